@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify';
+
+/**
+ * What an application tells the types about itself, by module augmentation.
+ *
+ * @example
+ * declare module '@viewset/core' {
+ *   interface ViewsetTypes { user: Account }
+ * }
+ */
+export interface ViewsetTypes {}
+
+/** The least that the built-in permissions and throttles need of a user. */
+export interface AnyUser {
+  readonly id: number | string | bigint;
+  readonly role?: { readonly name: string } | null | undefined;
+}
+
+/** The application's user: `ViewsetTypes['user']` where it is declared. */
+export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : AnyUser;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is logged in; null when nobody is. Set by the authentication plugin before any permission is asked. */
+    user: CurrentUser | null;
+  }
+}
+
+/**
+ * Who is logged in, or null when nobody is.
+ *
+ * @example
+ * const user = getCurrentUser(request);
+ * if (user === null) throw new Unauthorized();
+ */
+export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
+  return request.user ?? null;
+}

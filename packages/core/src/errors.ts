@@ -1,0 +1,177 @@
+/** One offending field of a request: where it stood, a JSON pointer to it, and what was expected. */
+export interface ErrorDetail {
+  readonly in: 'body' | 'query' | 'params';
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface HttpErrorOptions {
+  readonly details?: readonly ErrorDetail[];
+  /** Headers that the answer must carry, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What led here; logged, never sent. */
+  readonly cause?: unknown;
+}
+
+/** What the wire carries for every error, from every layer. */
+export interface ErrorBody {
+  readonly error: string;
+  readonly code: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/**
+ * An error that knows its HTTP answer. Throw one of its subclasses from any hook or handler; `statusCode`, `code`,
+ * `message` and `details` are what the client sees.
+ *
+ * @example
+ * throw new NotFound('No such invoice');   // 404 {"error":"No such invoice","code":"not_found"}
+ */
+export class HttpError extends Error {
+  override readonly name: string = new.target.name;
+  readonly statusCode: number;
+  readonly code: string;
+  readonly details: readonly ErrorDetail[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(statusCode: number, code: string, message: string, options: HttpErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.statusCode = statusCode;
+    this.code = code;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+
+  toBody(): ErrorBody {
+    const body = { error: this.message, code: this.code };
+    return this.details === undefined ? body : { ...body, details: this.details };
+  }
+}
+
+/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body where JSON is required). */
+export class ParseError extends HttpError {
+  constructor(message = 'The request could not be parsed', options?: HttpErrorOptions) {
+    super(400, 'parse_error', message, options);
+  }
+}
+
+/** 400: the request can be read, but a value in it is not usable. Name each such value in `details`. */
+export class InvalidUsage extends HttpError {
+  constructor(message = 'The request is not valid', options?: HttpErrorOptions) {
+    super(400, 'invalid_usage', message, options);
+  }
+}
+
+/**
+ * 401: nobody is logged in, or the credentials are not good. Carries `WWW-Authenticate: Bearer` (RFC 6750, section 3).
+ */
+export class Unauthorized extends HttpError {
+  constructor(message = 'Authentication is required', options: HttpErrorOptions = {}) {
+    super(401, 'unauthorized', message, { ...options, headers: { 'www-authenticate': 'Bearer', ...options.headers } });
+  }
+}
+
+/** 403: somebody is logged in, and is not allowed to do this. */
+export class Forbidden extends HttpError {
+  constructor(message = 'You are not allowed to do this', options?: HttpErrorOptions) {
+    super(403, 'forbidden', message, options);
+  }
+}
+
+/** 404: no such route or record, or none that this request may see. */
+export class NotFound extends HttpError {
+  constructor(message = 'Not found', options?: HttpErrorOptions) {
+    super(404, 'not_found', message, options);
+  }
+}
+
+/** 405: the path exists, the method does not. `Allow` lists the methods that do (RFC 9110, section 15.5.6). */
+export class MethodNotAllowed extends HttpError {
+  constructor(method: string, allowed: readonly string[], options: HttpErrorOptions = {}) {
+    super(405, 'method_not_allowed', `Method ${method} is not allowed here; allowed: ${allowed.join(', ')}`, {
+      ...options,
+      headers: { allow: allowed.join(', '), ...options.headers },
+    });
+  }
+}
+
+/** 409: another record has the unique value already, or other records refer to this one. */
+export class TargetObjectAlreadyExist extends HttpError {
+  constructor(message = 'The object already exists', options?: HttpErrorOptions) {
+    super(409, 'conflict', message, options);
+  }
+}
+
+/** 413: the body is larger than the route's `bodyLimit`. */
+export class PayloadTooLarge extends HttpError {
+  constructor(message = 'The request body is too large', options?: HttpErrorOptions) {
+    super(413, 'payload_too_large', message, options);
+  }
+}
+
+/** 414: the URL, or one of its path parameters, is longer than the server takes. */
+export class UriTooLong extends HttpError {
+  constructor(message = 'The URL is too long', options?: HttpErrorOptions) {
+    super(414, 'uri_too_long', message, options);
+  }
+}
+
+/** 415: the body is of a media type that the route does not read. */
+export class UnsupportedMediaType extends HttpError {
+  constructor(message = 'The media type is not supported; send application/json', options?: HttpErrorOptions) {
+    super(415, 'unsupported_media_type', message, options);
+  }
+}
+
+/** 422: never raised by the library itself; for applications whose rules go beyond the form of a request. */
+export class UnprocessableEntity extends HttpError {
+  constructor(message = 'The request cannot be processed', options?: HttpErrorOptions) {
+    super(422, 'unprocessable_entity', message, options);
+  }
+}
+
+/** 429: a throttle's limit is reached. `Retry-After` says for how many whole seconds. */
+export class TooManyRequests extends HttpError {
+  constructor(retryAfterSeconds: number, message = 'Too many requests', options: HttpErrorOptions = {}) {
+    super(429, 'too_many_requests', message, {
+      ...options,
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))), ...options.headers },
+    });
+  }
+}
+
+/** 431: the header section is larger than the server takes. */
+export class HeadersTooLarge extends HttpError {
+  constructor(message = 'The request headers are too large', options?: HttpErrorOptions) {
+    super(431, 'headers_too_large', message, options);
+  }
+}
+
+/** 500: a fault of the server. What happened stands in the log under the request's id, never in the answer. */
+export class InternalError extends HttpError {
+  constructor(options?: HttpErrorOptions) {
+    super(500, 'internal_error', 'An internal error occurred', options);
+  }
+}
+
+/**
+ * 500: a mistake of the programmer or of the configuration, thrown at registration with a sentence that names the
+ * option, what was expected and what came. Should one be thrown during a request, the client sees no more than that
+ * the server is not configured.
+ */
+export class ImproperlyConfigured extends HttpError {
+  constructor(message: string, options?: HttpErrorOptions) {
+    super(500, 'improperly_configured', message, options);
+  }
+
+  override toBody(): ErrorBody {
+    return { error: 'The server is not properly configured', code: this.code };
+  }
+}
+
+/** 503: a store or the mail server that this request needs is down or too slow. */
+export class ServiceUnavailable extends HttpError {
+  constructor(message = 'The service is temporarily unavailable', options?: HttpErrorOptions) {
+    super(503, 'service_unavailable', message, options);
+  }
+}
