@@ -28,7 +28,7 @@ export interface ErrorBody {
  * throw new NotFound('No such invoice');   // 404 {"error":"No such invoice","code":"not_found"}
  */
 export class HttpError extends Error {
-  override readonly name: string = new.target.name;
+  override readonly name: string;
   readonly statusCode: number;
   readonly code: string;
   readonly details: readonly ErrorDetail[] | undefined;
@@ -36,6 +36,7 @@ export class HttpError extends Error {
 
   constructor(statusCode: number, code: string, message: string, options: HttpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
     this.statusCode = statusCode;
     this.code = code;
     this.details = options.details;
