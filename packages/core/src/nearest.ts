@@ -1,0 +1,50 @@
+/**
+ * The candidate that a misspelt name most likely meant, or undefined where none is close: at most a third of the
+ * name's characters (and at least two) may have to be inserted, dropped, replaced or swapped with their neighbour.
+ *
+ * @example
+ * nearest('nmae', ['id', 'name']);   // 'name'
+ * nearest('colour', ['id', 'name']); // undefined
+ */
+export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  const wanted = name.slice(0, MAX_LENGTH).toLowerCase();
+  let best: string | undefined;
+  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const other = candidate.slice(0, MAX_LENGTH).toLowerCase();
+    if (Math.abs(other.length - wanted.length) >= least) continue;
+    const distance = editDistance(wanted, other);
+    // A word of two or three characters is not "near" to one that shares none of them.
+    if (distance >= least || distance >= Math.max(wanted.length, other.length)) continue;
+    least = distance;
+    best = candidate;
+  }
+  return best;
+}
+
+/** Names come from clients too: the work is bounded whatever they send. */
+const MAX_LENGTH = 64;
+
+/** Optimal string alignment: Levenshtein, and a swap of neighbours counts once. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(at(last, column) + 1, at(current, column - 1) + 1, at(last, column - 1) + (same ? 0 : 1));
+      if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
+        cost = Math.min(cost, at(beforeLast, column - 2) + 1);
+      }
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Infinity;
+}

@@ -1,0 +1,20 @@
+import t from 'tap';
+import { nearest } from '../src/nearest.ts';
+
+t.test('finds the name that was meant', async (t) => {
+  t.equal(nearest('nmae', ['id', 'name', 'price']), 'name');
+  t.equal(nearest('pric', ['id', 'name', 'price']), 'price');
+  t.equal(nearest('Price', ['id', 'name', 'price']), 'price');
+  t.equal(nearest('role__nmae', ['role__id', 'role__name']), 'role__name');
+});
+
+t.test('finds nothing where nothing is close', async (t) => {
+  t.equal(nearest('colour', ['id', 'name', 'price']), undefined);
+  t.equal(nearest('xy', ['id']), undefined);
+  t.equal(nearest('', ['id']), undefined);
+  t.equal(nearest('name', []), undefined);
+});
+
+t.test('is bounded for endless names', async (t) => {
+  t.equal(nearest('x'.repeat(1e6), ['y'.repeat(1e6)]), undefined);
+});
