@@ -1,0 +1,41 @@
+import type { EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/** What kind of value a field holds; which lookups fit and how its text is read follow from it. */
+export type FieldKind =
+  | 'string'
+  | 'integer'
+  | 'bigint'
+  | 'number'
+  | 'decimal'
+  | 'boolean'
+  | 'datetime'
+  | 'date'
+  | 'time'
+  | 'uuid'
+  | 'json'
+  | 'binary'
+  | 'enum';
+
+/** The type of a field as its entity declares it, with the bounds that the database column has. */
+export interface FieldType {
+  readonly kind: FieldKind;
+  /** Unicode code points, of a string. */
+  readonly maxLength?: number;
+  /** The least value of an integer or bigint. */
+  readonly minimum?: number | bigint;
+  /** The greatest value of an integer or bigint. */
+  readonly maximum?: number | bigint;
+  /** Digits in all, of a decimal. */
+  readonly precision?: number;
+  /** Digits after the point, of a decimal. */
+  readonly scale?: number;
+  /** The values of an enum. */
+  readonly values?: readonly (string | number)[];
+  /** What a bigint or decimal is in JavaScript, as the entity declares it. */
+  readonly mode?: 'bigint' | 'number' | 'string';
+}
+
+export function fieldType(property: EntityProperty): FieldType {
+  throw new ImproperlyConfigured(`not written yet: ${property.name}`);
+}
