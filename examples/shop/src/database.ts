@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MikroORM, type Options } from '@mikro-orm/core';
+import { PostgreSqlDriver } from '@mikro-orm/postgresql';
+import { SqliteDriver } from '@mikro-orm/sqlite';
+import { ImproperlyConfigured } from '@viewset/core';
+import type { FastifyBaseLogger } from 'fastify';
+import { Account } from './entities/account.ts';
+import { Product } from './entities/product.ts';
+import { Role } from './entities/role.ts';
+
+const DEFAULT_FILE = fileURLToPath(new URL('../shop.sqlite', import.meta.url));
+const CONNECT_TIMEOUT_MS = 5000;
+/** How long a statement waits for another process that writes to the same SQLite file. */
+const BUSY_TIMEOUT_MS = 5000;
+/** With a write-ahead log, readers and a writer do not wait for each other. */
+const SQLITE_JOURNAL = 'pragma journal_mode = wal';
+
+export interface Database {
+  readonly kind: 'sqlite' | 'postgresql';
+  readonly orm: MikroORM;
+}
+
+/** Connects to the database that a DATABASE_URL names; by default, to the file shop.sqlite beside this package. */
+export async function openDatabase(url: string | undefined, log: FastifyBaseLogger): Promise<Database> {
+  const kind = url === undefined || url.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
+  const orm = await MikroORM.init({
+    ...(kind === 'sqlite' ? sqlite(url?.slice('sqlite:'.length)) : postgresql(url!)),
+    entities: [Account, Product, Role],
+    logger: (message) => log.info(message),
+    colors: false,
+  });
+  if (kind === 'sqlite') await orm.em.getConnection().execute(SQLITE_JOURNAL);
+  return { kind, orm };
+}
+
+function sqlite(file: string = DEFAULT_FILE): Partial<Options> {
+  const dbName = file === ':memory:' ? file : resolve(file);
+  if (dbName !== ':memory:' && !existsSync(dirname(dbName))) {
+    throw new ImproperlyConfigured(`DATABASE_URL must name a file in a folder that exists; got "sqlite:${file}"`);
+  }
+  return { driver: SqliteDriver, dbName, driverOptions: { timeout: BUSY_TIMEOUT_MS } };
+}
+
+function postgresql(url: string): Partial<Options> {
+  return {
+    driver: PostgreSqlDriver,
+    clientUrl: url,
+    // The driver reads the URL too: socket folders and TLS stand in its query string.
+    driverOptions: { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+  };
+}

@@ -1,0 +1,113 @@
+import { isIP } from 'node:net';
+import { ImproperlyConfigured } from '@viewset/core';
+import type { Rate } from './settings.ts';
+
+const MIN_SECRET_BYTES = 32;
+/** bcrypt reads no further. */
+const MAX_PASSWORD_BYTES = 72;
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+
+/**
+ * Environment variables, read as what they are meant to be. An empty variable counts as absent.
+ *
+ * @throws ImproperlyConfigured from every method: which variable, what it takes, what came (secrets are not shown).
+ */
+export class Environment {
+  readonly #variables: NodeJS.ProcessEnv;
+
+  constructor(variables: NodeJS.ProcessEnv) {
+    this.#variables = variables;
+  }
+
+  text(name: string): string | undefined {
+    return this.#variables[name] || undefined;
+  }
+
+  integer(name: string, least: number, most: number): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (/^\d{1,10}$/.test(text) && value >= least && value <= most) return value;
+    throw mistake(name, `a whole number from ${least} to ${most}`, text);
+  }
+
+  url(name: string, schemes: readonly string[]): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const scheme = text.slice(0, text.indexOf(':'));
+    const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(text);
+    if (schemes.includes(scheme) && isUrl) return text;
+    // A URL may carry a password: no more of it than the scheme goes into the message.
+    throw mistake(name, `a URL that starts with ${schemes.map((each) => `${each}:`).join(' or ')}`, `${scheme}…`);
+  }
+
+  email(name: string): string | undefined {
+    const text = this.text(name)?.trim();
+    if (text === undefined || /^[^\s@]+@[^\s@]+$/.test(text)) return text;
+    throw mistake(name, 'an e-mail address', text);
+  }
+
+  secret(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || Buffer.byteLength(text) >= MIN_SECRET_BYTES) return text;
+    throw new ImproperlyConfigured(`${name} must have at least ${MIN_SECRET_BYTES} bytes; it has ${Buffer.byteLength(text)}`);
+  }
+
+  requiredSecret(name: string): string {
+    const secret = this.secret(name);
+    if (secret !== undefined) return secret;
+    throw new ImproperlyConfigured(`${name} must be set in production, to at least ${MIN_SECRET_BYTES} random bytes`);
+  }
+
+  password(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES) return text;
+    throw new ImproperlyConfigured(`${name} must have at most ${MAX_PASSWORD_BYTES} bytes; it has ${Buffer.byteLength(text)}`);
+  }
+
+  /** `100/60`, or `off`, which gives undefined. */
+  rate(name: string, fallback: Rate): Rate | undefined {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    if (text === 'off') return undefined;
+    const [, count, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,8})$/.exec(text) ?? [];
+    if (count === undefined) throw mistake(name, 'count/seconds, such as 100/60, or off', text);
+    return { count: Number(count), seconds: Number(seconds) };
+  }
+
+  /** What may be asked without a token: paths, each with an asterisk at its end or a method before it if need be. */
+  endpoints(name: string): readonly string[] | undefined {
+    const entries = this.#list(name);
+    const wrong = entries?.find((entry) => !/^([A-Z]+ )?\/[^\s*]*\*?$/.test(entry));
+    if (wrong === undefined) return entries;
+    throw mistake(name, 'paths separated by commas, such as GET /api/products,/health/*', wrong);
+  }
+
+  /** Fastify's `trustProxy`. A number of proxies is no form of it: Fastify then believes nobody, without a word. */
+  trustProxy(name: string): boolean | string[] | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (text === 'off' || text === 'false') return false;
+    if (text === 'on' || text === 'true') return true;
+    const networks = this.#list(name) ?? [];
+    const wrong = networks.find((network) => !isNetwork(network));
+    if (wrong === undefined) return networks;
+    const names = NAMED_NETWORKS.join(', ');
+    throw mistake(name, `on, off, or addresses, networks (10.0.0.0/8) and names (${names}) separated by commas`, wrong);
+  }
+
+  #list(name: string): string[] | undefined {
+    return this.text(name)?.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  }
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits] = text.split('/');
+  if (bits === undefined) return NAMED_NETWORKS.includes(text) || isIP(address) !== 0;
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most;
+}
+
+function mistake(name: string, expected: string, came: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${name} must be ${expected}; got "${came}"`);
+}

@@ -1,0 +1,40 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { hashPassword } from '@viewset/auth';
+import type { FastifyBaseLogger } from 'fastify';
+import { CATALOGUE } from './catalogue.ts';
+import type { Database } from './database.ts';
+import { Account } from './entities/account.ts';
+import { Product } from './entities/product.ts';
+import { Role } from './entities/role.ts';
+import { startOnce } from './schema.ts';
+import type { Settings } from './settings.ts';
+
+type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRounds'>;
+
+/**
+ * Gives an empty database its tables, the roles `admin` and `user`, and fifty products; and any database that has no
+ * administrator, one. What is there already stays as it is. Several shops may start on one database at once.
+ */
+export async function seed(database: Database, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
+  await startOnce(database, async (em, isFirst) => {
+    if (isFirst) {
+      await em.insertMany(Role, [{ name: 'admin', description: 'May do everything' }, { name: 'user' }]);
+      await em.insertMany(Product, [...CATALOGUE]);
+      log.info({ products: CATALOGUE.length }, 'schema created, roles and products seeded');
+    }
+    await seedAdministrator(em, settings, log);
+  });
+}
+
+async function seedAdministrator(em: EntityManager, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
+  const { adminEmail: email, adminPassword, bcryptRounds } = settings;
+  if ((await em.count(Account, { $or: [{ role: { name: 'admin' } }, { email }] })) > 0) return;
+  if (adminPassword === undefined) {
+    log.warn('no administrator is seeded: ADMIN_PASSWORD is not set');
+    return;
+  }
+  const password = await hashPassword(adminPassword, bcryptRounds);
+  const role = await em.findOneOrFail(Role, { name: 'admin' });
+  await em.insert(Account, { name: 'Administrator', email, password, role, is_active: true, created_at: new Date() });
+  log.info({ email }, 'administrator seeded');
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { Environment } from './environment.ts';
+
+/** So many requests in so many seconds. */
+export interface Rate {
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** Everything that the shop is told from outside, read once at the start. */
+export interface Settings {
+  readonly production: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly trustProxy: boolean | string[];
+  readonly databaseUrl: string | undefined;
+  readonly redisUrl: string | undefined;
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  readonly secretKey: string;
+  /** True when SECRET_KEY was not given: tokens and codes then end with the process. */
+  readonly secretKeyIsRandom: boolean;
+  readonly jwtSecret: string;
+  readonly jwtAccessTokenExpiresSeconds: number;
+  readonly nonAuthEndpoints: readonly string[];
+  readonly throttleIp: Rate | undefined;
+  readonly throttleUser: Rate | undefined;
+  readonly adminEmail: string;
+  /** Undefined in production unless ADMIN_PASSWORD is given: no administrator is seeded then. */
+  readonly adminPassword: string | undefined;
+  readonly bcryptRounds: number;
+}
+
+const DEFAULT_NON_AUTH_ENDPOINTS = [
+  '/api/auth/login',
+  '/api/auth/register',
+  '/api/auth/send-verification-email',
+  'GET /api/products',
+  '/health/',
+];
+
+/**
+ * Reads the settings from environment variables; an empty one counts as absent.
+ *
+ * @throws ImproperlyConfigured naming the variable, what it takes and what came.
+ * @example
+ * readSettings({ PORT: '0', THROTTLE_IP: 'off' }).port;   // 0
+ */
+export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settings {
+  const environment = new Environment(variables);
+  const production = environment.text('NODE_ENV') === 'production';
+  return Object.freeze({
+    production,
+    host: environment.text('HOST') ?? '127.0.0.1',
+    port: environment.integer('PORT', 0, 65535) ?? 3000,
+    trustProxy: environment.trustProxy('TRUST_PROXY') ?? false,
+    databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql']),
+    redisUrl: environment.url('REDIS_URL', ['redis', 'rediss']),
+    smtpUrl: environment.url('SMTP_URL', ['smtp', 'smtps']),
+    mailFrom: environment.email('MAIL_FROM') ?? 'shop@localhost',
+    ...readSecrets(environment, production),
+    jwtAccessTokenExpiresSeconds: environment.integer('JWT_ACCESS_TOKEN_EXPIRES', 1, 2 ** 31 - 1) ?? 86_400,
+    nonAuthEndpoints: environment.endpoints('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
+    throttleIp: environment.rate('THROTTLE_IP', { count: 100, seconds: 60 }),
+    throttleUser: environment.rate('THROTTLE_USER', { count: 1000, seconds: 60 }),
+    adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
+    adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : 'admin-password'),
+    bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
+  });
+}
+
+function readSecrets(environment: Environment, production: boolean) {
+  const given = production ? environment.requiredSecret('SECRET_KEY') : environment.secret('SECRET_KEY');
+  const secretKey = given ?? randomBytes(32).toString('base64url');
+  return {
+    secretKey,
+    secretKeyIsRandom: given === undefined,
+    jwtSecret: environment.secret('JWT_SECRET') ?? secretKey,
+  };
+}

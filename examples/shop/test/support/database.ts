@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MikroORM } from '@mikro-orm/core';
+import { PostgreSqlDriver } from '@mikro-orm/postgresql';
+import t from 'tap';
+
+type Test = typeof t;
+
+export const DATABASES = ['sqlite', 'postgresql'] as const;
+export type DatabaseKind = (typeof DATABASES)[number];
+
+/** A PostgreSQL server on which the tests may create databases: `postgres://user:password@host:port/postgres`. */
+const SERVER = process.env['TEST_POSTGRES_URL'];
+
+/** An empty database that is gone when the test ends: its DATABASE_URL. */
+export async function freshDatabase(t: Test, kind: DatabaseKind): Promise<string> {
+  return kind === 'sqlite' ? freshFile(t) : freshPostgresql(t);
+}
+
+/** Skips a test that needs PostgreSQL where there is none; on CI, fails it. */
+export function isMissing(kind: DatabaseKind): string | false {
+  if (kind === 'sqlite' || SERVER !== undefined || process.env['CI'] !== undefined) return false;
+  return 'PostgreSQL is NOT TESTED: set TEST_POSTGRES_URL';
+}
+
+function freshFile(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shop-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return `sqlite:${join(folder, 'shop.sqlite')}`;
+}
+
+async function freshPostgresql(t: Test): Promise<string> {
+  if (SERVER === undefined) throw new Error('TEST_POSTGRES_URL must be set under CI');
+  const name = `shop_test_${randomBytes(6).toString('hex')}`;
+  await onServer(SERVER, `create database ${name}`);
+  t.teardown(() => onServer(SERVER, `drop database ${name} with (force)`));
+  const url = new URL(SERVER);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Runs one statement on the database of a URL. */
+export async function onServer<Row>(url: string, sql: string): Promise<Row[]> {
+  const orm = await MikroORM.init({ driver: PostgreSqlDriver, clientUrl: url, driverOptions: { connectionString: url }, entities: [], discovery: { warnWhenNoEntities: false } });
+  try {
+    return await orm.em.getConnection().execute(sql);
+  } finally {
+    await orm.close();
+  }
+}

@@ -1,0 +1,91 @@
+import t from 'tap';
+import { DATABASES, type DatabaseKind, freshDatabase, isMissing } from './database.ts';
+import { HttpClient } from './http-client.ts';
+import { ShopProcess, type Test, type Variables } from './shop-process.ts';
+
+export const ADMIN = { email: 'admin@example.com', password: 'admin-password' };
+export const PASSWORD = 'user-password';
+
+/** A shop that listens, and what a client of it does again and again. */
+export class Shop extends HttpClient {
+  readonly kind: DatabaseKind;
+  readonly databaseUrl: string;
+  readonly process: ShopProcess;
+
+  constructor(url: string, kind: DatabaseKind, databaseUrl: string, process: ShopProcess) {
+    super(url);
+    this.kind = kind;
+    this.databaseUrl = databaseUrl;
+    this.process = process;
+  }
+
+  /** A token of the seeded administrator, or of whoever these credentials are of. */
+  async login(credentials: { email: string; password: string } = ADMIN): Promise<string> {
+    const answer = await this.post<{ access_token: string }>('/api/auth/login', credentials);
+    if (answer.status !== 200) throw new Error(`Login as ${credentials.email}: ${answer.status} ${answer.text}`);
+    return answer.body.access_token;
+  }
+
+  /** Asks for a verification code and reads it from the mail, which without a mail server is in the log. */
+  async verificationCode(email: string): Promise<string> {
+    const before = this.process.log.length;
+    const answer = await this.post('/api/auth/send-verification-email', { email });
+    if (answer.status !== 200) throw new Error(`Code for ${email}: ${answer.status} ${answer.text}`);
+    const mail = await this.process.logged((line) => line['recipient'] === email.trim().toLowerCase(), before);
+    return codeIn(String(mail['content']));
+  }
+
+  /** Registers an account, which has the role `user`: its id. */
+  async register(email: string, name = 'Some User'): Promise<number> {
+    const code = await this.verificationCode(email);
+    const account = { email, password: PASSWORD, name, code };
+    const answer = await this.post<{ user: { id: number } }>('/api/auth/register', account);
+    if (answer.status !== 201) throw new Error(`Registration of ${email}: ${answer.status} ${answer.text}`);
+    return answer.body.user.id;
+  }
+
+  /** A token of a new account with the role `user`. */
+  async newUser(email: string): Promise<string> {
+    await this.register(email);
+    return this.login({ email, password: PASSWORD });
+  }
+}
+
+/** The six digits of a verification mail. */
+export function codeIn(text: string): string {
+  const code = /(?<!\d)\d{6}(?!\d)/.exec(text);
+  if (code === null) throw new Error(`No code in ${text}`);
+  return code[0];
+}
+
+export interface ShopOptions {
+  kind?: DatabaseKind;
+  /** Default: a fresh one. */
+  databaseUrl?: string;
+  variables?: Variables;
+}
+
+/** Starts a shop and waits until it listens. */
+export async function startShop(t: Test, options: ShopOptions = {}): Promise<Shop> {
+  const kind = options.kind ?? 'sqlite';
+  const databaseUrl = options.databaseUrl ?? (await freshDatabase(t, kind));
+  const process = new ShopProcess(t, { DATABASE_URL: databaseUrl, ...options.variables });
+  const { port } = await process.logged((line) => line.msg === 'listening');
+  return new Shop(`http://127.0.0.1:${String(port)}`, kind, databaseUrl, process);
+}
+
+/** Runs tests against a shop on every kind of database, each with a database of its own. */
+export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
+  for (const kind of DATABASES) {
+    void t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+      const shop = await startShop(t, { kind, variables });
+      await tests(t, shop);
+      t.same(faults(shop), [], 'nothing that a client sent was a fault of the server');
+    });
+  }
+}
+
+/** What the log has at level error or above. */
+function faults(shop: Shop): unknown[] {
+  return shop.process.log.filter((line) => line.level >= 50);
+}
