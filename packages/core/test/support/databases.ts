@@ -1,0 +1,91 @@
+import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import { randomBytes } from 'node:crypto';
+import type { Test } from 'tap';
+
+export type DatabaseName = 'sqlite' | 'postgresql';
+
+export interface DatabaseOptions {
+  readonly entities: readonly (EntityClass<AnyEntity> | EntitySchema)[];
+  /** Further options of MikroORM, the same for every database. */
+  readonly orm?: Partial<Options>;
+  /** Only these databases; all by default. */
+  readonly only?: readonly DatabaseName[];
+}
+
+/**
+ * Runs the same tests on every database: SQLite in memory, and the PostgreSQL server of TEST_POSTGRES_URL
+ * (`postgres://user@host:port/postgres`) in a database of its own that is dropped afterwards. The schema is there, the
+ * tables are empty. Without the variable the PostgreSQL half is skipped, aloud; under CI it fails.
+ *
+ * @example
+ * forEachDatabase(t, { entities: [Role] }, async (t, orm) => {
+ *   orm.em.fork().create(Role, { name: 'admin' });
+ * });
+ */
+export function forEachDatabase(
+  t: Test,
+  options: DatabaseOptions,
+  body: (t: Test, orm: MikroORM, database: DatabaseName) => Promise<void>,
+): void {
+  const wanted = options.only ?? ['sqlite', 'postgresql'];
+  if (wanted.includes('sqlite')) {
+    t.test('on SQLite', async (t) => {
+      await body(t, await openSqlite(t, options), 'sqlite');
+    });
+  }
+  if (!wanted.includes('postgresql')) return;
+  if (postgresUrl() === undefined && process.env['CI'] !== 'true') {
+    t.test('on PostgreSQL', { skip: 'TEST_POSTGRES_URL is not set: nothing was tried on PostgreSQL' }, async () => {});
+    return;
+  }
+  t.test('on PostgreSQL', async (t) => {
+    await body(t, await openPostgreSql(t, options), 'postgresql');
+  });
+}
+
+/** A MikroORM on an empty SQLite database in memory, closed when the test ends. */
+export async function openSqlite(t: Test, options: DatabaseOptions): Promise<MikroORM> {
+  const orm = await SqliteORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  return orm as unknown as MikroORM;
+}
+
+/** A MikroORM on an empty PostgreSQL database of its own, dropped when the test ends. */
+export async function openPostgreSql(t: Test, options: DatabaseOptions): Promise<MikroORM> {
+  const clientUrl = await createPostgreSqlDatabase(t);
+  const orm = await PostgreSqlORM.init({ ...options.orm, clientUrl, entities: [...options.entities] } as object);
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  return orm as unknown as MikroORM;
+}
+
+/** Makes an empty database on the server of TEST_POSTGRES_URL, and answers with its URL. Dropped when the test ends. */
+export async function createPostgreSqlDatabase(t: Test): Promise<string> {
+  const url = postgresUrl();
+  if (url === undefined) throw new Error('TEST_POSTGRES_URL is not set, and under CI PostgreSQL has to be tried');
+  const name = `viewset_test_${randomBytes(6).toString('hex')}`;
+  await administrate(url, `create database "${name}"`);
+  t.teardown(() => administrate(url, `drop database if exists "${name}" with (force)`));
+  const database = new URL(url);
+  database.pathname = `/${name}`;
+  return database.href;
+}
+
+/** Runs one statement on the server's own database, over a connection of its own. */
+export async function administrate(clientUrl: string, sql: string): Promise<void> {
+  const orm = await PostgreSqlORM.init({ clientUrl, entities: [], discovery: { warnWhenNoEntities: false } });
+  try {
+    await orm.em.getConnection().execute(sql);
+  } finally {
+    await orm.close(true);
+  }
+}
+
+/** The PostgreSQL server to test with, or undefined where there is none. */
+export function postgresUrl(): string | undefined {
+  const url = process.env['TEST_POSTGRES_URL'];
+  return url === undefined || url === '' ? undefined : url;
+}
