@@ -1,0 +1,95 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type ErrorDetail,
+  HeadersTooLarge,
+  HttpError,
+  InternalError,
+  InvalidUsage,
+  NotFound,
+  ParseError,
+  PayloadTooLarge,
+  ServiceUnavailable,
+  UnsupportedMediaType,
+  UriTooLong,
+} from '../errors.ts';
+import { fromDriverError } from './driver-errors.ts';
+
+/** Fastify's own error codes, each as the class that speaks for it. */
+const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (cause) => new PayloadTooLarge(undefined, { cause }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) => new UnsupportedMediaType(undefined, { cause }),
+  FST_ERR_CTP_EMPTY_JSON_BODY: (cause) => new ParseError('The request body must be JSON, but it is empty', { cause }),
+  FST_ERR_CTP_INVALID_JSON_BODY: (cause) => new ParseError('The request body is not valid JSON', { cause }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) => new ParseError('The Content-Length does not match the body', { cause }),
+  FST_ERR_BAD_URL: (cause) => new ParseError('The URL is not valid', { cause }),
+  FST_ERR_MAX_PARAM_LENGTH: (cause) => new UriTooLong(undefined, { cause }),
+  FST_ERR_NOT_FOUND: (cause) => new NotFound(undefined, { cause }),
+  FST_ERR_HANDLER_TIMEOUT: (cause) => new ServiceUnavailable('The request took too long', { cause }),
+  HPE_HEADER_OVERFLOW: (cause) => new HeadersTooLarge(undefined, { cause }),
+};
+
+/** By status, for the errors of other plugins, which carry one (`http-errors`, @fastify/error). */
+const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
+  413: FASTIFY_ERRORS['FST_ERR_CTP_BODY_TOO_LARGE']!,
+  414: FASTIFY_ERRORS['FST_ERR_MAX_PARAM_LENGTH']!,
+  415: FASTIFY_ERRORS['FST_ERR_CTP_INVALID_MEDIA_TYPE']!,
+  503: (cause) => new ServiceUnavailable(undefined, { cause }),
+};
+
+/**
+ * The HTTP answer for anything that was thrown. What is not known to be the client's fault is a 500 that says nothing.
+ */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  const known = fromDriverError(error) ?? fromFastifyError(error as FastifyError);
+  return known ?? new InternalError({ cause: error });
+}
+
+function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  if (error.validation !== undefined) return fromValidation(error as FastifyError);
+  const known = FASTIFY_ERRORS[error.code ?? ''] ?? STATUS_ERRORS[error.statusCode ?? 0];
+  if (known !== undefined) return known(error);
+  const status = error.statusCode ?? 500;
+  if (status < 400 || status > 499) return undefined;
+  const code = status === 400 ? 'invalid_usage' : `http_${status}`;
+  return new HttpError(status, code, error.message ?? 'The request was refused', { cause: error });
+}
+
+const PARTS: Readonly<Record<string, ErrorDetail['in']>> = { body: 'body', querystring: 'query', params: 'params' };
+
+/** Schema validation of an ordinary Fastify route, which the application declared beside its viewsets. */
+function fromValidation(error: FastifyError): HttpError {
+  const part = PARTS[error.validationContext ?? 'body'] ?? 'body';
+  const details = (error.validation ?? []).map((problem): ErrorDetail => {
+    const missing = (problem.params as { missingProperty?: string } | undefined)?.missingProperty;
+    const path = missing === undefined ? problem.instancePath : `${problem.instancePath}/${missing}`;
+    return { in: part, path, message: missing === undefined ? (problem.message ?? 'is not valid') : 'is required' };
+  });
+  return new InvalidUsage(error.message, { details, cause: error });
+}
+
+/** Fastify's error handler: one body shape for every error, the cause in the log and nowhere else. */
+export function errorHandler(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const answer = toHttpError(error);
+  logError(request, answer, error);
+  return sendError(answer, reply);
+}
+
+/** Writes the answer of an error that needs no log line. */
+export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
+  // A route's response schema describes its success; errors go out as they are.
+  return reply
+    .code(answer.statusCode)
+    .headers(answer.headers)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(answer.toBody());
+}
+
+function logError(request: FastifyRequest, answer: HttpError, error: unknown): void {
+  const cause = answer.cause ?? error;
+  if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, answer.message);
+  else if (answer.statusCode === 503) request.log.warn({ err: cause }, answer.message);
+  else request.log.debug({ err: error }, answer.message);
+}

@@ -1,0 +1,28 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MethodNotAllowed, NotFound } from '../errors.ts';
+import { sendError } from './error-handler.ts';
+
+/** Methods that a route may have; OPTIONS is answered here for every path that has any of them. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** The methods that a path answers to, in the order of `METHODS`, OPTIONS last; empty for an unknown path. */
+export function allowedMethods(app: FastifyInstance, path: string): string[] {
+  const allowed: string[] = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  return allowed.length === 0 ? allowed : [...allowed, 'OPTIONS'];
+}
+
+/**
+ * Fastify comes here for an unknown path and for a known path with another method alike. Which of the two it is, the
+ * route tree knows: 404, 405 with `Allow`, or 204 with `Allow` for OPTIONS.
+ */
+export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = allowedMethods(this, pathOf(request.raw.url ?? '/'));
+  if (allowed.length === 0) return sendError(new NotFound(`No route ${request.method} ${pathOf(request.url)}`), reply);
+  if (request.method === 'OPTIONS') return reply.code(204).header('allow', allowed.join(', ')).send();
+  return sendError(new MethodNotAllowed(request.method, allowed), reply);
+}
+
+function pathOf(url: string): string {
+  const end = url.search(/[?#]/);
+  return end === -1 ? url : url.slice(0, end);
+}

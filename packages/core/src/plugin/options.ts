@@ -1,0 +1,86 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
+import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
+import type { FilterClass } from '../filters/filter.ts';
+import type { HealthRegistry } from '../health/health-registry.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import { PageNumberPagination } from '../pagination/page-number-pagination.ts';
+import type { PaginatorClass } from '../pagination/paginator.ts';
+import type { PermissionClass } from '../permissions/permission.ts';
+import type { Store } from '../stores/store.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { ViewDefaults } from '../viewset/view-context.ts';
+
+/** What the `viewset` plugin takes. Only `orm` is required. */
+export interface ViewsetOptions {
+  /** The initialised ORM. The plugin never closes it. */
+  readonly orm: MikroORM;
+  /** Rules that count every request to a route. Default: none. */
+  readonly throttles?: readonly RateLimitRule[];
+  /** Asked on every request to a route, after the rules; false answers 429. */
+  readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
+  /** Where the throttles count. Default: a MemoryStore of the application's own. */
+  readonly store?: Store;
+  /** Its checks are answered at `/health/`, beside `/health/live` and `/health/ready`; false: no such routes. Default: no checks. */
+  readonly health?: HealthRegistry | false;
+  /** For views that declare none. Default: none, which lets everybody in whom the authentication let pass. */
+  readonly permissionClasses?: readonly PermissionClass[];
+  /** For views that declare none. Default: `DEFAULT_FILTERS`. */
+  readonly filters?: readonly FilterClass[];
+  /** For views that declare none; null: off. Default: `PageNumberPagination`. */
+  readonly pagination?: PaginatorClass | null;
+  /** Query parameters to let pass though nothing declares them: true for all, or their names. Default: false. */
+  readonly ignoreUnknownParameters?: boolean | readonly string[];
+  /** Signs the cursors of cursor pagination; at least 32 bytes, the same in every process. */
+  readonly secret?: string;
+}
+
+/** The options with their defaults, checked and frozen. */
+export interface ResolvedOptions {
+  readonly orm: MikroORM;
+  readonly throttles: readonly RateLimitRule[];
+  readonly throttleRate: ViewsetOptions['throttleRate'];
+  readonly store: Store | undefined;
+  readonly health: HealthRegistry | false | undefined;
+  readonly defaults: ViewDefaults;
+}
+
+const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
+  'orm', 'throttles', 'throttleRate', 'store', 'health', 'permissionClasses', 'filters', 'pagination',
+  'ignoreUnknownParameters', 'secret',
+];
+
+/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
+  checkOptionNames('viewset', options, OPTION_NAMES);
+  if (typeof options.orm?.em?.fork !== 'function') throw wrongOption('viewset', 'orm', 'an initialised MikroORM', options.orm);
+  checkArrays(options);
+  if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
+    throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
+  }
+  if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
+    throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
+  }
+  return Object.freeze({
+    orm: options.orm,
+    throttles: options.throttles ?? [],
+    throttleRate: options.throttleRate,
+    store: options.store,
+    health: options.health,
+    defaults: Object.freeze({
+      permissionClasses: options.permissionClasses ?? [],
+      filters: options.filters ?? DEFAULT_FILTERS,
+      pagination: options.pagination === undefined ? PageNumberPagination : options.pagination,
+      ignoreUnknownParameters: options.ignoreUnknownParameters ?? false,
+      secret: options.secret,
+    }),
+  });
+}
+
+function checkArrays(options: ViewsetOptions): void {
+  for (const name of ['throttles', 'permissionClasses', 'filters'] as const) {
+    const value: unknown = options[name];
+    if (value !== undefined && !Array.isArray(value)) throw wrongOption('viewset', name, 'an array', value);
+  }
+}

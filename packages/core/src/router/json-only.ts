@@ -1,0 +1,18 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { ParseError } from '../errors.ts';
+
+/**
+ * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
+ * UTF-8, `__proto__` and `constructor.prototype` dropped. No body at all is fine where the route needs none.
+ */
+export function readJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  const parse = app.getDefaultJsonParser('remove', 'remove');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = body as Buffer;
+    if (bytes.length === 0) return done(null, undefined);
+    if (!isUtf8(bytes)) return done(new ParseError('The request body is not valid UTF-8'), undefined);
+    return parse(request, bytes.toString('utf8'), done);
+  });
+}

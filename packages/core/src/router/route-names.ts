@@ -1,0 +1,48 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+
+/** The names of routes and the paths they stand for; one name, one path. */
+export class RouteNames {
+  readonly #paths = new Map<string, string>();
+
+  /** Throws ImproperlyConfigured where the name stands for another path already. */
+  add(name: string, path: string): void {
+    const taken = this.#paths.get(name);
+    if (taken !== undefined && taken !== path) {
+      throw new ImproperlyConfigured(`Route name "${name}" stands for ${taken} already and cannot stand for ${path} too`);
+    }
+    this.#paths.set(name, path);
+  }
+
+  /**
+   * The path of a name. Throws ImproperlyConfigured for an unknown name, and for parameters that do not fit it.
+   *
+   * @example
+   * names.reverse('products-detail', { pk: 7 });   // '/api/products/7'
+   */
+  reverse(name: string, parameters: Readonly<Record<string, string | number | bigint>> = {}): string {
+    const path = this.#paths.get(name);
+    if (path === undefined) throw this.#unknown(name);
+    const unused = new Set(Object.keys(parameters));
+    const filled = path.replace(/:(\w+)/g, (_match, parameter: string) => {
+      const value = parameters[parameter];
+      if (value === undefined) throw new ImproperlyConfigured(`Route "${name}" needs the parameter "${parameter}"`);
+      unused.delete(parameter);
+      return encodeURIComponent(String(value));
+    });
+    if (unused.size > 0) {
+      throw new ImproperlyConfigured(`Route "${name}" (${path}) takes no parameter "${[...unused].join('", "')}"`);
+    }
+    return filled;
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [name: string, path: string]> {
+    yield* this.#paths;
+  }
+
+  #unknown(name: string): ImproperlyConfigured {
+    const meant = nearest(name, this.#paths.keys());
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    return new ImproperlyConfigured(`No route is named "${name}"${hint} Names: ${[...this.#paths.keys()].join(', ')}`);
+  }
+}

@@ -1,0 +1,115 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import { readJsonOnly } from './json-only.ts';
+import { viewRoutes } from '../viewset/view-routes.ts';
+import { ViewSet } from '../viewset/viewset.ts';
+import { RouteNames } from './route-names.ts';
+
+export interface RouterOptions {
+  /** In front of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
+  readonly prefix?: string;
+}
+
+export interface RegisterOptions {
+  /** First half of the routes' names. Default: the path, slashes as hyphens. */
+  readonly basename?: string;
+}
+
+interface Registration {
+  readonly path: string;
+  readonly basename: string;
+  readonly view: ViewSet;
+}
+
+/**
+ * Mounts viewsets under paths. An application may have several routers; two routes of one method and path, or two paths
+ * of one name, are refused with ImproperlyConfigured.
+ *
+ * @example
+ * const router = new Router({ prefix: 'api' });
+ * router.register('products', ProductViewSet);
+ * await app.register(router.plugin);
+ * router.reverse('products-detail', { pk: 7 });   // '/api/products/7'
+ */
+export class Router {
+  readonly #prefix: string;
+  readonly #registrations: Registration[] = [];
+  readonly #names = new RouteNames();
+  #mounted = false;
+
+  constructor(options: RouterOptions = {}) {
+    checkOptionNames('Router', options, ['prefix']);
+    this.#prefix = options.prefix === undefined ? '' : checkPath('prefix', options.prefix);
+  }
+
+  /** Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. */
+  register(path: string, View: new () => ViewSet, options: RegisterOptions = {}): this {
+    checkOptionNames('Router.register()', options, ['basename']);
+    if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
+    const checked = checkPath('path', path);
+    const taken = this.#registrations.find((registration) => registration.path === checked);
+    if (taken !== undefined) {
+      throw new ImproperlyConfigured(`Router: path "${checked}" has ${taken.view.name} already, and cannot have ${View.name} too`);
+    }
+    const view = typeof View === 'function' ? new View() : undefined;
+    if (!(view instanceof ViewSet)) throw wrongOption('Router.register()', 'view', 'a ViewSet class', View);
+    this.#registrations.push({ path: checked, basename: options.basename ?? checked.replaceAll('/', '-'), view });
+    return this;
+  }
+
+  /** The path of a route's name, once the router is mounted. */
+  reverse(name: string, parameters?: Readonly<Record<string, string | number | bigint>>): string {
+    return this.#names.reverse(name, parameters);
+  }
+
+  /** The Fastify plugin that mounts what was registered; needs the `viewset` plugin before it. */
+  readonly plugin = async (app: FastifyInstance): Promise<void> => {
+    if (!app.hasDecorator('viewset')) {
+      throw new ImproperlyConfigured('Router: register the viewset plugin first: await app.register(viewset, { orm })');
+    }
+    if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
+    this.#mounted = true;
+    readJsonOnly(app);
+    for (const registration of this.#registrations) this.#mount(app, registration);
+  };
+
+  #mount(app: FastifyInstance, { path, basename, view }: Registration): void {
+    const { orm, defaults, makeLimiter, routeNames } = app.viewset;
+    const context = { orm, defaults, path: [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/') };
+    const url = context.path.startsWith('/') ? context.path : `/${context.path}`;
+    const mounted = { view, basename, context: { ...context, path: url }, makeLimiter };
+    view.bind(mounted.context);
+    for (const route of viewRoutes(mounted)) {
+      const template = route.url.replace(/\(.*\)/, '');
+      this.#names.add(route.config!.viewset!.route, template);
+      routeNames.add(route.config!.viewset!.route, template);
+      addRoute(app, route, view);
+    }
+  }
+}
+
+function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): void {
+  const url = route.url.slice(app.prefix.length);
+  try {
+    app.route({ ...route, url });
+    if (!ignoresTrailingSlash(app)) app.route({ ...route, url: `${url}/` });
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
+    const methods = [route.method].flat().join(', ');
+    throw new ImproperlyConfigured(`${view.name}: another route has ${methods} ${route.url} already`, { cause: error });
+  }
+}
+
+function ignoresTrailingSlash(app: FastifyInstance): boolean {
+  const { routerOptions, ignoreTrailingSlash } = app.initialConfig;
+  return (routerOptions as { ignoreTrailingSlash?: boolean } | undefined)?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
+}
+
+function checkPath(name: string, path: string): string {
+  const trimmed = typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : '';
+  if (trimmed === '' || /[?#\s:*()]|\/\//.test(trimmed)) {
+    throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', path);
+  }
+  return trimmed;
+}

@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import type { PermissionClass } from '../permissions/permission.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+
+export const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+export type ActionMethod = (typeof ACTION_METHODS)[number];
+
+type StaticOr<Schema, Otherwise> = Schema extends TSchema ? Static<Schema> : Otherwise;
+
+export interface ActionOptions<
+  Body extends TSchema | undefined = TSchema | undefined,
+  Query extends TSchema | undefined = TSchema | undefined,
+  Response extends TSchema | undefined = TSchema | undefined,
+> {
+  /** HTTP methods it answers to; default `['get']`, which brings HEAD along. */
+  readonly methods?: readonly ActionMethod[];
+  /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
+  readonly detail?: boolean;
+  /** Path below the collection or the record; default: the action's name in kebab-case. */
+  readonly urlPath?: string;
+  /** Second half of the route's name; default: the action's name in kebab-case. */
+  readonly urlName?: string;
+  /** Schema of the JSON body; checked before the handler runs, and the type of `request.body`. */
+  readonly body?: Body;
+  /** Schema of the query string, coerced from text; its properties are the parameters that the action declares. */
+  readonly querystring?: Query;
+  /** Schema of the answer: what the handler must return, and what is sent of it. */
+  readonly response?: Response;
+  /** Instead of the view's own. */
+  readonly permissionClasses?: readonly PermissionClass[];
+  /** Beside the view's own. */
+  readonly throttles?: readonly RateLimitRule[];
+  /** For the documentation. */
+  readonly summary?: string;
+}
+
+/** The request that an action's handler gets, typed by the action's schemas. */
+export type ActionRequest<Body, Query> = FastifyRequest<{
+  Body: StaticOr<Body, unknown>;
+  Querystring: StaticOr<Query, Record<string, unknown>>;
+  Params: { pk: string };
+}>;
+
+export type ActionHandler<Body, Query, Response> = (
+  request: ActionRequest<Body, Query>,
+  reply: FastifyReply,
+) => StaticOr<Response, unknown> | FastifyReply | Promise<StaticOr<Response, unknown> | FastifyReply>;
+
+const ACTION = Symbol('viewset.action');
+
+/** What `action()` makes and the router finds on a view. */
+export interface Action {
+  readonly [ACTION]: true;
+  readonly methods: readonly ActionMethod[];
+  readonly detail: boolean;
+  readonly options: ActionOptions;
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
+}
+
+const OPTION_NAMES: readonly (keyof ActionOptions)[] = [
+  'methods', 'detail', 'urlPath', 'urlName', 'body', 'querystring', 'response', 'permissionClasses', 'throttles', 'summary',
+];
+
+/**
+ * A route of a view beyond the five operations. Assign it to a property of the view; the property's name is the
+ * action's. A detail action's record is looked up, and its object permission asked, before the handler runs.
+ *
+ * Throws ImproperlyConfigured for an unknown option, method or path.
+ *
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { … }) {
+ *   // GET /api/products/featured
+ *   featured = action({}, async (request) => ({ results: await this.records(request, { limit: 10 }) }));
+ * }
+ */
+export function action<
+  Body extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Response extends TSchema | undefined = undefined,
+>(options: ActionOptions<Body, Query, Response>, handler: ActionHandler<Body, Query, Response>): Action {
+  checkOptionNames('action()', options, OPTION_NAMES);
+  const methods = options.methods ?? ['get'];
+  const known = methods.every((method) => ACTION_METHODS.includes(method));
+  if (methods.length === 0 || !known) throw wrongOption('action()', 'methods', `a list of ${ACTION_METHODS.join(', ')}`, methods);
+  if (options.urlPath !== undefined && !/^[^/?#\s:*][^?#\s:*]*$/.test(options.urlPath)) {
+    throw wrongOption('action()', 'urlPath', 'a path without a leading slash, parameters or wildcards', options.urlPath);
+  }
+  if (typeof handler !== 'function') throw wrongOption('action()', 'handler', 'a function', handler);
+  return Object.freeze({
+    [ACTION]: true as const,
+    methods,
+    detail: options.detail ?? false,
+    options: options as ActionOptions,
+    handler: handler as Action['handler'],
+  });
+}
+
+/** The actions of a view by their names, in the order declared. */
+export function actionsOf(view: object): Map<string, Action> {
+  const actions = new Map<string, Action>();
+  for (const [name, value] of Object.entries(view)) {
+    if (typeof value === 'object' && value !== null && ACTION in value) actions.set(name, value as Action);
+  }
+  return actions;
+}
+
+/** `mostPopular` → `most-popular`, `HTMLPage` → `html-page`, `top_ten` → `top-ten`. */
+export function kebabCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .replace(/_+/g, '-')
+    .toLowerCase();
+}

@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { NotFound, TooManyRequests } from '../errors.ts';
+import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
+import type { Permission } from '../permissions/permission.ts';
+import type { RequestLimiter } from '../throttle/request-limiter.ts';
+import { stateOf } from './request-state.ts';
+import { permissionDenied, type ViewSet } from './viewset.ts';
+
+/** What stands before a route: who is counted, who is let in, and whether the path names a record at all. */
+export interface GateOptions {
+  readonly view: ViewSet;
+  /** The view's and the action's throttles, those that come after authentication. */
+  readonly limiters: readonly RequestLimiter[];
+  readonly permissions: readonly Permission[];
+  readonly detail: boolean;
+}
+
+type Step = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>;
+
+export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+/**
+ * The onRequest hook of a route, before its body is read: user throttles, view permission, the form of the pk, in the
+ * contract's order. Undefined where nothing stands before the route; no promise is made where no step needs one.
+ */
+export function compileGate(options: GateOptions): Gate | undefined {
+  const steps = gateSteps(options);
+  if (steps.length === 0) return undefined;
+  return (request, reply, done) => runSteps(steps, 0, request, reply, done);
+}
+
+function gateSteps({ view, limiters, permissions, detail }: GateOptions): Step[] {
+  const steps: Step[] = limiters.map((limiter) => (request, reply) => limiter.check('user', request, reply));
+  if (view.throttleRate !== undefined) steps.push((request) => askView(view, request));
+  if (permissions.length > 0) steps.push((request) => checkPermissions(view, permissions, detail, request));
+  if (detail) steps.push((request) => readPk(view, request));
+  return steps;
+}
+
+function runSteps(
+  steps: readonly Step[],
+  first: number,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  try {
+    for (let index = first; index < steps.length; index++) {
+      const pending = steps[index]!(request, reply);
+      if (pending === undefined) continue;
+      pending.then(() => runSteps(steps, index + 1, request, reply, done), done);
+      return;
+    }
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
+}
+
+async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
+  if (!(await view.throttleRate!(request))) throw new TooManyRequests(1);
+}
+
+function checkPermissions(
+  view: ViewSet,
+  permissions: readonly Permission[],
+  detail: boolean,
+  request: FastifyRequest,
+): void | Promise<void> {
+  const grant = evaluatePermissions(permissions, request, view, { object: detail });
+  if (grant instanceof Promise) return grant.then((granted) => admit(request, granted));
+  admit(request, grant);
+}
+
+function admit(request: FastifyRequest, grant: PermissionGrant): void {
+  if (grant.denied) throw permissionDenied(request);
+  stateOf(request).grant = grant;
+}
+
+function readPk(view: ViewSet, request: FastifyRequest): void {
+  const pk = view.parsePk((request.params as { pk: string }).pk);
+  if (pk === undefined) throw new NotFound();
+  stateOf(request).pk = pk;
+}

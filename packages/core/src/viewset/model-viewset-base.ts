@@ -1,0 +1,246 @@
+import type { EntityName } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ImproperlyConfigured, NotFound } from '../errors.ts';
+import { parseFieldText } from '../fields/field-text.ts';
+import { compare } from '../query/condition.ts';
+import { QuerySet } from '../query/query-set.ts';
+import type { Projection } from '../query/projection.ts';
+import type { BoundWriteShape } from '../shapes/write-shape.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { parametersOf, stateOf } from './request-state.ts';
+import { type AnyModelOptions, Resource } from './resource.ts';
+import { inTransaction } from './transaction.ts';
+import type { ViewContext } from './view-context.ts';
+import { type OperationSchemas, permissionDenied, ViewSet } from './viewset.ts';
+
+/** A write that a hook may enrich with fields that the client does not send. */
+export type WriteData<Entity, Input> = Input & { readonly [Field in keyof Entity & string]?: unknown };
+
+/**
+ * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
+ * hooks: which records there are (`getQueryset`), how a list is narrowed (`filterQueryset`), how one is found
+ * (`getObject`), and what a write does (`performCreate`, `performUpdate`, `performDestroy`).
+ */
+export abstract class ModelViewSetBase<Entity extends object, Output extends object, Input extends object> extends ViewSet {
+  readonly #entity: EntityName<Entity>;
+  readonly #options: AnyModelOptions;
+  #resource: Resource | undefined;
+
+  constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
+    super();
+    this.#entity = entity;
+    this.#options = options;
+    this.permissionClasses = options.permissionClasses;
+    this.throttles = options.throttles ?? [];
+    this.ignoreUnknownParameters = options.ignoreUnknownParameters;
+  }
+
+  /**
+   * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
+   * order. Override it to narrow them; list, retrieve, update and destroy all go through it.
+   *
+   * @example
+   * override getQueryset(request: FastifyRequest) {
+   *   return super.getQueryset(request).filter({ stock__gt: 0 });
+   * }
+   */
+  getQueryset(request: FastifyRequest): QuerySet<Entity> {
+    const queryset = QuerySet.of(request, this.#entity).orderByPaths(this.resource.ordering);
+    return this.#scoped(request, queryset);
+  }
+
+  /** Applies the view's filters in order. Override it to narrow lists alone. */
+  filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
+    const parameters = parametersOf(request);
+    return this.resource.filters.reduce((narrowed, filter) => filter.apply(narrowed, parameters, request), queryset);
+  }
+
+  /**
+   * The record of the path as an entity of `request.em`, its object permission asked; locked against other writers
+   * while the request is in a transaction, as update and destroy are. Throws NotFound, Unauthorized or Forbidden.
+   */
+  async getObject(request: FastifyRequest): Promise<Entity> {
+    const state = stateOf(request);
+    if (state.object !== undefined) return state.object as Entity;
+    const entity = await this.#one(request).entity({
+      populate: this.resource.projection.populate,
+      lock: request.em.isInTransaction(),
+    });
+    if (entity === undefined) throw new NotFound();
+    await this.checkObjectPermissions(request, entity);
+    state.object = entity;
+    return entity;
+  }
+
+  /** GET on the collection. */
+  override async list(request: FastifyRequest, _reply: FastifyReply): Promise<unknown> {
+    const queryset = this.filterQueryset(request, this.#scoped(request, this.getQueryset(request)));
+    return this.resource.paginator === null ? queryset.rows(this.#projection) : this.paginate(request, queryset);
+  }
+
+  /** GET on a record. */
+  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
+    if (this.#wantsEntity(request)) return this.represent(await this.getObject(request));
+    const row = await this.#one(request).first(this.#projection);
+    if (row === undefined) throw new NotFound();
+    return row;
+  }
+
+  /** POST on the collection. */
+  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
+    const created = await inTransaction(request.em, async () => {
+      const data = await this.#write.resolveReferences(request.em, request.body as object);
+      return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
+    });
+    reply.code(201).header('location', this.resource.pathOf(created.pk));
+    return created.record;
+  }
+
+  /** PUT and PATCH on a record. */
+  override async update(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
+    const updated = await inTransaction(request.em, async () => {
+      const entity = await this.getObject(request);
+      const data = await this.#write.resolveReferences(request.em, request.body as object);
+      return this.#reread(request, await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>));
+    });
+    return updated.record;
+  }
+
+  /** DELETE on a record. */
+  override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await inTransaction(request.em, async () => this.performDestroy(request, await this.getObject(request)));
+    await reply.code(204).send();
+  }
+
+  /**
+   * Stores a new record, inside the request's transaction. Override it to add what the client does not send.
+   *
+   * @example
+   * override performCreate(request, data) {
+   *   return super.performCreate(request, { ...data, owner: getCurrentUser(request) });
+   * }
+   */
+  async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
+    const entity = request.em.create(this.#entity, data as never) as Entity;
+    await request.em.persist(entity).flush();
+    return entity;
+  }
+
+  /** Stores what was sent of a record, and nothing else of it, inside the request's transaction. */
+  async performUpdate(request: FastifyRequest, entity: Entity, data: WriteData<Entity, Partial<Input>>): Promise<Entity> {
+    request.em.assign(entity, data as never);
+    await request.em.flush();
+    return entity;
+  }
+
+  /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
+  async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
+    await request.em.remove(entity).flush();
+  }
+
+  /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
+  async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
+    const { paginator } = this.resource;
+    if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
+    return paginator.paginate(queryset, this.#projection, parametersOf(request));
+  }
+
+  /** The records of a query set in the read shape. */
+  rows(queryset: QuerySet<Entity>): Promise<Output[]> {
+    return queryset.rows(this.#projection);
+  }
+
+  /** An entity in the read shape; the relations that the shape reads must be loaded. */
+  represent(entity: Entity): Output {
+    return this.#projection.readEntity(entity);
+  }
+
+  /** @internal */
+  override operations(): readonly Operation[] {
+    return this.#options.operations ?? (this.#options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+  }
+
+  /** @internal */
+  override bind(context: ViewContext): void {
+    this.#resource = new Resource(this.name, this.#entity as EntityName<object>, this.#options, context);
+  }
+
+  /** @internal */
+  override schemasOf(operation: Operation, partial: boolean): OperationSchemas {
+    const { readSchema, write } = this.resource;
+    switch (operation) {
+      case 'list':
+        return { response: { 200: this.resource.listSchema() } };
+      case 'retrieve':
+        return { response: { 200: readSchema } };
+      case 'create':
+        return { body: this.#write.schema, validateBody: (body) => this.#write.validate(body), response: { 201: readSchema } };
+      case 'update':
+        return partial
+          ? { body: this.#write.partialSchema, validateBody: (body) => this.#write.validatePartial(body), response: { 200: readSchema } }
+          : { body: this.#write.schema, validateBody: (body) => this.#write.validate(body), response: { 200: readSchema } };
+      case 'destroy':
+        return {};
+    }
+  }
+
+  /** @internal */
+  override parameterNames(): readonly string[] {
+    return this.resource.parameterNames;
+  }
+
+  /** @internal */
+  override parsePk(text: string): unknown {
+    try {
+      return parseFieldText(this.resource.pkType, text);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @internal */
+  override async prepareDetailAction(request: FastifyRequest): Promise<void> {
+    await this.getObject(request);
+  }
+
+  /** What the declarations came to. @internal */
+  protected get resource(): Resource {
+    if (this.#resource === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
+    return this.#resource;
+  }
+
+  get #projection(): Projection<Output> {
+    return this.resource.projection as Projection<Output>;
+  }
+
+  get #write(): BoundWriteShape<object> {
+    const { write } = this.resource;
+    if (write === undefined) throw new ImproperlyConfigured(`${this.name}: create and update need the option "write"`);
+    return write;
+  }
+
+  /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
+  #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
+    const scope = stateOf(request).grant?.scope;
+    return scope === undefined ? queryset : queryset.where(scope);
+  }
+
+  /** The record of the path, of those that the request may see. */
+  #one(request: FastifyRequest): QuerySet<Entity> {
+    const visible = this.#scoped(request, this.getQueryset(request));
+    return visible.where(compare(this.resource.pk, 'exact', stateOf(request).pk));
+  }
+
+  /** Rows are read as rows, unless a hook of the view or an object permission has to see the entity. */
+  #wantsEntity(request: FastifyRequest): boolean {
+    if (this.getObject !== ModelViewSetBase.prototype.getObject) return true;
+    return stateOf(request).grant?.needsObject ?? false;
+  }
+
+  /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
+  async #reread(request: FastifyRequest, entity: Entity): Promise<{ pk: unknown; record: Output }> {
+    const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
+    const stored = QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', pk));
+    return { pk, record: (await stored.first(this.#projection)) ?? this.represent(entity) };
+  }
+}

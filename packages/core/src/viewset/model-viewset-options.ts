@@ -1,0 +1,58 @@
+import type { TObject } from 'typebox';
+import type { PathOf } from '../fields/field-name.ts';
+import type { FilterClass } from '../filters/filter.ts';
+import type { PaginatorClass } from '../pagination/paginator.ts';
+import type { PermissionClass } from '../permissions/permission.ts';
+import type { LookupName, OrderName } from '../query/lookup-name.ts';
+import type { ReadShape } from '../shapes/read-shape.ts';
+import type { WritableSchema } from '../shapes/writable-schema.ts';
+import type { WriteShape } from '../shapes/write-shape.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { Operation } from './operations.ts';
+
+/** A field to search: contains; `^name` starts with; `=name` equals. */
+export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
+
+/** What a ModelViewSet is declared by. Only `read` is required; names that do not exist do not compile. */
+export interface ModelViewSetOptions<
+  Entity extends object,
+  Read extends ReadShape<Entity, object> | TObject,
+  Write extends WriteShape<Entity, object> | TObject,
+> {
+  /** What goes out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
+  readonly read: Read;
+  /** What comes in on create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
+  readonly write?: Write & (Write extends TObject ? WritableSchema<Entity> : unknown);
+  /** Which operations get a route. Default: all five with a write shape, list and retrieve without. */
+  readonly operations?: readonly Operation[];
+  /** Fields that `?search=` looks in. */
+  readonly searchFields?: readonly SearchField<Entity>[];
+  /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
+  readonly filterFields?: Readonly<Record<string, LookupName<Entity>>>;
+  /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
+  readonly jsonLogicFields?: readonly PathOf<Entity, '.'>[];
+  /** Sort name → field: `?sort=-price`. */
+  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
+  /** The order of a list whose request names none. Default: the primary key, ascending. */
+  readonly ordering?: readonly OrderName<Entity>[];
+  /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
+  readonly filters?: readonly FilterClass[];
+  /** How lists are cut into pages; null: not at all, a list is a plain array. Default: the plugin's, page numbers. */
+  readonly pagination?: PaginatorClass | null;
+  /** Records a page where the request names no size. Default: the paginator's, 10. */
+  readonly pageSize?: number;
+  /** Most records a page, whatever the request names. Default: the paginator's, 100. */
+  readonly maxPageSize?: number;
+  /** See `ViewSet.permissionClasses`. */
+  readonly permissionClasses?: readonly PermissionClass[];
+  /** See `ViewSet.throttles`. */
+  readonly throttles?: readonly RateLimitRule[];
+  /** See `ViewSet.ignoreUnknownParameters`. */
+  readonly ignoreUnknownParameters?: boolean | readonly string[];
+}
+
+/** Every option's name, to refuse the others. */
+export const MODEL_VIEWSET_OPTIONS = [
+  'read', 'write', 'operations', 'searchFields', 'filterFields', 'jsonLogicFields', 'orderingFields', 'ordering',
+  'filters', 'pagination', 'pageSize', 'maxPageSize', 'permissionClasses', 'throttles', 'ignoreUnknownParameters',
+] as const satisfies readonly (keyof ModelViewSetOptions<object, never, never>)[];

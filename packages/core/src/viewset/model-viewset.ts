@@ -1,0 +1,65 @@
+import type { EntityName } from '@mikro-orm/core';
+import type { Static, TObject } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import type { ReadShape } from '../shapes/read-shape.ts';
+import type { WriteShape } from '../shapes/write-shape.ts';
+import { ModelViewSetBase } from './model-viewset-base.ts';
+import { MODEL_VIEWSET_OPTIONS, type ModelViewSetOptions } from './model-viewset-options.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import type { AnyModelOptions } from './resource.ts';
+
+/** What a read option sends out. */
+export type OutputOf<Read> = Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends TObject ? Static<Read> : never;
+
+/** What a write option takes in. */
+export type InputOf<Write> = Write extends WriteShape<infer _Entity, infer Input> ? Input : Write extends TObject ? Static<Write> : never;
+
+/** The class that `ModelViewSet()` returns, to be extended. */
+export type ModelViewSetClass<Entity extends object, Output extends object, Input extends object> = new () => ModelViewSetBase<
+  Entity,
+  Output,
+  Input
+>;
+
+/**
+ * A view class for the records of an entity, to be extended: routes, validation, serialization, filters, pages and
+ * permissions follow from the options. Misspelt names do not compile, and throw ImproperlyConfigured at registration
+ * for those who write JavaScript.
+ *
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, {
+ *   read: readShape(Product, ['id', 'name', 'price']),
+ *   write: writeShape(Product, ['name', 'price']),
+ *   searchFields: ['name'],
+ *   filterFields: { min_price: 'price__gte' },
+ *   orderingFields: { price: 'price' },
+ * }) {}
+ */
+export function ModelViewSet<
+  Entity extends object,
+  Read extends ReadShape<NoInfer<Entity>, object> | TObject,
+  Write extends WriteShape<NoInfer<Entity>, object> | TObject,
+>(
+  entity: EntityName<Entity>,
+  options: ModelViewSetOptions<NoInfer<Entity>, Read, Write>,
+): ModelViewSetClass<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
+  checkOptionNames('ModelViewSet()', options, MODEL_VIEWSET_OPTIONS);
+  checkOperations(options.operations, options.write !== undefined);
+  return class extends ModelViewSetBase<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
+    constructor() {
+      super(entity, options as unknown as AnyModelOptions);
+    }
+  };
+}
+
+function checkOperations(operations: readonly Operation[] | undefined, writable: boolean): void {
+  for (const operation of operations ?? []) {
+    if (!OPERATIONS.includes(operation)) {
+      throw wrongOption('ModelViewSet()', 'operations', `a list of ${OPERATIONS.join(', ')}`, operation);
+    }
+    if (!writable && (operation === 'create' || operation === 'update')) {
+      throw new ImproperlyConfigured(`ModelViewSet(): operation "${operation}" needs the option "write"`);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
+import type { TObject, TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldType, type FieldType } from '../fields/field-type.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import type { Filter, FilterClass } from '../filters/filter.ts';
+import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
+import type { OrderKey } from '../query/condition.ts';
+import type { Projection } from '../query/projection.ts';
+import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
+import { type BoundWriteShape, toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import type { ModelViewSetOptions } from './model-viewset-options.ts';
+import type { ViewContext } from './view-context.ts';
+
+/** The options of a ModelViewSet with its type parameters forgotten. */
+export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
+
+/**
+ * What a ModelViewSet's declarations come to once the entity's metadata is known: everything that can be settled before
+ * the first request. Made at registration; throws ImproperlyConfigured for what does not fit.
+ */
+export class Resource {
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  readonly path: string;
+  readonly pk: FieldPath;
+  readonly pkType: FieldType;
+  readonly projection: Projection<object>;
+  readonly readSchema: TObject;
+  readonly write: BoundWriteShape<object> | undefined;
+  readonly filters: readonly Filter[];
+  readonly paginator: Paginator | null;
+  readonly ordering: readonly OrderKey[];
+  readonly parameterNames: readonly string[];
+
+  constructor(name: string, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
+    this.orm = context.orm;
+    this.path = context.path;
+    this.meta = metadataOf(name, entity, context.orm);
+    const pk = primaryKey(name, this.meta);
+    this.pk = fieldPath(this.meta, pk.name, '.');
+    this.pkType = fieldType(pk);
+    const read = toReadShape(entity, options.read);
+    this.readSchema = read.schema;
+    this.projection = read.bind(this.meta, context.orm.em.getPlatform());
+    this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
+    this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
+    this.paginator = makePaginator(options, context);
+    this.ordering = (options.ordering ?? []).map((key) => orderKey(this.meta, key));
+    this.parameterNames = declaredNames(name, this.filters, this.paginator);
+  }
+
+  /** The schema of a list's answer. */
+  listSchema(): TSchema {
+    return this.paginator === null ? { type: 'array', items: this.readSchema } : this.paginator.envelope(this.readSchema);
+  }
+
+  /** The path of one record, `/api/products/7`. */
+  pathOf(pk: unknown): string {
+    return `${this.path}/${encodeURIComponent(String(pk))}`;
+  }
+}
+
+function metadataOf(name: string, entity: EntityName<object>, orm: MikroORM): EntityMetadata {
+  const meta = orm.getMetadata().find(entity);
+  if (meta !== undefined) return meta;
+  const missing = (entity as { name?: string }).name ?? (entity as { meta?: { className?: string } }).meta?.className;
+  throw new ImproperlyConfigured(`${name}: entity "${missing ?? 'unknown'}" is not among the ORM's \`entities\``);
+}
+
+function primaryKey(name: string, meta: EntityMetadata): EntityProperty {
+  const [pk, second] = meta.getPrimaryProps();
+  if (pk !== undefined && second === undefined) return pk;
+  throw new ImproperlyConfigured(
+    `${name}: entity "${meta.className}" must have a primary key of one property, but has ${meta.primaryKeys.length}`,
+  );
+}
+
+function makeFilters(name: string, meta: EntityMetadata, options: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {
+  const target = {
+    name,
+    meta,
+    searchFields: options.searchFields ?? [],
+    filterFields: options.filterFields ?? {},
+    orderingFields: options.orderingFields ?? {},
+    ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
+  };
+  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
+}
+
+function makePaginator(options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
+  const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
+  if (Pagination === null) return null;
+  return new Pagination({
+    ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }),
+    ...(options.maxPageSize === undefined ? {} : { maxPageSize: options.maxPageSize }),
+    ...(defaults.secret === undefined ? {} : { secret: defaults.secret }),
+  });
+}
+
+function orderKey(meta: EntityMetadata, name: string): OrderKey {
+  const descending = name.startsWith('-');
+  return { path: fieldPath(meta, descending ? name.slice(1) : name, '__'), descending };
+}
+
+/** Every parameter name that the view's filters and paginator read; no two of them may read the same. */
+function declaredNames(name: string, filters: readonly Filter[], paginator: Paginator | null): string[] {
+  const owners = new Map<string, string>();
+  for (const source of paginator === null ? filters : [...filters, paginator]) {
+    for (const parameter of source.parameters) {
+      const owner = owners.get(parameter.name);
+      if (owner !== undefined) {
+        throw new ImproperlyConfigured(
+          `${name}: query parameter "${parameter.name}" is declared by both ${owner} and ${source.constructor.name}`,
+        );
+      }
+      owners.set(parameter.name, source.constructor.name);
+    }
+  }
+  return [...owners.keys()];
+}

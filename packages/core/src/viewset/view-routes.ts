@@ -1,0 +1,192 @@
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { Type, type TSchema } from 'typebox';
+import { HttpError, ImproperlyConfigured, ParseError } from '../errors.ts';
+import { makePermissions } from '../permissions/make-permissions.ts';
+import type { Permission, PermissionClass } from '../permissions/permission.ts';
+import { compileValidator } from '../shapes/validator.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { RequestLimiter } from '../throttle/request-limiter.ts';
+import { type Action, actionsOf, kebabCase } from './action.ts';
+import { compileGate } from './gate.ts';
+import { OPERATION_ROUTES } from './operations.ts';
+import { stateOf } from './request-state.ts';
+import { unknownParameterCheck } from './unknown-parameters.ts';
+import type { ViewContext } from './view-context.ts';
+import type { OperationHandler, OperationSchemas, ViewSet } from './viewset.ts';
+
+/** Makes the limiter of some rules, under a name that is the same in every process; undefined for no rules. */
+export type LimiterFactory = (scope: string, rules: readonly RateLimitRule[]) => RequestLimiter | undefined;
+
+/** A view at its place: everything that its routes are made of. */
+export interface MountedView {
+  readonly view: ViewSet;
+  /** First half of its routes' names, `products`. */
+  readonly basename: string;
+  readonly context: ViewContext;
+  readonly makeLimiter: LimiterFactory;
+}
+
+/** A route of a view before it is Fastify's: operations and actions alike. */
+interface ViewRoute {
+  readonly action: string;
+  readonly routeName: string;
+  readonly method: RouteOptions['method'];
+  readonly url: string;
+  readonly detail: boolean;
+  readonly schemas: OperationSchemas & { readonly querystring?: TSchema; readonly summary?: string };
+  readonly permissionClasses: readonly PermissionClass[];
+  readonly limiters: readonly RequestLimiter[];
+  readonly handler: OperationHandler;
+}
+
+/** Every route of a view as Fastify takes it. Throws ImproperlyConfigured for what the view declares wrongly. */
+export function viewRoutes(mounted: MountedView): RouteOptions[] {
+  const { view, context } = mounted;
+  const declared = new Set(view.parameterNames());
+  const routes = [...operationRoutes(mounted), ...actionRoutes(mounted)];
+  for (const route of routes) for (const name of propertyNames(route.schemas.querystring)) declared.add(name);
+  const ignored = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
+  const checkQuery = unknownParameterCheck([...declared], ignored);
+  return routes.map((route) => toFastify(view, route, checkQuery));
+}
+
+function operationRoutes(mounted: MountedView): ViewRoute[] {
+  const { view, basename, context } = mounted;
+  const limiter = mounted.makeLimiter(basename, view.throttles);
+  const operations = view.operations();
+  return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(({ operation, method, detail }) => ({
+    action: operation,
+    routeName: `${basename}-${detail ? 'detail' : 'list'}`,
+    method,
+    url: detail ? recordPath(mounted) : context.path,
+    detail,
+    schemas: view.schemasOf(operation, method === 'PATCH'),
+    permissionClasses: view.permissionClasses ?? context.defaults.permissionClasses,
+    limiters: limiter === undefined ? [] : [limiter],
+    handler: view[operation]!.bind(view),
+  }));
+}
+
+function actionRoutes(mounted: MountedView): ViewRoute[] {
+  return [...actionsOf(mounted.view)].map(([name, declared]) => actionRoute(mounted, name, declared));
+}
+
+function actionRoute(mounted: MountedView, name: string, { options, methods, detail, handler }: Action): ViewRoute {
+  const { view, basename, context, makeLimiter } = mounted;
+  const limiters = [
+    makeLimiter(basename, view.throttles),
+    makeLimiter(`${basename}.${name}`, options.throttles ?? []),
+  ].filter((limiter) => limiter !== undefined);
+  const base = detail ? recordPath(mounted) : context.path;
+  return {
+    action: name,
+    routeName: `${basename}-${options.urlName ?? kebabCase(name)}`,
+    method: methods.map((method) => method.toUpperCase() as 'GET'),
+    url: `${base}/${options.urlPath ?? kebabCase(name)}`,
+    detail,
+    schemas: actionSchemas(options),
+    permissionClasses: options.permissionClasses ?? view.permissionClasses ?? context.defaults.permissionClasses,
+    limiters,
+    handler: detail ? onRecord(view, handler) : handler,
+  };
+}
+
+function actionSchemas({ body, querystring, response, summary }: Action['options']): ViewRoute['schemas'] {
+  return {
+    ...(body === undefined ? {} : { body, validateBody: compileValidator(body, 'body') }),
+    ...(querystring === undefined ? {} : { querystring }),
+    ...(response === undefined ? {} : { response: { 200: response } }),
+    ...(summary === undefined ? {} : { summary }),
+  };
+}
+
+/** A detail action acts on a record that exists and that the request may touch, whether it asks or not. */
+function onRecord(view: ViewSet, handler: OperationHandler): OperationHandler {
+  return async (request, reply) => {
+    await view.prepareDetailAction(request);
+    return handler(request, reply);
+  };
+}
+
+/**
+ * The path of a record. A collection action beats the pk of the same depth for every method, so the parameter is kept
+ * from matching one.
+ */
+function recordPath({ view, context }: MountedView): string {
+  const reserved = [...actionsOf(view)]
+    .filter(([, { detail }]) => !detail)
+    .map(([name, { options }]) => (options.urlPath ?? kebabCase(name)).split('/')[0]!)
+    .map((segment) => segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return reserved.length === 0 ? `${context.path}/:pk` : `${context.path}/:pk(^(?!(?:${reserved.join('|')})$).*$)`;
+}
+
+function toFastify(view: ViewSet, route: ViewRoute, checkQuery: ((query: object) => void) | undefined): RouteOptions {
+  const permissions: readonly Permission[] = makePermissions(route.permissionClasses, `${view.name}.${route.action}`);
+  const gate = compileGate({ view, limiters: route.limiters, permissions, detail: route.detail });
+  return {
+    method: route.method,
+    url: route.url,
+    config: { viewset: { action: route.action, route: route.routeName, limiters: route.limiters } },
+    ...(gate === undefined ? {} : { onRequest: gate }),
+    schema: fastifySchema(route),
+    validatorCompiler: validatorCompiler(route.schemas),
+    handler: withQueryCheck(route.handler, checkQuery),
+  };
+}
+
+function withQueryCheck(handler: OperationHandler, checkQuery: ((query: object) => void) | undefined) {
+  if (checkQuery === undefined) return handler;
+  return (request: FastifyRequest, reply: FastifyReply): unknown => {
+    checkQuery(request.query as object);
+    return handler(request, reply);
+  };
+}
+
+const PK_PARAMS = Type.Object({ pk: Type.String() });
+
+/** For documentation, serialization, and to have Fastify call the validators below. */
+function fastifySchema({ schemas, detail, routeName, action }: ViewRoute): FastifySchema {
+  const schema: Record<string, unknown> = { operationId: `${routeName}-${action}`, tags: [routeName.split('-')[0]] };
+  if (schemas.summary !== undefined) schema['summary'] = schemas.summary;
+  if (schemas.body !== undefined) schema['body'] = schemas.body;
+  if (schemas.querystring !== undefined) schema['querystring'] = schemas.querystring;
+  if (schemas.response !== undefined) schema['response'] = schemas.response;
+  if (detail) schema['params'] = PK_PARAMS;
+  return schema;
+}
+
+type Validate = (value: unknown) => { value: unknown } | { error: Error };
+
+/** Bodies and query strings are checked by the shapes' own validators; the pk was read before the body came in. */
+function validatorCompiler(schemas: ViewRoute['schemas']): NonNullable<RouteOptions['validatorCompiler']> {
+  const validateQuery = schemas.querystring === undefined ? undefined : compileValidator(schemas.querystring, 'query');
+  return ({ httpPart }) => {
+    if (httpPart === 'body' && schemas.validateBody !== undefined) return requireBody(schemas.validateBody);
+    if (httpPart === 'querystring' && validateQuery !== undefined) return caught(validateQuery);
+    return (value: unknown) => ({ value });
+  };
+}
+
+function requireBody(validate: (body: unknown) => unknown): Validate {
+  const checked = caught(validate);
+  return (body) => (body === undefined ? { error: new ParseError('A JSON body is required') } : checked(body));
+}
+
+/** Fastify takes what a validator throws for a fault of the server; what it returns, for one of the client. */
+function caught(validate: (value: unknown) => unknown): Validate {
+  return (value) => {
+    try {
+      return { value: validate(value) };
+    } catch (error) {
+      if (error instanceof HttpError) return { error };
+      throw error;
+    }
+  };
+}
+
+function propertyNames(schema: TSchema | undefined): string[] {
+  if (schema === undefined) return [];
+  const { properties } = schema as { properties?: object };
+  if (properties === undefined) throw new ImproperlyConfigured('An action\'s querystring schema must be a Type.Object');
+  return Object.keys(properties);
+}

@@ -1,0 +1,126 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { getCurrentUser } from '../current-user.ts';
+import { Forbidden, Unauthorized } from '../errors.ts';
+import type { PermissionClass } from '../permissions/permission.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { RequestLimiter } from '../throttle/request-limiter.ts';
+import type { Operation } from './operations.ts';
+import { stateOf } from './request-state.ts';
+import type { ViewContext } from './view-context.ts';
+
+/** What one operation reads and answers, for validation, serialization and documentation. */
+export interface OperationSchemas {
+  readonly body?: TSchema;
+  readonly response?: Readonly<Record<number, TSchema>>;
+  /** Checks and converts the body; throws InvalidUsage. */
+  readonly validateBody?: (body: unknown) => unknown;
+}
+
+/** Handles one operation of a view. */
+export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
+
+/**
+ * A group of routes under one name. Define any of `list`, `create`, `retrieve`, `update` (PUT and PATCH) and `destroy`,
+ * and any number of `action()`s; each gets its route, behind the view's permissions and throttles.
+ *
+ * One instance serves every request: keep nothing about a request on `this`.
+ *
+ * @example
+ * class StatusViewSet extends ViewSet {
+ *   override permissionClasses = [IsAuthenticated];
+ *   list() { return { uptime: process.uptime() }; }   // GET /api/status
+ * }
+ */
+export abstract class ViewSet {
+  /** Who may use the view; every class must agree. Default: what the plugin's `permissionClasses` says. */
+  permissionClasses: readonly PermissionClass[] | undefined = undefined;
+  /** Rules that count requests to this view, beside the application's. */
+  throttles: readonly RateLimitRule[] = [];
+  /** Query parameters to let pass though nothing declares them: all of them, or these. Default: the plugin's. */
+  ignoreUnknownParameters: boolean | readonly string[] | undefined = undefined;
+
+  list?(request: FastifyRequest, reply: FastifyReply): unknown;
+  create?(request: FastifyRequest, reply: FastifyReply): unknown;
+  retrieve?(request: FastifyRequest, reply: FastifyReply): unknown;
+  update?(request: FastifyRequest, reply: FastifyReply): unknown;
+  destroy?(request: FastifyRequest, reply: FastifyReply): unknown;
+
+  /** The name that errors and logs use: the class's. */
+  get name(): string {
+    return this.constructor.name;
+  }
+
+  /** The operation or action that a request asks for: `list`, `retrieve`, `featured`, … */
+  getAction(request: FastifyRequest): string {
+    return request.routeOptions.config.viewset?.action ?? '';
+  }
+
+  /**
+   * Asked after the declared throttles, on every request; false answers 429. Override it for a rule that depends on
+   * more than a rule's key can say. Default: true.
+   */
+  throttleRate?(request: FastifyRequest): boolean | Promise<boolean>;
+
+  /**
+   * The operations that get a route. Default: those whose method the view defines.
+   * @internal
+   */
+  operations(): readonly Operation[] {
+    const names: readonly Operation[] = ['list', 'create', 'retrieve', 'update', 'destroy'];
+    return names.filter((name) => typeof this[name] === 'function');
+  }
+
+  /**
+   * Called once, when the router's plugin is loaded; resolves what the view declares.
+   * @internal
+   */
+  bind(_context: ViewContext): void {}
+
+  /** @internal */
+  schemasOf(_operation: Operation, _partial: boolean): OperationSchemas {
+    return {};
+  }
+
+  /** The query parameters that the view's lists take. @internal */
+  parameterNames(): readonly string[] {
+    return [];
+  }
+
+  /** Reads the pk of a path; undefined where it cannot be one. @internal */
+  parsePk(text: string): unknown {
+    return text === '' ? undefined : text;
+  }
+
+  /** Runs before the handler of a detail action. @internal */
+  prepareDetailAction(_request: FastifyRequest): void | Promise<void> {}
+
+  /**
+   * Asks the object half of the view's permissions. Call it for every record that a plain ViewSet's handler touches;
+   * a ModelViewSet's `getObject` has done it already. Throws Unauthorized or Forbidden.
+   */
+  async checkObjectPermissions(request: FastifyRequest, object: object): Promise<void> {
+    const { grant } = stateOf(request);
+    if (grant !== undefined && !(await grant.allows(object))) throw permissionDenied(request);
+  }
+}
+
+/** 401 where nobody is logged in, 403 where somebody is. */
+export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
+  return getCurrentUser(request) === null ? new Unauthorized() : new Forbidden();
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the router knows of a route that it made. */
+    viewset?: {
+      readonly action: string;
+      readonly route: string;
+      readonly limiters: readonly RequestLimiter[];
+    };
+    /** True: the authentication plugin lets anybody in. */
+    public?: boolean;
+    /** False: no throttle counts requests to this route. */
+    throttle?: boolean;
+  }
+}
