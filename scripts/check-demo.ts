@@ -1,0 +1,48 @@
+/** Starts the demo by the command given, asks it for the products, and stops it as a terminal would. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 20_000;
+
+const command = process.argv.slice(2).join(' ');
+const environment = { ...process.env, HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'sqlite::memory:', NODE_ENV: '' };
+// A process group of its own: Ctrl+C reaches npx, pnpm and the server alike.
+const demo = spawn(command, { shell: true, detached: true, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+const exited = once(demo, 'exit');
+const interrupt = (signal: NodeJS.Signals): void => {
+  if (demo.pid !== undefined && demo.exitCode === null && demo.signalCode === null) process.kill(-demo.pid, signal);
+};
+process.on('exit', () => interrupt('SIGKILL'));
+
+const address = await Promise.race([
+  listeningAddress(),
+  exited.then(() => undefined),
+  sleep(START_TIMEOUT_MS, undefined),
+]);
+if (address === undefined) fail('The demo did not say where it listens');
+for (const path of ['/health/', '/api/products']) {
+  const response = await fetch(new URL(path, address));
+  console.log(`GET ${path}: ${response.status} ${(await response.text()).slice(0, 100)}`);
+  if (response.status !== 200) fail(`GET ${path} answered ${response.status}`);
+}
+interrupt('SIGINT');
+if ((await Promise.race([exited, sleep(STOP_TIMEOUT_MS, undefined)])) === undefined) fail('The demo did not stop');
+process.exit(0);
+
+async function listeningAddress(): Promise<string | undefined> {
+  let output = '';
+  for await (const chunk of demo.stdout as AsyncIterable<Buffer>) {
+    process.stdout.write(chunk);
+    output += chunk.toString();
+    const match = /listening[^\n]*?(http:\/\/127\.0\.0\.1:\d+)/i.exec(output);
+    if (match !== null) return match[1];
+  }
+  return undefined;
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,77 @@
+/**
+ * Packs the packages as they would be published and uses the tarballs as a stranger would: publint and attw read them,
+ * a project outside the workspace installs them, type-checks a program against them with every declaration file checked
+ * (`skipLibCheck: false`), and runs it.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const bin = (name: string): string => join(root, 'node_modules/.bin', name);
+const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
+process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
+
+const tarballs = new Map(['core', 'auth'].map((folder) => pack(join(root, 'packages', folder))));
+for (const [name, tarball] of tarballs) checkTarball(name, tarball);
+const consumer = createConsumer();
+run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
+run(consumer, join(consumer, 'node_modules/.bin/tsc'), []);
+run(consumer, process.execPath, ['program.ts']);
+
+function pack(folder: string): [name: string, tarball: string] {
+  const { name, version } = readManifest(folder);
+  run(folder, 'pnpm', ['pack', '--pack-destination', workspace]);
+  return [name, join(workspace, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)];
+}
+
+function checkTarball(name: string, tarball: string): void {
+  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
+  for (const needed of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts']) {
+    if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
+  }
+  const stray = files.find((file) => /\/(test|node_modules)\/|\.tsbuildinfo$/.test(file));
+  if (stray !== undefined) throw new Error(`${name}: the tarball has ${stray}`);
+  run(root, bin('publint'), [tarball, '--strict']);
+  run(root, bin('attw'), ['--profile', 'esm-only', tarball]);
+}
+
+/** A project with both tarballs, what they ask of their user, and nothing else, of the versions tested here. */
+function createConsumer(): string {
+  const folder = join(workspace, 'consumer');
+  mkdirSync(folder);
+  cpSync(join(root, 'scripts/consumer'), folder, { recursive: true });
+  const tested = {
+    ...readManifest(root).devDependencies,
+    ...readManifest(join(root, 'packages/core')).devDependencies,
+  };
+  const names = ['@mikro-orm/core', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox', 'typescript'];
+  const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]));
+  const dependencies = { ...local, ...Object.fromEntries(names.map((name) => [name, tested[name]])) };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
+  // auth asks for core as a peer, by a version that only the tarball has.
+  writeFileSync(
+    join(folder, 'pnpm-workspace.yaml'),
+    JSON.stringify({ overrides: local, allowBuilds: { bcrypt: false } }),
+  );
+  return folder;
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+function run(cwd: string, command: string, args: readonly string[]): void {
+  console.log(`$ ${[command.replace(root, ''), ...args].join(' ').replaceAll(workspace, '…')}`);
+  execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
+}

@@ -1,0 +1,79 @@
+/**
+ * `pnpm check`: everything that CI runs, one gate after the other, and a line of counts at the end.
+ *
+ * A gate is a command of its own that a person can run alone (its line says which). All of them run even where one has
+ * failed, so that one run tells everything. Needs no package to be installed: installing is the first gate.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Counts, formatCounts } from './tap-results.ts';
+
+interface Gate {
+  readonly name: string;
+  readonly command: string;
+  /** Whether the command's own last line of counts is added to the total, instead of one for the gate. */
+  readonly counts?: boolean;
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const [demoCommand, testCommand] = readmeCommands();
+
+const gates: readonly Gate[] = [
+  { name: 'install, as the lockfile says', command: 'pnpm install --frozen-lockfile' },
+  { name: 'lockfile', command: 'node scripts/check-lockfile.ts' },
+  { name: 'types, with the tests of types', command: 'pnpm typecheck' },
+  { name: 'lint', command: 'pnpm lint' },
+  { name: 'format', command: 'pnpm format:check' },
+  { name: 'build', command: 'pnpm build' },
+  { name: 'packages as published', command: 'node scripts/check-packages.ts' },
+  { name: "the README's demo command", command: `node scripts/check-demo.ts ${demoCommand}` },
+  { name: "the README's test command", command: testCommand, counts: true },
+  { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
+];
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+for (const gate of gates) {
+  console.log(`\n── ${gate.name}: ${gate.command}`);
+  const startedAt = Date.now();
+  const { code, lastLine } = await run(gate.command);
+  const counts = (gate.counts === true ? parseCounts(lastLine) : undefined) ?? { passed: 0, failed: 0, skipped: 0 };
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
+  console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${seconds} s: ${gate.name}`);
+  total.passed += counts.passed + (code === 0 ? 1 : 0);
+  total.failed += counts.failed + (code === 0 ? 0 : 1);
+  total.skipped += counts.skipped;
+}
+console.log(`\n${formatCounts(total)}`);
+process.exitCode = total.failed === 0 ? 0 : 1;
+
+/** Runs a shell command with its output passed on; also gives the last line that it printed. */
+async function run(command: string): Promise<{ code: number; lastLine: string }> {
+  const child = spawn(command, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  let tail = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    process.stdout.write(chunk);
+    tail = (tail + chunk.toString()).slice(-2000);
+  });
+  return new Promise((resolve) => {
+    child.on('close', (code) => resolve({ code: code ?? 1, lastLine: tail.trimEnd().split('\n').at(-1) ?? '' }));
+  });
+}
+
+function parseCounts(line: string): Counts | undefined {
+  const match = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(line);
+  if (match === null) return undefined;
+  return { passed: Number(match[1]), failed: Number(match[2]), skipped: Number(match[3] ?? 0) };
+}
+
+/** What the README promises a newcomer, word for word: the two commands of its first shell block. */
+function readmeCommands(): readonly [demo: string, test: string] {
+  const block = /```sh\n(.*?)```/s.exec(readFileSync(`${root}README.md`, 'utf8'))?.[1] ?? '';
+  const commands = block.split('\n').map((line) => line.replace(/\s+#.*$/, '').trim());
+  const named = (name: string): string => {
+    const command = commands.find((line) => line.endsWith(` pnpm ${name}`));
+    if (command === undefined) throw new Error(`README.md: its first sh block has no "… pnpm ${name}"`);
+    return command;
+  };
+  return [named('demo'), named('test')];
+}

@@ -1,0 +1,193 @@
+/**
+ * PostgreSQL and Redis for the tests: real servers on free loopback ports, with their data in a temporary folder that
+ * goes when the tests are done. Durability is off: what is tested is behaviour, not disks.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const START_TIMEOUT_MS = 30_000;
+
+/** A running server. `url` is what TEST_POSTGRES_URL or TEST_REDIS_URL takes. */
+export interface TestServer {
+  readonly name: string;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts PostgreSQL; undefined where it is not installed. */
+export async function startPostgres(): Promise<TestServer | undefined> {
+  const [initdb, postgres] = [findProgram('initdb'), findProgram('postgres')];
+  if (initdb === undefined || postgres === undefined) return undefined;
+  const identity = unprivileged();
+  const folder = temporaryFolder('postgres', identity);
+  // The C locale folds and sorts by code point alone: what the library promises about text has to hold there too.
+  const locale = process.env['TEST_POSTGRES_LOCALE'] ?? 'C';
+  const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', `--locale=${locale}`, '--no-sync'];
+  execFileSync(initdb, ['--pgdata', folder, ...options], {
+    ...identity,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const port = await freePort();
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: 200,
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(postgres, ['-D', folder, ...flags], {
+    ...identity,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const server = new ServerProcess(
+    'PostgreSQL',
+    `postgres://postgres@127.0.0.1:${port}/postgres`,
+    child,
+    folder,
+    'SIGINT',
+  );
+  return server.whenReady(() => answers(port, startupMessage('postgres'), 'R'));
+}
+
+/** Starts Redis; undefined where it is not installed. */
+export async function startRedis(): Promise<TestServer | undefined> {
+  const redis = findProgram('redis-server');
+  if (redis === undefined) return undefined;
+  const folder = temporaryFolder('redis');
+  const port = await freePort();
+  const flags = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
+  const child = spawn(redis, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const server = new ServerProcess('Redis', `redis://127.0.0.1:${port}`, child, folder, 'SIGTERM');
+  return server.whenReady(() => answers(port, 'PING\r\n', '+PONG'));
+}
+
+class ServerProcess implements TestServer {
+  readonly name: string;
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  readonly #stopSignal: NodeJS.Signals;
+  #complaints = '';
+
+  constructor(name: string, url: string, child: ChildProcess, folder: string, stopSignal: NodeJS.Signals) {
+    this.name = name;
+    this.url = url;
+    this.#child = child;
+    this.#folder = folder;
+    this.#stopSignal = stopSignal;
+    child.stderr?.on(
+      'data',
+      (chunk: Buffer) => (this.#complaints = (this.#complaints + chunk.toString()).slice(-4000)),
+    );
+  }
+
+  async whenReady(isReady: () => Promise<boolean>): Promise<this> {
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    while (!(await isReady())) {
+      if (!this.#isRunning() || Date.now() > deadline) {
+        await this.stop();
+        throw new Error(`${this.name} did not start:\n${this.#complaints}`);
+      }
+      await sleep(50);
+    }
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isRunning()) {
+      const exited = once(this.#child, 'exit');
+      this.#child.kill(this.#stopSignal);
+      await exited;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+}
+
+/** A program on the PATH, or where Debian keeps PostgreSQL's own, the newest version first. */
+function findProgram(name: string): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const versions = isExecutable(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...versions.map((version) => join(debian, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(delimiter),
+  ];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Identity {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** PostgreSQL refuses to run as root: there it runs as the user that its package made. */
+function unprivileged(): Identity {
+  if (process.getuid?.() !== 0) return {};
+  return { uid: postgresId('-u'), gid: postgresId('-g') };
+}
+
+function postgresId(flag: '-u' | '-g'): number {
+  return Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+}
+
+function temporaryFolder(name: string, { uid, gid }: Identity = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), `viewset-${name}-`));
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  return folder;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port');
+  return address.port;
+}
+
+/** Whether a server on the port answers a message with what a ready one says. */
+async function answers(port: number, message: string | Buffer, expected: string): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write(message);
+    const [reply] = (await once(socket, 'data', { signal: AbortSignal.timeout(1000) })) as [Buffer];
+    return reply.toString('latin1').startsWith(expected);
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** PostgreSQL's first message of a connection: its length, the protocol's version 3.0, and who wants which database. */
+function startupMessage(user: string): Buffer {
+  const parameters = Buffer.from(`user\0${user}\0database\0${user}\0\0`);
+  const header = Buffer.alloc(8);
+  header.writeInt32BE(header.length + parameters.length, 0);
+  header.writeInt32BE(0x0003_0000, 4);
+  return Buffer.concat([header, parameters]);
+}

@@ -1,0 +1,47 @@
+/**
+ * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL and Redis beside it, and stops them after.
+ *
+ * A server whose URL is in the environment already is left alone. One that is not installed is an error, or, with
+ * `--optional` in front of the command, a notice: the tests that need it are then skipped.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { startPostgres, startRedis, type TestServer } from './servers.ts';
+
+const optional = process.argv[2] === '--optional';
+const [command, ...args] = process.argv.slice(optional ? 3 : 2);
+if (command === undefined) throw new Error('Usage: pnpm with-servers [--optional] <command> [arguments]');
+
+const servers: TestServer[] = [];
+const environment: Record<string, string> = {};
+try {
+  await provide('TEST_POSTGRES_URL', 'PostgreSQL (Debian: postgresql)', startPostgres);
+  await provide('TEST_REDIS_URL', 'Redis (Debian: redis-server)', startRedis);
+  process.exitCode = await run(command, args);
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+}
+
+async function provide(variable: string, what: string, start: () => Promise<TestServer | undefined>): Promise<void> {
+  if (process.env[variable]) return;
+  const server = await start();
+  if (server === undefined) {
+    const problem = `${what} is not installed, and ${variable} names no running one`;
+    if (!optional) throw new Error(problem);
+    console.error(`${problem}: the tests that need it will be skipped`);
+    return;
+  }
+  servers.push(server);
+  environment[variable] = server.url;
+}
+
+async function run(program: string, programArgs: readonly string[]): Promise<number> {
+  const child = spawn(program, programArgs, { stdio: 'inherit', env: { ...process.env, ...environment } });
+  // A terminal's Ctrl+C reaches the command by itself; either way the servers stop after it, not before.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => void (signal !== 'SIGINT' && child.kill(signal)));
+  }
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+}
