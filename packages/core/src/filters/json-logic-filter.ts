@@ -1,0 +1,71 @@
+import { Type } from 'typebox';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
+import type { Condition } from '../query/condition.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { resolveLookup } from '../query/resolve-lookup.ts';
+import { Filter, type FilterTarget } from './filter.ts';
+import { JsonLogicError } from './json-logic-error.ts';
+import { JsonLogicReader } from './json-logic-reader.ts';
+import { resolveOption } from './resolve-option.ts';
+import { parseStrictJson, StrictJsonError } from './strict-json.ts';
+
+/**
+ * `?filter=`: a condition in JSON Logic (https://jsonlogic.com), over the fields in the view's `jsonLogicFields`, by
+ * default those that its `filterFields` reach.
+ *
+ * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Whatever the filter does not know is a 400 that says
+ * where it stands, never dropped. A view without such fields has no `filter` parameter. Override `parameter` to rename
+ * it, `maximumDepth` (default 5 operators, one inside the other) and `maximumComparisons` (default 50) to allow more.
+ *
+ * @throws ImproperlyConfigured at registration, for a field that does not exist
+ * @example
+ * // GET /products?filter={"and":[{">=":[{"var":"price"},10]},{"in":["Tea",{"var":"name"}]}]}   (URL-encoded)
+ * // … WHERE price >= 10 AND name contains 'Tea'
+ */
+export class JsonLogicFilter extends Filter {
+  /** The name of the query parameter. */
+  readonly parameter: string = 'filter';
+  /** Operators nested deeper than this are a 400; a comparison counts as one of them. */
+  readonly maximumDepth: number = 5;
+  /** More comparisons than this are a 400. */
+  readonly maximumComparisons: number = 50;
+  readonly #fields: ReadonlyMap<string, FieldPath>;
+
+  constructor(target: FilterTarget) {
+    super(target);
+    this.#fields = new Map(allowedPaths(target).map((path) => [path.key, path]));
+  }
+
+  get parameters(): readonly ParameterDeclaration[] {
+    if (this.#fields.size === 0) return [];
+    const description = `A condition in JSON Logic, as JSON. Fields allowed: ${[...this.#fields.keys()].join(', ')}`;
+    return [{ name: this.parameter, schema: Type.String({ description }) }];
+  }
+
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+    const text = this.#fields.size === 0 ? undefined : parameters.one(this.parameter);
+    return text === undefined ? queryset : queryset.where(this.#read(text));
+  }
+
+  #read(text: string): Condition {
+    try {
+      const reader = new JsonLogicReader(this.#fields, this.maximumDepth, this.maximumComparisons);
+      return reader.read(parseStrictJson(text));
+    } catch (error) {
+      if (error instanceof StrictJsonError) throw invalidParameter(this.parameter, error.message);
+      if (error instanceof JsonLogicError) throw invalidParameter(this.parameter, `is not usable: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+function allowedPaths(target: FilterTarget): FieldPath[] {
+  const { name, meta, jsonLogicFields, filterFields } = target;
+  if (jsonLogicFields === undefined) {
+    return Object.entries(filterFields).map(([parameter, lookup]) =>
+      resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path),
+    );
+  }
+  return jsonLogicFields.map((field) => resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.')));
+}

@@ -1,0 +1,89 @@
+import { Type } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import type { FieldKind } from '../fields/field-type.ts';
+import { nearest } from '../nearest.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
+import type { OrderKey } from '../query/condition.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { Filter, type FilterTarget } from './filter.ts';
+import { resolveOption } from './resolve-option.ts';
+
+/**
+ * `?sort=`: orders the list by the names in the view's `orderingFields`, separated by commas; a leading `-` means
+ * descending. Without it the view's own order holds. Either way the primary key is the last key, so that the order is
+ * total and pages never overlap.
+ *
+ * A name that is unknown, empty or given twice (`price,-price`) is a 400. A view without ordering fields has no `sort`
+ * parameter. Override `parameter` to rename it.
+ *
+ * @throws ImproperlyConfigured at registration, for a field that does not exist or has no order (to-many, JSON, binary)
+ * @example
+ * // orderingFields: { price: 'price', name: 'name' }
+ * // GET /products?sort=-price,name
+ * // … ORDER BY price DESC, name, id
+ */
+export class OrderingFilter extends Filter {
+  /** The name of the query parameter. */
+  readonly parameter: string = 'sort';
+  readonly #paths: ReadonlyMap<string, FieldPath>;
+
+  constructor(target: FilterTarget) {
+    super(target);
+    this.#paths = new Map(Object.entries(target.orderingFields).map(([name, path]) => [name, resolveOrder(target, name, path)]));
+  }
+
+  get parameters(): readonly ParameterDeclaration[] {
+    if (this.#paths.size === 0) return [];
+    const description = `Names to order by, separated by commas; descending with a leading minus. Allowed: ${this.#allowed()}`;
+    return [{ name: this.parameter, schema: Type.String({ description }) }];
+  }
+
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+    const text = this.#paths.size === 0 ? undefined : parameters.one(this.parameter);
+    return text === undefined ? queryset : queryset.orderByPaths(this.#readKeys(text));
+  }
+
+  #readKeys(text: string): OrderKey[] {
+    const seen = new Set<string>();
+    return text.split(',').map((element) => {
+      const descending = element.startsWith('-');
+      const name = descending ? element.slice(1) : element;
+      const path = this.#paths.get(name);
+      if (path === undefined) throw invalidParameter(this.parameter, this.#unknown(name));
+      if (seen.has(name)) throw invalidParameter(this.parameter, `must name "${name}" only once`);
+      seen.add(name);
+      return { path, descending };
+    });
+  }
+
+  #unknown(name: string): string {
+    if (name === '') return `must not have an empty name; allowed: ${this.#allowed()}`;
+    const meant = nearest(name, this.#paths.keys());
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    return `does not know the name "${name.slice(0, MAX_ECHO)}"${hint} Allowed: ${this.#allowed()}`;
+  }
+
+  #allowed(): string {
+    return [...this.#paths.keys()].join(', ');
+  }
+}
+
+/** Characters of a client's text that a message repeats. */
+const MAX_ECHO = 64;
+
+const UNORDERED: ReadonlySet<FieldKind> = new Set(['json', 'binary']);
+
+function resolveOrder(target: FilterTarget, name: string, field: string): FieldPath {
+  return resolveOption(target.name, 'orderingFields', name, () => {
+    if (name === '' || name.startsWith('-') || name.includes(',')) {
+      throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
+    }
+    const path = fieldPath(target.meta, field, '__');
+    if (path.toMany) throw new ImproperlyConfigured(`"${path.key}" leads to many records, which have no one order`);
+    if (UNORDERED.has(path.type.kind)) {
+      throw new ImproperlyConfigured(`"${path.key}" is of type ${path.type.kind}, which has no order`);
+    }
+    return path;
+  });
+}

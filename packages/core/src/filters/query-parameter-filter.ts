@@ -1,0 +1,71 @@
+import type { TSchema } from 'typebox';
+import { parseFieldText } from '../fields/field-text.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
+import { and, compare, type Condition } from '../query/condition.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { parseLookupText, resolveLookup, type ResolvedLookup } from '../query/resolve-lookup.ts';
+import { Filter, type FilterTarget } from './filter.ts';
+import { lookupTextSchema } from './lookup-text-schema.ts';
+import { resolveOption } from './resolve-option.ts';
+
+/**
+ * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
+ *
+ * A parameter of an `exact` lookup that comes several times means "one of"; any other must come once. An empty value
+ * counts as absent.
+ *
+ * @throws ImproperlyConfigured at registration, for a lookup whose field does not exist or which does not fit its type
+ * @example
+ * // filterFields: { min_price: 'price__gte', name: 'name' }
+ * // GET /products?min_price=10&name=Tea&name=Milk
+ * // … WHERE price >= 10 AND name IN ('Tea', 'Milk')
+ */
+export class QueryParameterFilter extends Filter {
+  readonly #lookups: ReadonlyMap<string, ResolvedLookup>;
+
+  constructor(target: FilterTarget) {
+    super(target);
+    this.#lookups = new Map(
+      Object.entries(target.filterFields).map(([name, lookup]) => [
+        name,
+        resolveOption(target.name, 'filterFields', name, () => resolveLookup(target.meta, lookup)),
+      ]),
+    );
+  }
+
+  get parameters(): readonly ParameterDeclaration[] {
+    return Array.from(this.#lookups, ([name, resolved]) => ({ name, schema: this.schemaOf(resolved) }));
+  }
+
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+    const conditions: Condition[] = [];
+    const problems = new InvalidUsageCollector();
+    for (const [name, resolved] of this.#lookups) {
+      const condition = problems.attempt(() => readCondition(parameters, name, resolved));
+      if (condition !== undefined) conditions.push(condition);
+    }
+    problems.throwIfAny();
+    return conditions.length === 0 ? queryset : queryset.where(and(...conditions));
+  }
+
+  /** How a parameter is documented. */
+  protected schemaOf(resolved: ResolvedLookup): TSchema {
+    return lookupTextSchema(resolved);
+  }
+}
+
+function readCondition(parameters: QueryParameters, name: string, resolved: ResolvedLookup): Condition | undefined {
+  const { path, lookup } = resolved;
+  const texts = lookup === 'exact' ? parameters.all(name) : [parameters.one(name)];
+  const [text] = texts;
+  if (text === undefined) return undefined;
+  try {
+    if (texts.length === 1) return parseLookupText(resolved, text);
+    return compare(path, 'in', (texts as readonly string[]).map((each) => parseFieldText(path.type, each)));
+  } catch (error) {
+    if (!(error instanceof FieldValueError)) throw error;
+    throw invalidParameter(name, error.message);
+  }
+}

@@ -1,0 +1,86 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import { wrongOption } from '../options.ts';
+
+/** What every page-numbered list answers on the wire. */
+export interface PageEnvelope<Item> {
+  /** Records in all, on every page together. */
+  readonly count: number;
+  /** Whether a next page exists. */
+  readonly next: boolean;
+  /** Whether a previous page exists. */
+  readonly previous: boolean;
+  readonly results: readonly Item[];
+}
+
+export interface PaginatedResultOptions<Item, Extra extends object> {
+  readonly results: readonly Item[];
+  readonly count: number;
+  /** From 1. Default: 1. */
+  readonly page?: number;
+  readonly pageSize: number;
+  /** Further fields of the envelope. */
+  readonly extra?: Extra;
+}
+
+class Result<Item> implements PageEnvelope<Item> {
+  readonly count: number;
+  readonly next: boolean;
+  readonly previous: boolean;
+  readonly results: readonly Item[];
+  readonly #page: number;
+  readonly #pageSize: number;
+
+  constructor(options: PaginatedResultOptions<Item, object>) {
+    const { results, count, page = 1, pageSize, extra } = options;
+    if (!isWhole(count, 0)) throw wrongOption('PaginatedResult', 'count', 'an integer from 0', count);
+    if (!isWhole(page, 1)) throw wrongOption('PaginatedResult', 'page', 'an integer from 1', page);
+    if (!isWhole(pageSize, 1)) throw wrongOption('PaginatedResult', 'pageSize', 'an integer from 1', pageSize);
+    this.count = count;
+    this.next = page * pageSize < count;
+    this.previous = page > 1;
+    this.results = results;
+    this.#page = page;
+    this.#pageSize = pageSize;
+    if (extra !== undefined) addExtra(this, extra);
+  }
+
+  /** The number of this page, from 1. Not in the JSON. */
+  get page(): number {
+    return this.#page;
+  }
+
+  /** How many records a full page has. Not in the JSON. */
+  get page_size(): number {
+    return this.#pageSize;
+  }
+}
+
+/** A page and its place among the pages; see the constructor of the same name. */
+export type PaginatedResult<Item, Extra extends object = object> = Result<Item> & Readonly<Extra>;
+
+/**
+ * The page envelope, built by hand where a paginator does not: in a custom action, from a search engine, from a cache.
+ *
+ * Its JSON is `{ count, next, previous, results }` and the fields of `extra`; `page` and `page_size` are attributes for
+ * the code around it and never on the wire.
+ *
+ * @throws ImproperlyConfigured when a number is not whole or too small, or `extra` has a name that is taken
+ * @example
+ * const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10, extra: { keyword } });
+ * result.page_size;   // 10
+ * return result;      // {"count":23,"next":true,"previous":true,"results":[…],"keyword":"…"}
+ */
+export const PaginatedResult: new <Item, Extra extends object = object>(
+  options: PaginatedResultOptions<Item, Extra>,
+) => PaginatedResult<Item, Extra> = Result as never;
+
+function addExtra(result: object, extra: object): void {
+  for (const name of Object.keys(extra)) {
+    if (name in result) throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${name}"; the envelope has it`);
+  }
+  Object.assign(result, extra);
+}
+
+function isWhole(value: unknown, minimum: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= minimum;
+}

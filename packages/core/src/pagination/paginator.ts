@@ -1,0 +1,122 @@
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { wrongOption } from '../options.ts';
+import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import type { Projection } from '../query/projection.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { integerParameter } from './integer-parameter.ts';
+
+/** What a view says about its pages. */
+export interface PaginatorOptions {
+  /** The name of the view's class, for messages and as part of what a cursor is signed for. */
+  readonly name?: string | undefined;
+  /** Records a page where the request names no size. Default: the paginator's own, 10. */
+  readonly pageSize?: number | undefined;
+  /** Most records a page, whatever the request names. Default: the paginator's own, 100. */
+  readonly maxPageSize?: number | undefined;
+  /** Signs cursors, at least 32 bytes. Needed by CursorPagination alone. */
+  readonly secret?: string | Uint8Array | undefined;
+}
+
+/** A paginator as a view names it: the class. Each view gets an instance of its own when it is registered. */
+export type PaginatorClass = new (options: PaginatorOptions) => Paginator;
+
+/** How many records a page has. */
+export interface PageSizes {
+  readonly pageSize: number;
+  readonly maxPageSize: number;
+}
+
+/**
+ * Cuts lists into pages. Override the fields of a built-in paginator to change its sizes and the names of its
+ * parameters; extend this class to page in another way.
+ *
+ * There is one instance a view, made at registration, where a wrong size throws `ImproperlyConfigured`; it keeps no state
+ * of a request.
+ *
+ * @example
+ * class BigPages extends PageNumberPagination {
+ *   override readonly pageSize = 50;
+ *   override readonly maxPageSize = 500;
+ *   override readonly pageParameter = 'p';   // GET /products?p=2
+ * }
+ */
+export abstract class Paginator {
+  /** Records a page where neither the request nor the view names a size. */
+  readonly pageSize: number = 10;
+  /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
+  readonly maxPageSize: number = 100;
+  protected readonly options: PaginatorOptions;
+  #sizes: PageSizes | undefined;
+
+  constructor(options: PaginatorOptions = {}) {
+    this.options = options;
+    for (const name of ['pageSize', 'maxPageSize'] as const) {
+      const size = options[name];
+      if (size !== undefined) checkSize(this.owner, name, size);
+    }
+  }
+
+  /** The query parameters that this paginator reads. Read once, at registration. */
+  abstract readonly parameters: readonly ParameterDeclaration[];
+
+  /** The schema of a page of such items: what is sent of it, and how it is documented. */
+  abstract envelope(item: TSchema): TSchema;
+
+  /**
+   * The page that the parameters ask for, in the form of `envelope`.
+   *
+   * @throws InvalidUsage (400) for a parameter that does not fit
+   */
+  abstract paginate<E extends object, R>(
+    queryset: QuerySet<E>,
+    projection: Projection<R>,
+    parameters: QueryParameters,
+  ): Promise<object>;
+
+  /**
+   * Throws what `paginate` would for parameters that do not fit, without a query: asked only when a filter has failed
+   * already, so that one answer names every offending parameter. Default: nothing.
+   */
+  check(_parameters: QueryParameters): void {}
+
+  /** Who a message is about: the view where it is known, and the paginator. */
+  protected get owner(): string {
+    const { name } = this.options;
+    return name === undefined ? this.constructor.name : `${name} (${this.constructor.name})`;
+  }
+
+  /**
+   * The sizes in force: the view's where it names them, else the class's. Fields of a subclass exist only after the
+   * constructor has run, so they are checked on first use, which is when `parameters` is read.
+   *
+   * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
+   */
+  protected get sizes(): PageSizes {
+    return (this.#sizes ??= this.#resolveSizes());
+  }
+
+  /** The size that a request asks for: the default where it does not, the maximum where it asks for more. */
+  protected readSize(parameters: QueryParameters, parameter: string): number {
+    const { pageSize, maxPageSize } = this.sizes;
+    return Math.min(integerParameter(parameters, parameter, 1) ?? pageSize, maxPageSize);
+  }
+
+  #resolveSizes(): PageSizes {
+    const { pageSize = this.pageSize, maxPageSize = this.maxPageSize } = this.options;
+    checkSize(this.owner, 'pageSize', pageSize);
+    checkSize(this.owner, 'maxPageSize', maxPageSize);
+    if (pageSize > maxPageSize) {
+      throw new ImproperlyConfigured(`${this.owner}: pageSize (${pageSize}) must not exceed maxPageSize (${maxPageSize})`);
+    }
+    return Object.freeze({ pageSize, maxPageSize });
+  }
+}
+
+function checkSize(owner: string, name: string, size: unknown): void {
+  const fits = Number.isInteger(size) && (size as number) >= 1 && (size as number) <= MAX_SIZE;
+  if (!fits) throw wrongOption(owner, name, `an integer from 1 to ${MAX_SIZE}`, size);
+}
+
+/** A page is held in memory as a whole. */
+const MAX_SIZE = 1_000_000;

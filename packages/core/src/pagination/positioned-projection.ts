@@ -1,0 +1,24 @@
+import type { OrderKey } from '../query/condition.ts';
+import { orderValues, type Projection } from '../query/projection.ts';
+import type { PositionValue } from './cursor-codec.ts';
+
+/** A record, and its place in the order. */
+export interface Positioned<Record> {
+  readonly record: Record;
+  readonly position: readonly PositionValue[];
+}
+
+/** Reads with each record the values of the order's keys, whether or not the record shows them. */
+export function withPosition<Record>(
+  projection: Projection<Record>,
+  keys: readonly OrderKey[],
+): Projection<Positioned<Record>> {
+  const positions = orderValues(keys);
+  const width = projection.paths.length;
+  return {
+    paths: [...projection.paths, ...positions.paths],
+    readRow: (row) => ({ record: projection.readRow(row), position: positions.readRow(row.slice(width)) }),
+    readEntity: (entity) => ({ record: projection.readEntity(entity), position: positions.readEntity(entity) }),
+    populate: [...projection.populate, ...positions.populate],
+  };
+}
