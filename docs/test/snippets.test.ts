@@ -1,0 +1,110 @@
+/**
+ * Every block of TypeScript in the documentation compiles, and what is marked as a program runs:
+ *
+ *     ```ts                      compiles by itself
+ *     ```ts continues            compiles together with the block before it
+ *     ```ts run                  ends with exit code 0, and prints what a fence marked `output` after it says
+ *     ```ts serve=/products      listens, and answers GET /products with 200
+ */
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { codeBlocks } from './support/code-block.ts';
+import { type Snippet, snippetsOf, writeProject } from './support/snippet-project.ts';
+
+const PROGRAM_TIMEOUT_MS = 30_000;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const scratch = join(root, 'docs/.snippets');
+rmSync(scratch, { recursive: true, force: true });
+
+const projects = new Map<string, Snippet[]>();
+for (const document of documents()) {
+  const folder = join(scratch, document.replace(/\.md$/, '').replaceAll('/', '-'));
+  const snippets = snippetsOf(folder, codeBlocks(document, readFileSync(join(root, document), 'utf8')));
+  if (snippets.length === 0) continue;
+  writeProject(folder, snippets);
+  projects.set(folder, snippets);
+}
+
+const mistakes = compile([...projects.keys()]);
+for (const snippet of [...projects.values()].flat()) {
+  t.test(`${snippet.document}:${snippet.line}`, async (t) => {
+    t.strictSame(
+      mistakes.filter(({ path }) => path === snippet.path).map((mistake) => mistake.text),
+      [],
+      'compiles',
+    );
+    const words = snippet.blocks.flatMap((block) => block.words);
+    if (words.includes('run')) t.strictSame(runProgram(snippet), { exitCode: 0, output: expectedOutput(snippet) });
+    const address = words.find((word) => word.startsWith('serve='))?.slice('serve='.length);
+    if (address !== undefined) t.equal(await askServer(snippet, address), 200, `GET ${address}`);
+  });
+}
+const known = new Set([...projects.values()].flat().map((snippet) => snippet.path));
+t.strictSame(
+  mistakes.filter(({ path }) => !known.has(path)).map(({ text }) => text),
+  [],
+  'the compiler says nothing else',
+);
+
+function documents(): string[] {
+  const markdownIn = (folder: string): string[] =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name));
+  return [...markdownIn('.'), ...markdownIn('docs'), ...markdownIn('packages/core'), ...markdownIn('packages/auth')];
+}
+
+/** One run of the compiler over all projects; what it says, by the document's own lines. */
+function compile(folders: readonly string[]): { path: string; text: string }[] {
+  const tsc = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, '--build', '--pretty', 'false', ...folders], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const lines = stdout.split('\n').filter((line) => /error TS\d+/.test(line));
+  return lines.map((line) => {
+    const [, file = '', row = '', column = '', message = ''] = /^(.*?)\((\d+),(\d+)\): (.*)$/.exec(line) ?? [];
+    const path = join(root, file);
+    const document = [...projects.values()].flat().find((snippet) => snippet.path === path)?.document;
+    return { path, text: document === undefined ? line : `${document}:${row}:${column} ${message}` };
+  });
+}
+
+function expectedOutput(snippet: Snippet): string | undefined {
+  return snippet.blocks.find((block) => block.output !== undefined)?.output;
+}
+
+function runProgram(snippet: Snippet): { exitCode: number | null; output: string | undefined } {
+  const { status, stdout } = spawnSync(process.execPath, [snippet.path], {
+    cwd: join(snippet.path, '..'),
+    encoding: 'utf8',
+    timeout: PROGRAM_TIMEOUT_MS,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return { exitCode: status, output: expectedOutput(snippet) === undefined ? undefined : stdout.trimEnd() };
+}
+
+async function askServer(snippet: Snippet, path: string): Promise<number> {
+  const preload = new URL('support/any-port.ts', import.meta.url).href;
+  const server = fork(snippet.path, { cwd: join(snippet.path, '..'), execArgv: ['--import', preload], silent: true });
+  const exited = once(server, 'exit');
+  let log = '';
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  try {
+    const port = await Promise.race([
+      once(server, 'message', { signal: AbortSignal.timeout(PROGRAM_TIMEOUT_MS) }).then(([port]) => Number(port)),
+      exited.then(() => undefined),
+    ]);
+    if (port === undefined) throw new Error(`${snippet.document}:${snippet.line}: the server stopped:\n${log}`);
+    const response = await fetch(new URL(path, `http://127.0.0.1:${port}`));
+    return response.status;
+  } finally {
+    server.kill('SIGKILL');
+    await exited;
+  }
+}
