@@ -58,5 +58,9 @@ export abstract class Filter {
    *
    * @throws InvalidUsage (400), which names the parameter and says what was expected, for a value that does not fit
    */
-  abstract apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters, request: FastifyRequest): QuerySet<E>;
+  abstract apply<E extends object>(
+    queryset: QuerySet<E>,
+    parameters: QueryParameters,
+    request: FastifyRequest,
+  ): QuerySet<E>;
 }

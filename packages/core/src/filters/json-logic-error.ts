@@ -1,5 +1,7 @@
 /** A rule that cannot be used: what was expected, what came, and a JSON pointer to where. */
 export class JsonLogicError extends Error {
+  override readonly name = 'JsonLogicError';
+
   /** @param at JSON pointer within the rule; @param came what stood there, where that helps */
   constructor(expected: string, at: string, ...came: [unknown?]) {
     const got = came.length === 0 ? '' : `, but ${describeJson(came[0])} came`;
@@ -12,7 +14,8 @@ const MAX_ECHO = 64;
 
 function describeJson(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'string') return value.length > MAX_ECHO ? `${JSON.stringify(value.slice(0, MAX_ECHO))}…` : JSON.stringify(value);
+  if (typeof value === 'string')
+    return value.length > MAX_ECHO ? `${JSON.stringify(value.slice(0, MAX_ECHO))}…` : JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return describeKeys(Object.keys(value));
   return String(value);
 }

@@ -67,5 +67,7 @@ function allowedPaths(target: FilterTarget): FieldPath[] {
       resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path),
     );
   }
-  return jsonLogicFields.map((field) => resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.')));
+  return jsonLogicFields.map((field) =>
+    resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.')),
+  );
 }

@@ -24,7 +24,8 @@ export function checkValue(path: FieldPath, json: unknown, at: string): unknown 
 }
 
 /** The escapes of JSON say what no query string may, see QueryParameters. */
-function checkText(text: string, at: string): void {
+export function checkText(text: string, at: string): string {
   if (text.includes('\0')) throw new JsonLogicError('a text must not contain a NUL character', at);
   if (!text.isWellFormed()) throw new JsonLogicError('a text must be well-formed Unicode', at);
+  return text;
 }

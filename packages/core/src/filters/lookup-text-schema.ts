@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox';
-import type { FieldType } from '../fields/field-type.ts';
+import type { FieldKind, FieldType } from '../fields/field-type.ts';
 import type { ResolvedLookup } from '../query/resolve-lookup.ts';
 
 /** The schema that documents a query parameter of a lookup: the type of its text, and in words what it keeps. */
@@ -7,7 +7,7 @@ export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const described = { description: MEANINGS[lookup].replace('%', path.key) };
   if (lookup === 'isnull') return Type.Boolean(described);
   if (lookup === 'in' || lookup === 'range') return Type.String(described);
-  return scalarSchema(path.type, described);
+  return SCALARS[path.type.kind](described, path.type);
 }
 
 const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
@@ -29,25 +29,25 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   isnull: 'true: % is null; false: it is not',
 };
 
-function scalarSchema(type: FieldType, described: { description: string }): TSchema {
-  switch (type.kind) {
-    case 'integer':
-    case 'bigint':
-      return Type.Integer(described);
-    case 'number':
-    case 'decimal':
-      return Type.Number(described);
-    case 'boolean':
-      return Type.Boolean(described);
-    case 'datetime':
-      return Type.String({ format: 'date-time', ...described });
-    case 'date':
-    case 'time':
-    case 'uuid':
-      return Type.String({ format: type.kind, ...described });
-    case 'enum':
-      return Type.Enum([...(type.values ?? [])], described);
-    default:
-      return Type.String(described);
-  }
-}
+type Described = { readonly description: string };
+
+const integer = (described: Described) => Type.Integer({ ...described });
+const number = (described: Described) => Type.Number({ ...described });
+const text = (described: Described) => Type.String({ ...described });
+const formatted = (format: string) => (described: Described) => Type.String({ format, ...described });
+
+const SCALARS: Readonly<Record<FieldKind, (described: Described, type: FieldType) => TSchema>> = {
+  string: text,
+  integer,
+  bigint: integer,
+  number,
+  decimal: number,
+  boolean: (described) => Type.Boolean({ ...described }),
+  datetime: formatted('date-time'),
+  date: formatted('date'),
+  time: formatted('time'),
+  uuid: formatted('uuid'),
+  json: text,
+  binary: text,
+  enum: (described, type) => Type.Enum([...(type.values ?? [])], { ...described }),
+};

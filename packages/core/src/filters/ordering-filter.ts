@@ -30,7 +30,9 @@ export class OrderingFilter extends Filter {
 
   constructor(target: FilterTarget) {
     super(target);
-    this.#paths = new Map(Object.entries(target.orderingFields).map(([name, path]) => [name, resolveOrder(target, name, path)]));
+    this.#paths = new Map(
+      Object.entries(target.orderingFields).map(([name, path]) => [name, resolveOrder(target, name, path)]),
+    );
   }
 
   get parameters(): readonly ParameterDeclaration[] {

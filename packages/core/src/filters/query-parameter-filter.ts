@@ -63,7 +63,11 @@ function readCondition(parameters: QueryParameters, name: string, resolved: Reso
   if (text === undefined) return undefined;
   try {
     if (texts.length === 1) return parseLookupText(resolved, text);
-    return compare(path, 'in', (texts as readonly string[]).map((each) => parseFieldText(path.type, each)));
+    return compare(
+      path,
+      'in',
+      (texts as readonly string[]).map((each) => parseFieldText(path.type, each)),
+    );
   } catch (error) {
     if (!(error instanceof FieldValueError)) throw error;
     throw invalidParameter(name, error.message);

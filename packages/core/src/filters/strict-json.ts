@@ -2,7 +2,7 @@
  * Parses JSON as `JSON.parse` does, and refuses besides what that swallows in silence: an object that has a key twice
  * (the first would vanish) and a number beyond what JavaScript holds (it would become Infinity).
  *
- * @throws StrictJsonError whose message completes "must be JSON: …"
+ * @throws StrictJsonError for what it refuses
  */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
@@ -15,7 +15,10 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-export class StrictJsonError extends Error {}
+/** What `parseStrictJson` refuses; the message completes "the parameter …". */
+export class StrictJsonError extends Error {
+  override readonly name = 'StrictJsonError';
+}
 
 /** The members of all objects that survived parsing. Not recursive: the nesting is the client's. */
 function countMembers(root: unknown): number {

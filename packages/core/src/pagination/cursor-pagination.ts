@@ -79,7 +79,7 @@ export class CursorPagination extends Paginator {
     // One more than a page holds tells whether there is another.
     const found = await rest.slice(0, pageSize + 1).rows(withPosition(projection, keys));
     const page = found.slice(0, pageSize);
-    return this.#answer(basis, cursor, backwards ? page.reverse() : page, found.length > pageSize);
+    return this.#answer(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
   }
 
   override check(parameters: QueryParameters): void {
@@ -103,7 +103,12 @@ export class CursorPagination extends Paginator {
   }
 
   /** @param more whether records lie beyond the page in the direction of reading; those behind are where we came from */
-  #answer<R>(basis: string, { backwards, position }: Cursor, page: readonly Positioned<R>[], more: boolean): CursorEnvelope<R> {
+  #answer<R>(
+    basis: string,
+    { backwards, position }: Cursor,
+    page: readonly Positioned<R>[],
+    more: boolean,
+  ): CursorEnvelope<R> {
     const behind = position !== null;
     const next = backwards ? behind : more;
     const previous = backwards ? more : behind;
@@ -124,5 +129,9 @@ const START: Cursor = Object.freeze({ backwards: false, position: null });
 
 /** What list and order a place belongs to, as JSON. */
 function basisOf(view: string | undefined, entity: string, keys: readonly OrderKey[]): string {
-  return JSON.stringify([view ?? null, entity, keys.map(({ path, descending }) => [path.key, path.type.kind, descending])]);
+  return JSON.stringify([
+    view ?? null,
+    entity,
+    keys.map(({ path, descending }) => [path.key, path.type.kind, descending]),
+  ]);
 }

@@ -76,7 +76,8 @@ export const PaginatedResult: new <Item, Extra extends object = object>(
 
 function addExtra(result: object, extra: object): void {
   for (const name of Object.keys(extra)) {
-    if (name in result) throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${name}"; the envelope has it`);
+    if (name in result)
+      throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${name}"; the envelope has it`);
   }
   Object.assign(result, extra);
 }

@@ -107,7 +107,9 @@ export abstract class Paginator {
     checkSize(this.owner, 'pageSize', pageSize);
     checkSize(this.owner, 'maxPageSize', maxPageSize);
     if (pageSize > maxPageSize) {
-      throw new ImproperlyConfigured(`${this.owner}: pageSize (${pageSize}) must not exceed maxPageSize (${maxPageSize})`);
+      throw new ImproperlyConfigured(
+        `${this.owner}: pageSize (${pageSize}) must not exceed maxPageSize (${maxPageSize})`,
+      );
     }
     return Object.freeze({ pageSize, maxPageSize });
   }

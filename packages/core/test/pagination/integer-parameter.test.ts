@@ -1,0 +1,32 @@
+import t from 'tap';
+import { InvalidUsage } from '../../src/errors.ts';
+import { QueryParameters } from '../../src/parameters.ts';
+import { integerParameter } from '../../src/pagination/integer-parameter.ts';
+
+const read = (page: unknown, minimum: 0 | 1 = 1) => integerParameter(new QueryParameters({ page }), 'page', minimum);
+
+t.test('canonical decimal integers up to 2147483647 are read', async (t) => {
+  t.equal(read('1'), 1);
+  t.equal(read('10'), 10);
+  t.equal(read('2147483647'), 2_147_483_647);
+  t.equal(read('0', 0), 0);
+});
+
+t.test('an absent or empty value is undefined', async (t) => {
+  t.equal(read(undefined), undefined);
+  t.equal(read(''), undefined);
+});
+
+t.test('anything else is a 400 that names the parameter and what was expected', async (t) => {
+  const wrong = ['0', '-1', '-0', '+1', '01', '00', '1.0', '1.', '.5', '1e2', ' 1', '1 ', '1_000', '0x10', 'a', 'null'];
+  for (const text of [...wrong, '2147483648', '99999999999', '9'.repeat(400), 'Infinity', 'NaN', '１', '1\n', '1,2']) {
+    t.throws(() => read(text), InvalidUsage, JSON.stringify(text));
+  }
+  t.throws(() => read('x'), {
+    message: 'Query parameter "page" must be a positive integer up to 2147483647',
+    details: [{ in: 'query', path: '/page', message: 'must be a positive integer up to 2147483647' }],
+  });
+  t.throws(() => read('-1', 0), { message: /must be a non-negative integer up to 2147483647/ });
+  t.throws(() => read(['1', '2']), { message: /must be given only once/ });
+  t.throws(() => read('1\0'), { message: /NUL/ });
+});

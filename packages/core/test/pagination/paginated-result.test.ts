@@ -1,0 +1,75 @@
+import fastify from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import { ImproperlyConfigured } from '../../src/errors.ts';
+import { pageEnvelope } from '../../src/pagination/page-envelope.ts';
+import { PaginatedResult } from '../../src/pagination/paginated-result.ts';
+
+const results = [{ id: 1 }, { id: 2 }];
+
+t.test('its JSON is the page envelope; page and page_size are attributes that are not in it', async (t) => {
+  const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10 });
+  t.equal(
+    JSON.stringify(result),
+    '{"count":23,"next":true,"previous":true,"results":[{"id":1},{"id":2}]}',
+    'in the order of the specification',
+  );
+  t.equal(result.page, 2);
+  t.equal(result.page_size, 10);
+  t.same(Object.keys(result), ['count', 'next', 'previous', 'results']);
+});
+
+t.test('next and previous follow from the count and the page', async (t) => {
+  const flags = (count: number, page: number, pageSize = 10) => {
+    const { next, previous } = new PaginatedResult({ results: [], count, page, pageSize });
+    return [next, previous];
+  };
+  t.same(flags(0, 1), [false, false]);
+  t.same(flags(10, 1), [false, false], 'a full last page');
+  t.same(flags(11, 1), [true, false]);
+  t.same(flags(11, 2), [false, true]);
+  t.same(flags(0, 2), [false, true], 'past the end of nothing');
+  t.same(flags(5, 2_147_483_647, 100), [false, true], 'far past the end');
+});
+
+t.test('the page is 1 where none is given', async (t) => {
+  t.equal(new PaginatedResult({ results, count: 2, pageSize: 10 }).page, 1);
+});
+
+t.test('further fields stand beside the envelope, in JSON and in the type', async (t) => {
+  const result = new PaginatedResult({ results, count: 2, pageSize: 10, extra: { keyword: 'tea' } });
+  const keyword: string = result.keyword;
+  t.equal(keyword, 'tea');
+  t.match(JSON.stringify(result), /"keyword":"tea"}$/);
+});
+
+t.test('a further field must not take the place of the envelope', async (t) => {
+  for (const name of ['count', 'next', 'previous', 'results', 'page', 'page_size', '__proto__', 'constructor']) {
+    const extra = JSON.parse(`{"${name}":1}`) as object;
+    t.throws(() => new PaginatedResult({ results, count: 2, pageSize: 10, extra }), ImproperlyConfigured, name);
+  }
+});
+
+t.test('numbers that are not whole or too small are refused by name', async (t) => {
+  t.throws(() => new PaginatedResult({ results, count: -1, pageSize: 10 }), { message: /"count".*-1/ });
+  t.throws(() => new PaginatedResult({ results, count: 1.5, pageSize: 10 }), { message: /"count"/ });
+  t.throws(() => new PaginatedResult({ results, count: 1, page: 0, pageSize: 10 }), { message: /"page"/ });
+  t.throws(() => new PaginatedResult({ results, count: 1, pageSize: 0 }), { message: /"pageSize"/ });
+  t.throws(() => new PaginatedResult({ results, count: '3' as never, pageSize: 10 }), ImproperlyConfigured);
+});
+
+t.test('it passes through a compiled serializer', async (t) => {
+  const app = fastify();
+  t.teardown(() => app.close());
+  const item = Type.Object({ id: Type.Integer() });
+  const withKeyword = Type.Object({
+    ...(pageEnvelope(item) as { properties: object }).properties,
+    keyword: Type.String(),
+  });
+  const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10, extra: { keyword: 'tea' } });
+  app.get('/plain', { schema: { response: { 200: pageEnvelope(item) } } }, async () => result);
+  app.get('/extra', { schema: { response: { 200: withKeyword } } }, async () => result);
+  const envelope = { count: 23, next: true, previous: true, results };
+  t.same((await app.inject('/plain')).json(), envelope);
+  t.same((await app.inject('/extra')).json(), { ...envelope, keyword: 'tea' });
+});
