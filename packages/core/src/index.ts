@@ -1,1 +1,109 @@
-export * from './errors.ts';
+export { viewset, type ViewsetInstance } from './plugin/plugin.ts';
+export type { ViewsetOptions } from './plugin/options.ts';
+export { serverOptions } from './plugin/server-options.ts';
+export { errorHandler, toHttpError } from './plugin/error-handler.ts';
+
+export { Router, type RegisterOptions, type RouterOptions } from './router/router.ts';
+export { readJsonOnly } from './router/json-only.ts';
+
+export { ViewSet } from './viewset/viewset.ts';
+export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
+export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
+export type { ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
+export type { Operation } from './viewset/operations.ts';
+export { action, type Action, type ActionHandler, type ActionMethod, type ActionOptions, type ActionRequest } from './viewset/action.ts';
+
+export {
+  Forbidden,
+  HeadersTooLarge,
+  HttpError,
+  ImproperlyConfigured,
+  InternalError,
+  InvalidUsage,
+  MethodNotAllowed,
+  NotFound,
+  ParseError,
+  PayloadTooLarge,
+  ServiceUnavailable,
+  TargetObjectAlreadyExist,
+  TooManyRequests,
+  Unauthorized,
+  UnprocessableEntity,
+  UnsupportedMediaType,
+  UriTooLong,
+  type ErrorBody,
+  type ErrorDetail,
+  type HttpErrorOptions,
+} from './errors.ts';
+
+export { getCurrentUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
+export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
+
+export {
+  HTTP_100_CONTINUE,
+  HTTP_101_SWITCHING_PROTOCOLS,
+  HTTP_102_PROCESSING,
+  HTTP_103_EARLY_HINTS,
+  HTTP_104_UPLOAD_RESUMPTION_SUPPORTED,
+  HTTP_200_OK,
+  HTTP_201_CREATED,
+  HTTP_202_ACCEPTED,
+  HTTP_203_NON_AUTHORITATIVE_INFORMATION,
+  HTTP_204_NO_CONTENT,
+  HTTP_205_RESET_CONTENT,
+  HTTP_206_PARTIAL_CONTENT,
+  HTTP_207_MULTI_STATUS,
+  HTTP_208_ALREADY_REPORTED,
+  HTTP_226_IM_USED,
+  HTTP_300_MULTIPLE_CHOICES,
+  HTTP_301_MOVED_PERMANENTLY,
+  HTTP_302_FOUND,
+  HTTP_303_SEE_OTHER,
+  HTTP_304_NOT_MODIFIED,
+  HTTP_305_USE_PROXY,
+  HTTP_307_TEMPORARY_REDIRECT,
+  HTTP_308_PERMANENT_REDIRECT,
+  HTTP_400_BAD_REQUEST,
+  HTTP_401_UNAUTHORIZED,
+  HTTP_402_PAYMENT_REQUIRED,
+  HTTP_403_FORBIDDEN,
+  HTTP_404_NOT_FOUND,
+  HTTP_405_METHOD_NOT_ALLOWED,
+  HTTP_406_NOT_ACCEPTABLE,
+  HTTP_407_PROXY_AUTHENTICATION_REQUIRED,
+  HTTP_408_REQUEST_TIMEOUT,
+  HTTP_409_CONFLICT,
+  HTTP_410_GONE,
+  HTTP_411_LENGTH_REQUIRED,
+  HTTP_412_PRECONDITION_FAILED,
+  HTTP_413_CONTENT_TOO_LARGE,
+  HTTP_414_URI_TOO_LONG,
+  HTTP_415_UNSUPPORTED_MEDIA_TYPE,
+  HTTP_416_RANGE_NOT_SATISFIABLE,
+  HTTP_417_EXPECTATION_FAILED,
+  HTTP_421_MISDIRECTED_REQUEST,
+  HTTP_422_UNPROCESSABLE_ENTITY,
+  HTTP_423_LOCKED,
+  HTTP_424_FAILED_DEPENDENCY,
+  HTTP_425_TOO_EARLY,
+  HTTP_426_UPGRADE_REQUIRED,
+  HTTP_428_PRECONDITION_REQUIRED,
+  HTTP_429_TOO_MANY_REQUESTS,
+  HTTP_431_REQUEST_HEADER_FIELDS_TOO_LARGE,
+  HTTP_451_UNAVAILABLE_FOR_LEGAL_REASONS,
+  HTTP_500_INTERNAL_SERVER_ERROR,
+  HTTP_501_NOT_IMPLEMENTED,
+  HTTP_502_BAD_GATEWAY,
+  HTTP_503_SERVICE_UNAVAILABLE,
+  HTTP_504_GATEWAY_TIMEOUT,
+  HTTP_505_HTTP_VERSION_NOT_SUPPORTED,
+  HTTP_506_VARIANT_ALSO_NEGOTIATES,
+  HTTP_507_INSUFFICIENT_STORAGE,
+  HTTP_508_LOOP_DETECTED,
+  HTTP_511_NETWORK_AUTHENTICATION_REQUIRED,
+  isInformational,
+  isSuccess,
+  isRedirect,
+  isClientError,
+  isServerError,
+} from './status.ts';

@@ -1,9 +1,10 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ImproperlyConfigured, NotFound } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { parseFieldText } from '../fields/field-text.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { compare } from '../query/condition.ts';
-import { QuerySet } from '../query/query-set.ts';
+import { QuerySet } from '../query/queryset.ts';
 import type { Projection } from '../query/projection.ts';
 import type { BoundWriteShape } from '../shapes/write-shape.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
@@ -74,8 +75,14 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** GET on the collection. */
   override async list(request: FastifyRequest, _reply: FastifyReply): Promise<unknown> {
-    const queryset = this.filterQueryset(request, this.#scoped(request, this.getQueryset(request)));
-    return this.resource.paginator === null ? queryset.rows(this.#projection) : this.paginate(request, queryset);
+    const visible = this.#scoped(request, this.getQueryset(request));
+    try {
+      const queryset = this.filterQueryset(request, visible);
+      return await (this.resource.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
+    } catch (error) {
+      if (error instanceof InvalidUsage) this.checkListParameters(request);
+      throw error;
+    }
   }
 
   /** GET on a record. */
@@ -182,6 +189,16 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
       case 'destroy':
         return {};
     }
+  }
+
+  /** Every filter and the paginator get to say what does not fit them; no query is run. @internal */
+  override checkListParameters(request: FastifyRequest): void {
+    const problems = new InvalidUsageCollector();
+    const parameters = parametersOf(request);
+    const queryset = QuerySet.of(request.em, this.#entity);
+    for (const filter of this.resource.filters) problems.attempt(() => filter.apply(queryset, parameters, request));
+    problems.attempt(() => this.resource.paginator?.check(parameters));
+    problems.throwIfAny();
   }
 
   /** @internal */

@@ -45,7 +45,7 @@ export class Resource {
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
-    this.paginator = makePaginator(options, context);
+    this.paginator = makePaginator(name, options, context);
     this.ordering = (options.ordering ?? []).map((key) => orderKey(this.meta, key));
     this.parameterNames = declaredNames(name, this.filters, this.paginator);
   }
@@ -88,14 +88,11 @@ function makeFilters(name: string, meta: EntityMetadata, options: AnyModelOption
   return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
 }
 
-function makePaginator(options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
+function makePaginator(name: string, options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   if (Pagination === null) return null;
-  return new Pagination({
-    ...(options.pageSize === undefined ? {} : { pageSize: options.pageSize }),
-    ...(options.maxPageSize === undefined ? {} : { maxPageSize: options.maxPageSize }),
-    ...(defaults.secret === undefined ? {} : { secret: defaults.secret }),
-  });
+  const { pageSize, maxPageSize } = options;
+  return new Pagination({ name, pageSize, maxPageSize, secret: defaults.secret });
 }
 
 function orderKey(meta: EntityMetadata, name: string): OrderKey {

@@ -1,6 +1,7 @@
-import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import { HttpError, ImproperlyConfigured, ParseError } from '../errors.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { makePermissions } from '../permissions/make-permissions.ts';
 import type { Permission, PermissionClass } from '../permissions/permission.ts';
 import { compileValidator } from '../shapes/validator.ts';
@@ -10,7 +11,7 @@ import { type Action, actionsOf, kebabCase } from './action.ts';
 import { compileGate } from './gate.ts';
 import { OPERATION_ROUTES } from './operations.ts';
 import { stateOf } from './request-state.ts';
-import { unknownParameterCheck } from './unknown-parameters.ts';
+import { type UnknownParameterCheck, unknownParameterCheck } from './unknown-parameters.ts';
 import type { ViewContext } from './view-context.ts';
 import type { OperationHandler, OperationSchemas, ViewSet } from './viewset.ts';
 
@@ -120,7 +121,7 @@ function recordPath({ view, context }: MountedView): string {
   return reserved.length === 0 ? `${context.path}/:pk` : `${context.path}/:pk(^(?!(?:${reserved.join('|')})$).*$)`;
 }
 
-function toFastify(view: ViewSet, route: ViewRoute, checkQuery: ((query: object) => void) | undefined): RouteOptions {
+function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameterCheck | undefined): RouteOptions {
   const permissions: readonly Permission[] = makePermissions(route.permissionClasses, `${view.name}.${route.action}`);
   const gate = compileGate({ view, limiters: route.limiters, permissions, detail: route.detail });
   return {
@@ -130,16 +131,36 @@ function toFastify(view: ViewSet, route: ViewRoute, checkQuery: ((query: object)
     ...(gate === undefined ? {} : { onRequest: gate }),
     schema: fastifySchema(route),
     validatorCompiler: validatorCompiler(route.schemas),
-    handler: withQueryCheck(route.handler, checkQuery),
+    handler: withQueryCheck(view, route, checkQuery),
   };
 }
 
-function withQueryCheck(handler: OperationHandler, checkQuery: ((query: object) => void) | undefined) {
-  if (checkQuery === undefined) return handler;
-  return (request: FastifyRequest, reply: FastifyReply): unknown => {
-    checkQuery(request.query as object);
+function withQueryCheck(view: ViewSet, { action, handler }: ViewRoute, check: UnknownParameterCheck | undefined): OperationHandler {
+  if (check === undefined) return handler;
+  const checkRest = action === 'list' ? view.checkListParameters?.bind(view) : undefined;
+  return (request, reply) => {
+    try {
+      check(request.query as object);
+    } catch (error) {
+      throw checkRest === undefined ? error : withOtherProblems(error, () => checkRest(request));
+    }
     return handler(request, reply);
   };
+}
+
+/** One answer names every offending parameter. */
+function withOtherProblems(error: unknown, checkRest: () => void): unknown {
+  const problems = new InvalidUsageCollector();
+  problems.attempt(() => {
+    throw error;
+  });
+  problems.attempt(checkRest);
+  try {
+    problems.throwIfAny();
+  } catch (all) {
+    return all;
+  }
+  return error;
 }
 
 const PK_PARAMS = Type.Object({ pk: Type.String() });

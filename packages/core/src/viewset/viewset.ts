@@ -82,6 +82,9 @@ export abstract class ViewSet {
     return {};
   }
 
+  /** Throws InvalidUsage for every query parameter of a list that does not fit. @internal */
+  checkListParameters?(request: FastifyRequest): void;
+
   /** The query parameters that the view's lists take. @internal */
   parameterNames(): readonly string[] {
     return [];
