@@ -1,0 +1,135 @@
+/** Reads every import of the packages, and fails on one that runs against the layers that docs/architecture.md lists. */
+import { existsSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { type SourceModule, readModules, resolveImport } from './support/source-module.ts';
+
+const coreFolder = new URL('../src/', import.meta.url);
+const core = readModules(coreFolder);
+const auth = readModules(new URL('../../auth/src/', import.meta.url));
+const layers = documentedLayers();
+
+/** Every driver is the application's: core takes what the user hands in. */
+const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|mongodb|kysely|mysql2|sqlite3)($|\/))/;
+
+t.test('docs/architecture.md lists the folders that there are', async (t) => {
+  t.ok(layers.length > 5 && core.flatMap(relativeImports).length > 50, 'the list and the imports can be read');
+  const folders = new Set(core.map(({ path }) => path.split('/')).flatMap(([folder, file]) => (file ? [folder] : [])));
+  t.strictSame(
+    [...folders].filter((folder) => !layers.includes(`${folder}/`)),
+    [],
+    'each folder of src is in the list',
+  );
+  const missing = layers.filter((layer) => !existsSync(new URL(layer, coreFolder)));
+  t.strictSame(missing, [], 'each folder of the list is in src');
+});
+
+t.test('imports run downwards', async (t) => {
+  const upwards = core.flatMap((module) =>
+    relativeImports(module)
+      .filter(({ path }) => rank(path) < rank(module.path))
+      .map(({ path, line }) => `src/${module.path}:${line} imports ${path}, which is above it`),
+  );
+  t.strictSame(upwards, []);
+});
+
+t.test('no file imports itself, directly or through others', async (t) => {
+  t.strictSame(cycles(core), [], 'in core');
+  t.strictSame(cycles(auth), [], 'in auth');
+});
+
+t.test('core imports what it declares, and no driver', async (t) => {
+  const allowed = declaredPackages('../package.json');
+  for (const { place, specifier, isType } of bareImports(core)) {
+    const name = packageName(specifier);
+    t.notMatch(specifier, DRIVERS, `${place} imports the driver ${specifier}`);
+    if (!specifier.startsWith('node:')) t.ok(allowed.has(name), `${place}: ${name} is a dependency or a peer`);
+    if (name === 'ioredis') t.ok(isType, `${place}: ioredis is optional, so only its types may be imported`);
+  }
+});
+
+t.test('auth knows core by its public name alone', async (t) => {
+  const allowed = declaredPackages('../../auth/package.json');
+  for (const { place, specifier } of bareImports(auth)) {
+    if (specifier.startsWith('node:')) continue;
+    t.ok(allowed.has(packageName(specifier)), `${place}: ${specifier} is a dependency or a peer`);
+    t.notMatch(specifier, /^@viewset\/core\//, `${place} takes a private door: ${specifier}`);
+    t.notMatch(specifier, /^@mikro-orm\/(?!core$)/, `${place} imports the driver ${specifier}`);
+  }
+  const outside = auth.flatMap((module) => relativeImports(module).filter(({ path }) => path.startsWith('..')));
+  t.strictSame(outside, [], 'no import leaves the package by its path');
+});
+
+for (const [name, modules] of Object.entries({ core, auth })) {
+  t.test(`${name}: index.ts names everything that is public`, async (t) => {
+    const index = modules.find(({ path }) => path === 'index.ts');
+    if (index === undefined) throw new Error('there is no index.ts');
+    t.strictSame(index.starExports, [], 'no export *');
+    t.strictSame(index.ownStatements, [], 'nothing but export … from');
+    const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);
+    t.strictSame(passingOn, [index], 'no other file passes exports on');
+    for (const { name: exported, specifier } of index.reExports) {
+      if (!specifier.startsWith('.')) {
+        t.fail(`${exported} is a third party's: ${specifier}`);
+        continue;
+      }
+      const target = modules.find(({ path }) => path === resolveImport(index, specifier));
+      // The constants of status.ts say it with their names, under one docstring.
+      if (/^HTTP_\d{3}_/.test(exported)) continue;
+      t.ok(target?.declared.get(exported), `${exported} of ${specifier} has a docstring`);
+    }
+  });
+}
+
+/** The folders of the list in docs/architecture.md, from the top down. */
+function documentedLayers(): string[] {
+  const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8');
+  const list = /^## Layers.*?((?:^ {4}\S.*\n)+)/ms.exec(text)?.[1] ?? '';
+  return [...list.matchAll(/^ {4}(\w+\/)/gm)].map((match) => match[1] ?? '');
+}
+
+/** How far down a file stands: index.ts above all, a folder as listed, a file of src itself on the ground floor. */
+function rank(path: string): number {
+  if (path === 'index.ts') return -1;
+  return path.includes('/') ? layers.indexOf(`${path.split('/')[0]}/`) : layers.length;
+}
+
+function relativeImports(module: SourceModule): { path: string; line: number }[] {
+  const relative = module.imports.filter(({ specifier }) => specifier.startsWith('.'));
+  return relative.map(({ specifier, line }) => ({ path: resolveImport(module, specifier), line }));
+}
+
+function bareImports(modules: readonly SourceModule[]): { place: string; specifier: string; isType: boolean }[] {
+  return modules.flatMap((module) =>
+    module.imports
+      .filter(({ specifier }) => !specifier.startsWith('.'))
+      .map(({ specifier, isType, line }) => ({ place: `src/${module.path}:${line}`, specifier, isType })),
+  );
+}
+
+function packageName(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+function declaredPackages(manifest: string): Set<string> {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(new URL(manifest, import.meta.url), 'utf8')) as {
+    dependencies?: object;
+    peerDependencies?: object;
+  };
+  return new Set([...Object.keys(dependencies ?? {}), ...Object.keys(peerDependencies ?? {})]);
+}
+
+/** Each way of imports that comes back to where it began, once. */
+function cycles(modules: readonly SourceModule[]): string[] {
+  const importsOf = new Map(modules.map((module) => [module.path, relativeImports(module).map(({ path }) => path)]));
+  const found = new Set<string>();
+  const done = new Set<string>();
+  const walk = (path: string, way: readonly string[]): void => {
+    const seenAt = way.indexOf(path);
+    if (seenAt !== -1) found.add([...way.slice(seenAt), path].join(' → '));
+    if (seenAt !== -1 || done.has(path)) return;
+    for (const next of importsOf.get(path) ?? []) walk(next, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of modules) walk(path, []);
+  return [...found];
+}
