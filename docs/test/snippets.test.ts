@@ -44,12 +44,8 @@ for (const snippet of [...projects.values()].flat()) {
     if (address !== undefined) t.equal(await askServer(snippet, address), 200, `GET ${address}`);
   });
 }
-const known = new Set([...projects.values()].flat().map((snippet) => snippet.path));
-t.strictSame(
-  mistakes.filter(({ path }) => !known.has(path)).map(({ text }) => text),
-  [],
-  'the compiler says nothing else',
-);
+const elsewhere = mistakes.filter(({ path }) => !path.startsWith(scratch)).map(({ text }) => text);
+t.strictSame(elsewhere.slice(0, 3), [], 'what the documentation imports compiles');
 
 function documents(): string[] {
   const markdownIn = (folder: string): string[] =>
