@@ -1,0 +1,19 @@
+/** Every relative link of the documentation leads somewhere. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folders = ['.', 'docs', 'packages/core', 'packages/auth', 'examples/shop'];
+
+for (const folder of folders) {
+  for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith('.md'))) {
+    const document = join(folder, name);
+    const text = readFileSync(join(root, document), 'utf8');
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+    const relative = targets.filter((target) => !/^(https?:|mailto:|#)/.test(target));
+    const dead = relative.filter((target) => !existsSync(join(root, dirname(document), target.split('#', 1)[0] ?? '')));
+    t.strictSame(dead, [], document);
+  }
+}
