@@ -1,0 +1,152 @@
+import { timingSafeEqual } from 'node:crypto';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import { ExpiringMap } from './expiring-map.ts';
+import { HitLog } from './hit-log.ts';
+import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
+
+export interface MemoryStoreOptions {
+  /** About how much memory counters may take, in bytes. Default: 64 MiB, room for some 200,000 clients. */
+  readonly maxCounterBytes?: number;
+  /** About how much memory values may take, in bytes. Default: 16 MiB. */
+  readonly maxValueBytes?: number;
+  /** A monotonic clock in milliseconds. Default: `performance.now`. */
+  readonly clock?: () => number;
+}
+
+interface Guarded {
+  readonly value: string;
+  tries: number;
+}
+
+const OPTION_NAMES: readonly (keyof MemoryStoreOptions)[] = ['maxCounterBytes', 'maxValueBytes', 'clock'];
+const MEBIBYTE = 2 ** 20;
+/** How often expired entries are cleared away while nothing else does it, in milliseconds. */
+const SWEEP_MS = 10_000;
+/** How many entries one sweep clears before it lets others run. */
+const SWEEP_BATCH = 5_000;
+
+/**
+ * A store in this process's memory: exact for one process, and it answers at once, without a promise.
+ *
+ * It is bounded. Where counters (or values) would take more than their share, those that expire soonest are forgotten
+ * first: a forgotten counter lets its client begin anew, a forgotten value is as if expired. Expired entries go as new
+ * ones come, and by a timer that keeps no process alive.
+ *
+ * Throws ImproperlyConfigured for an unknown or wrong option.
+ *
+ * @example
+ * const store = new MemoryStore({ maxCounterBytes: 256 * 2 ** 20 });
+ */
+export class MemoryStore implements Store {
+  readonly #counters: ExpiringMap<HitLog>;
+  readonly #values: ExpiringMap<Guarded>;
+  readonly #clock: () => number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: MemoryStoreOptions = {}) {
+    checkOptionNames('MemoryStore', options, OPTION_NAMES);
+    this.#counters = new ExpiringMap(bytesOption('maxCounterBytes', options.maxCounterBytes, 64 * MEBIBYTE));
+    this.#values = new ExpiringMap(bytesOption('maxValueBytes', options.maxValueBytes, 16 * MEBIBYTE));
+    this.#clock = options.clock ?? (() => performance.now());
+  }
+
+  /** How many counters and values are kept now. */
+  get size(): number {
+    return this.#counters.size + this.#values.size;
+  }
+
+  hit(key: string, limit: number, windowMs: number): HitResult {
+    const now = this.#clock();
+    const entry = this.#counters.get(key, now);
+    const log = entry?.value ?? new HitLog();
+    log.forget(now, windowMs);
+    const allowed = log.size < limit;
+    if (allowed) {
+      log.record(now);
+      if (entry === undefined) this.#counters.add(key, log, log.bytes, windowMs, now);
+      else this.#counters.renew(entry, log.bytes, windowMs, now);
+      this.#keepSweeping();
+    }
+    return standing(log, allowed, limit, windowMs, now);
+  }
+
+  peek(key: string, limit: number, windowMs: number): HitResult {
+    const now = this.#clock();
+    const log = this.#counters.get(key, now)?.value ?? new HitLog();
+    log.forget(now, windowMs);
+    return standing(log, log.size < limit, limit, windowMs, now);
+  }
+
+  undo(key: string, stamp: number): void {
+    const entry = this.#counters.get(key, this.#clock());
+    if (entry === undefined) return;
+    entry.value.remove(stamp);
+    if (entry.value.size === 0) this.#counters.delete(entry);
+  }
+
+  put(key: string, value: string, ttlMs: number, options: PutOptions = {}): boolean {
+    const now = this.#clock();
+    const present = this.#values.get(key, now);
+    if (present !== undefined && options.onlyIfAbsent === true) return false;
+    const guarded = { value, tries: options.tries ?? 0 };
+    if (present !== undefined) this.#values.delete(present);
+    this.#values.add(key, guarded, value.length, ttlMs, now);
+    this.#keepSweeping();
+    return true;
+  }
+
+  take(key: string, value: string, maxTries: number): TakeResult {
+    const now = this.#clock();
+    const entry = this.#values.get(key, now);
+    if (entry === undefined) return { outcome: 'missing' };
+    const { tries } = entry.value;
+    const matched = tries < maxTries && sameText(entry.value.value, value);
+    if (!matched) entry.value.tries++;
+    if (matched || entry.value.tries >= maxTries) this.#values.delete(entry);
+    if (tries >= maxTries) return { outcome: 'missing' };
+    return matched ? { outcome: 'matched', ttlMs: entry.expiresAt - now, tries } : { outcome: 'mismatched' };
+  }
+
+  remove(key: string, value?: string): boolean {
+    const entry = this.#values.get(key, this.#clock());
+    if (entry === undefined || (value !== undefined && !sameText(entry.value.value, value))) return false;
+    this.#values.delete(entry);
+    return true;
+  }
+
+  #keepSweeping(delayMs = SWEEP_MS): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const now = this.#clock();
+      const countersLeft = this.#counters.sweep(now, SWEEP_BATCH);
+      const valuesLeft = this.#values.sweep(now, SWEEP_BATCH);
+      if (this.size > 0) this.#keepSweeping(countersLeft || valuesLeft ? 1 : SWEEP_MS);
+    }, delayMs);
+    this.#timer.unref();
+  }
+}
+
+function standing(log: HitLog, allowed: boolean, limit: number, windowMs: number, now: number): HitResult {
+  // Where more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
+  const leaver = Math.max(0, log.size - limit);
+  const resetMs = log.size === 0 ? 0 : log.at(leaver) + windowMs - now;
+  return {
+    allowed,
+    remaining: Math.max(0, limit - log.size),
+    retryAfterMs: allowed ? 0 : resetMs,
+    resetMs,
+    stamp: now,
+  };
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function bytesOption(name: string, given: number | undefined, byDefault: number): number {
+  if (given === undefined) return byDefault;
+  if (!Number.isSafeInteger(given) || given < 1) throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', given);
+  return given;
+}

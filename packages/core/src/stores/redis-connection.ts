@@ -1,0 +1,71 @@
+import type { RedisClient } from './redis-client.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+
+/**
+ * Sends commands to Redis so that nobody waits for a server that is gone: an answer comes within `timeoutMs`, or
+ * StoreUnavailable does. A connection that was lost fails at once, and one that has fallen silent lets a single
+ * command at a time try whether it answers again. Reconnecting is the client's business.
+ */
+export class RedisConnection {
+  readonly #client: RedisClient;
+  readonly #timeoutMs: number;
+  #wasReady = false;
+  /** The client's status when a command went unanswered; undefined while commands are answered. */
+  #silentWhile: string | undefined;
+  #trying = false;
+
+  constructor(client: RedisClient, timeoutMs: number) {
+    this.#client = client;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Runs one command, or several of which only the last one's answer counts. */
+  run<Answer>(task: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(new StoreUnavailable(new Error(refusal)));
+    const trial = this.#silentWhile !== undefined;
+    if (trial) this.#trying = true;
+    return new Promise((resolve, reject) => {
+      let answered = false;
+      const timer = setTimeout(() => {
+        // After a long pause of this process the answer may lie unread in the socket: read once more before giving up.
+        setImmediate(() => {
+          if (answered) return;
+          if (trial) this.#trying = false;
+          this.#silentWhile = this.#client.status;
+          reject(new StoreUnavailable(new Error(`Redis did not answer within ${this.#timeoutMs} ms`)));
+        });
+      }, this.#timeoutMs);
+      const settle = (): void => {
+        answered = true;
+        clearTimeout(timer);
+        this.#noteAnswer();
+      };
+      task(this.#client).then(
+        (answer) => {
+          settle();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          settle();
+          reject(new StoreUnavailable(error));
+        },
+      );
+    });
+  }
+
+  #noteAnswer(): void {
+    this.#trying = false;
+    this.#silentWhile = undefined;
+    this.#wasReady ||= this.#client.status === 'ready';
+  }
+
+  /** Why a command should not even be sent, if so. */
+  #refusal(): string | undefined {
+    const { status } = this.#client;
+    if (status === 'ready') this.#wasReady = true;
+    else if (this.#wasReady) return `the connection to Redis is lost (${status})`;
+    if (this.#silentWhile !== status) this.#silentWhile = undefined;
+    return this.#silentWhile !== undefined && this.#trying ? 'Redis does not answer' : undefined;
+  }
+}

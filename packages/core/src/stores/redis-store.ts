@@ -1,0 +1,103 @@
+import { checkOptionNames, wrongOption } from '../options.ts';
+import type { RedisClient } from './redis-client.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
+import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
+
+export interface RedisStoreOptions {
+  /** Stands before every key. Default: `viewset:`. */
+  readonly prefix?: string;
+  /** How long to wait for an answer, in milliseconds. Default: 1000. */
+  readonly timeoutMs?: number;
+}
+
+const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = ['prefix', 'timeoutMs'];
+/** How much longer than its window a counter is kept, so that no rounding of expiry forgets a hit that still counts. */
+const SLACK_MS = 1000;
+
+/**
+ * A store in Redis 6 or newer, alone, behind Sentinel or as a Cluster: exact across all processes that share it. Every
+ * operation is one command or one script on one key, and goes by the server's clock.
+ *
+ * Every method rejects with StoreUnavailable where Redis is down, refuses, or does not answer in time. The constructor
+ * throws ImproperlyConfigured for something that is no client, and for an unknown or wrong option.
+ *
+ * @example
+ * import { Redis } from 'ioredis';
+ * const store = new RedisStore(new Redis('redis://127.0.0.1:6379'));
+ */
+export class RedisStore implements Store {
+  readonly #connection: RedisConnection;
+  readonly #prefix: string;
+
+  constructor(client: RedisClient, options: RedisStoreOptions = {}) {
+    checkOptionNames('RedisStore', options, OPTION_NAMES);
+    if (typeof client?.call !== 'function') throw wrongOption('RedisStore', 'client', 'a Redis or Cluster of ioredis', client);
+    const { prefix = 'viewset:', timeoutMs = 1000 } = options;
+    if (typeof prefix !== 'string') throw wrongOption('RedisStore', 'prefix', 'a string', prefix);
+    if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw wrongOption('RedisStore', 'timeoutMs', 'a number of milliseconds', timeoutMs);
+    this.#connection = new RedisConnection(client, timeoutMs);
+    this.#prefix = prefix;
+  }
+
+  hit(key: string, limit: number, windowMs: number): Promise<HitResult> {
+    return this.#count(key, limit, windowMs, true);
+  }
+
+  peek(key: string, limit: number, windowMs: number): Promise<HitResult> {
+    return this.#count(key, limit, windowMs, false);
+  }
+
+  async undo(key: string, stamp: number): Promise<void> {
+    await this.#connection.run((client) => client.call('lrem', this.#counter(key), -1, stamp));
+  }
+
+  async put(key: string, value: string, ttlMs: number, options: PutOptions = {}): Promise<boolean> {
+    const entry = [this.#value(key), `${options.tries ?? 0}:${value}`, 'PX', Math.max(1, Math.ceil(ttlMs))] as const;
+    const condition = options.onlyIfAbsent === true ? ['NX'] : [];
+    return (await this.#connection.run((client) => client.call('set', ...entry, ...condition))) !== null;
+  }
+
+  async take(key: string, value: string, maxTries: number): Promise<TakeResult> {
+    const answer = await this.#runScript(TAKE, this.#value(key), value, maxTries);
+    const [outcome, ttlMs, tries] = answer as [TakeResult['outcome'], number?, number?];
+    return outcome === 'matched' ? { outcome, ttlMs: Number(ttlMs), tries: Number(tries) } : { outcome };
+  }
+
+  async remove(key: string, value?: string): Promise<boolean> {
+    const removed =
+      value === undefined
+        ? await this.#connection.run((client) => client.call('del', this.#value(key)))
+        : await this.#runScript(REMOVE_IF_EQUAL, this.#value(key), value);
+    return Number(removed) === 1;
+  }
+
+  async #count(key: string, limit: number, windowMs: number, record: boolean): Promise<HitResult> {
+    const windowUs = Math.ceil(windowMs * 1000);
+    const ttlMs = Math.ceil(windowMs) + SLACK_MS;
+    const answer = await this.#runScript(HIT, this.#counter(key), limit, windowUs, ttlMs, record ? 1 : 0);
+    const [allowed, remaining, resetUs, stamp] = (answer as unknown[]).map(Number) as [number, number, number, number];
+    const resetMs = resetUs / 1000;
+    return { allowed: allowed === 1, remaining, retryAfterMs: allowed === 1 ? 0 : resetMs, resetMs, stamp };
+  }
+
+  #runScript(script: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.#connection.run(async (client) => {
+      try {
+        return await client.call('evalsha', script.sha1, 1, key, ...args);
+      } catch (error) {
+        // The server does not know the script yet, or no longer (restart, failover, SCRIPT FLUSH): EVAL makes it known.
+        if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+        return client.call('eval', script.source, 1, key, ...args);
+      }
+    });
+  }
+
+  #counter(key: string): string {
+    return `${this.#prefix}hits:${key}`;
+  }
+
+  #value(key: string): string {
+    return `${this.#prefix}value:${key}`;
+  }
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { ImproperlyConfigured } from '../../src/errors.ts';
+import { RedisStore } from '../../src/stores/redis-store.ts';
+import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
+import { redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
+import { testStore } from './store-suite.ts';
+
+const prefix = `viewset-test-${process.pid}-${Date.now()}:`;
+
+withRedis(t, 'the Redis store', async (t, url) => {
+  testStore(t, new RedisStore(redisClient(t, url), { prefix }));
+});
+
+withRedis(t, 'the Redis store, on a client with a key prefix and numbers as text', async (t, url) => {
+  testStore(t, new RedisStore(redisClient(t, url, { keyPrefix: `${prefix}own:`, stringNumbers: true, protocol: 2 })));
+});
+
+withOwnRedis(t, 'keys expire, and a counter is compact', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client);
+  for (let i = 0; i < 1000; i++) await store.hit('client', 1000, 60_000);
+  const ttlMs = await client.pttl('viewset:hits:client');
+  t.ok(ttlMs > 59_000 && ttlMs <= 61_000, `${ttlMs}`);
+  const bytes = Number(await client.memory('USAGE', 'viewset:hits:client', 'SAMPLES', 0));
+  t.comment(`a log of 1000 hits takes ${bytes} bytes in Redis`);
+  t.ok(bytes < 16_000);
+  await store.put('code', 'value', 500);
+  t.ok((await client.pttl('viewset:value:code')) <= 500);
+  await sleep(510);
+  t.same(await client.keys('*code*'), []);
+});
+
+withOwnRedis(t, 'it goes on when the server has forgotten the scripts', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client);
+  await store.hit('key', 2, 60_000);
+  await client.script('FLUSH');
+  t.equal((await store.hit('key', 2, 60_000)).remaining, 0);
+});
+
+withOwnRedis(t, 'a clock that steps back never lets more through, nor stops for more than a window', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client);
+  const nowUs = Date.now() * 1000;
+  await client.rpush('viewset:hits:skew', nowUs - 10_000, nowUs + 500_000);
+  const hit = await store.hit('skew', 3, 1000);
+  t.ok(hit.allowed && hit.remaining === 0);
+  const refused = await store.hit('skew', 3, 1000);
+  t.ok(!refused.allowed && refused.retryAfterMs > 0 && refused.retryAfterMs <= 1000);
+  t.same((await client.lrange('viewset:hits:skew', -1, -1))[0], String(nowUs + 500_000), 'time stood still');
+
+  await client.rpush('viewset:hits:far', nowUs + 5_000_000);
+  t.match(await store.hit('far', 1, 1000), { allowed: true }, 'from further than a window ahead: discarded');
+});
+
+withOwnRedis(t, 'a server that is gone is an error at once, and is found when it is back', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client, { timeoutMs: 2000 });
+  await store.hit('key', 5, 60_000);
+  await redis.kill();
+  await sleep(100);
+  const startedAt = performance.now();
+  const calls = [
+    store.hit('key', 5, 60_000), store.peek('key', 5, 60_000), store.undo('key', 1),
+    store.put('key', 'value', 1000), store.take('key', 'value', 5), store.remove('key'), store.remove('key', 'value'),
+  ];
+  for (const result of await Promise.allSettled<unknown>(calls)) {
+    t.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
+  }
+  t.ok(performance.now() - startedAt < 500, 'nobody waits for it');
+  await redis.start();
+  await untilReady(client);
+  t.ok((await store.hit('key', 5, 60_000)).allowed);
+});
+
+withOwnRedis(t, 'a server that never was there is an error in time', async (t, redis) => {
+  await redis.kill();
+  const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 200 });
+  const startedAt = performance.now();
+  await t.rejects(store.hit('key', 5, 60_000), StoreUnavailable);
+  t.ok(performance.now() - startedAt < 400);
+  await redis.start();
+  await sleep(150);
+  t.ok((await store.hit('key', 5, 60_000)).allowed);
+});
+
+withOwnRedis(t, 'a server that falls silent costs one wait, not one a request', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client, { timeoutMs: 200 });
+  await store.hit('key', 500, 60_000);
+  redis.freeze();
+  await t.rejects(store.hit('key', 500, 60_000), { cause: { message: 'Redis did not answer within 200 ms' } });
+  const startedAt = performance.now();
+  const results = await Promise.allSettled(Array.from({ length: 50 }, async () => store.hit('key', 500, 60_000)));
+  t.equal(results.filter((result) => result.status === 'rejected').length, 50);
+  t.ok(performance.now() - startedAt < 400, 'one tries, the others do not wait');
+  redis.thaw();
+  await sleep(50);
+  t.ok((await store.hit('key', 500, 60_000)).allowed, 'a late answer is an answer: it is back without a trial');
+});
+
+withOwnRedis(t, 'a pause of this process is not taken for silence', async (t, redis) => {
+  const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 100 });
+  await store.hit('key', 5, 60_000);
+  const pending = store.hit('key', 5, 60_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  const until = performance.now() + 300;
+  while (performance.now() < until);
+  t.ok((await pending).allowed);
+});
+
+withOwnRedis(t, 'an error of the server is an error of the store', async (t, redis) => {
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client);
+  await client.set('viewset:hits:string', 'no list');
+  await t.rejects(store.hit('string', 5, 60_000), { name: 'StoreUnavailable', statusCode: 503, cause: { message: /WRONGTYPE/ } });
+  t.ok((await store.hit('other', 5, 60_000)).allowed);
+});
+
+t.test('wrong arguments are refused', async (t) => {
+  const client = { status: 'ready', call: async () => null };
+  t.throws(() => new RedisStore('redis://localhost' as never), { message: /option "client" must be a Redis or Cluster of ioredis/ });
+  t.throws(() => new RedisStore(client, { timeout: 5 } as object), { message: /unknown option "timeout"; did you mean "timeoutMs"/ });
+  t.throws(() => new RedisStore(client, { timeoutMs: 0 }), ImproperlyConfigured);
+  t.throws(() => new RedisStore(client, { prefix: 5 as never }), ImproperlyConfigured);
+});
+
+async function untilReady(client: { status: string }): Promise<void> {
+  while (client.status !== 'ready') await sleep(10);
+}
