@@ -4,56 +4,51 @@
  * On a terminal tap's own reporter shows the progress. Into a log goes one line a file, and the whole of what failed.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { formatCounts, readTap } from './tap-results.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const results = `${root}.tap/results.tap`;
-const tap = fileURLToPath(import.meta.resolve('tap')).replace(/commonjs\/index\.js$|esm\/index\.js$/, 'esm/run.mjs');
+const tap = fileURLToPath(new URL('run.mjs', import.meta.resolve('tap')));
+const forPerson = process.stdout.isTTY;
+const resultsFile = `${root}.tap/results.tap`;
 
-mkdirSync(dirname(results), { recursive: true });
-const reporter = process.stdout.isTTY ? [] : ['--reporter=tap'];
-const child = spawn(process.execPath, [tap, `--output-file=${results}`, ...reporter, ...process.argv.slice(2)], {
+mkdirSync(`${root}.tap`, { recursive: true });
+const output = forPerson ? `--output-file=${resultsFile}` : '--reporter=tap';
+const child = spawn(process.execPath, [tap, output, ...process.argv.slice(2)], {
   cwd: root,
-  stdio: ['inherit', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit'],
+  stdio: ['inherit', forPerson ? 'inherit' : 'pipe', 'inherit'],
 });
-if (child.stdout !== null) void printCompactly(child.stdout);
+const exited = once(child, 'exit');
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
 
-child.on('close', (code) => {
-  const { counts, skipped } = readTap(readFileSync(results, 'utf8'));
-  for (const [reason, times] of skipped) console.log(`SKIPPED ${times} × ${reason}`);
-  if (counts.skipped > 0) {
-    console.log(
-      'To run them too: pnpm with-servers pnpm test   (PostgreSQL and Redis must be installed; see CONTRIBUTING.md)',
-    );
-  }
-  console.log(formatCounts(counts));
-  process.exitCode = code === 0 && counts.passed > 0 ? 0 : 1;
-});
+const text = child.stdout === null ? undefined : await passOn(child.stdout);
+const [code] = (await exited) as [number | null];
+const { counts, skipped } = readTap(text ?? readFileSync(resultsFile, 'utf8'));
+for (const [reason, times] of skipped) console.log(`SKIPPED ${times} × ${reason}`);
+if (counts.skipped > 0) {
+  console.log(
+    'With PostgreSQL and Redis installed, `pnpm with-servers pnpm test` runs these too (see CONTRIBUTING.md).',
+  );
+}
+console.log(formatCounts(counts));
+process.exitCode = code === 0 && counts.passed > 0 ? 0 : 1;
 
-/** A test file's lines stand indented until its own `ok` or `not ok`: keep them until that is known. */
-async function printCompactly(output: NodeJS.ReadableStream): Promise<void> {
+/**
+ * Prints tap's output in short, and gives the whole of it. The lines of a test file stand indented between a heading
+ * and its own `ok` or `not ok`: they are kept back until that is known.
+ */
+async function passOn(stream: NodeJS.ReadableStream): Promise<string> {
+  const all: string[] = [];
   let pending: string[] = [];
-  let failed = false;
-  for await (const line of createInterface({ input: output })) {
-    if (/^ok \d/.test(line)) {
-      console.log(line);
-      pending = [];
-      failed = false;
-    } else if (/^not ok \d/.test(line)) {
-      failed = true;
-      for (const text of pending) console.log(text);
-      console.log(line);
-      pending = [];
-    } else if (failed && /^ {2}\S/.test(line)) {
-      console.log(line);
-    } else {
-      failed = false;
-      pending.push(line);
-    }
+  for await (const line of createInterface({ input: stream })) {
+    all.push(line);
+    if (/^# Subtest/.test(line)) pending = [];
+    pending.push(line);
+    if (/^not ok \d/.test(line)) for (const held of pending) console.log(held);
+    if (/^ok \d/.test(line)) console.log(line);
   }
+  return all.join('\n');
 }
