@@ -1,0 +1,110 @@
+import t from 'tap';
+import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
+import { SearchFilter } from '../../src/filters/search-filter.ts';
+import { QueryParameters } from '../../src/parameters.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  await fillCatalog(orm);
+
+  const found = async (search: string, ...searchFields: string[]) => {
+    const filter = new SearchFilter(target(orm, { searchFields }));
+    return await ids(filter.apply(items(orm), new QueryParameters({ search })));
+  };
+
+  t.test('a word is found anywhere in a field, whatever its case', async (t) => {
+    t.same(await found('tea', 'name'), [1, 2, 3]);
+    t.same(await found('TEA', 'name'), [1, 2, 3]);
+    t.same(await found('poo', 'name'), [5]);
+    t.same(await found('coffee', 'name'), []);
+  });
+
+  t.test('case is that of Unicode', async (t) => {
+    t.same(await found('élan', 'note'), [1]);
+    t.same(await found('ÉLAN', 'note'), [1]);
+    t.same(await found('ÉLAN', 'brand__name'), [1, 2]);
+  });
+
+  t.test('every word must be found, in any one of the fields', async (t) => {
+    t.same(await found('tea green', 'name'), [1]);
+    t.same(await found('green', 'name', 'note'), [1, 5]);
+    t.same(await found('spoon black', 'name', 'note'), [5]);
+    t.same(await found('spoon tea', 'name', 'note'), []);
+  });
+
+  t.test('quotes keep a phrase together', async (t) => {
+    t.same(await found('"tea pot"', 'name'), [3]);
+    t.same(await found('"pot tea"', 'name'), []);
+    t.same(await found("'green tea'", 'name'), [1]);
+    t.same(await found("o'neill", 'note'), [2]);
+  });
+
+  t.test('%, _ and \\ are ordinary characters', async (t) => {
+    t.same(await found('100%', 'note'), [1]);
+    t.same(await found('%', 'note'), [1]);
+    t.same(await found('_', 'note'), [3]);
+    t.same(await found('a_b\\c', 'note'), [3]);
+    t.same(await found('\\', 'note'), [3]);
+    t.same(await found("'; drop table item; --", 'note'), []);
+  });
+
+  t.test('a prefix makes a field start with the word, or equal it', async (t) => {
+    t.same(await found('tea', '^name'), [3]);
+    t.same(await found('cup', '=name'), [4]);
+    t.same(await found('cu', '=name'), []);
+    t.same(await found('"tea pot"', '=name'), [3]);
+    t.same(await found('éLAN', '=brand__name'), [1, 2]);
+    t.same(await found('%', '^name'), []);
+  });
+
+  t.test('a search of nothing is no search', async (t) => {
+    for (const nothing of ['', '   ', '""', '"" \'  \'']) t.same(await found(nothing, 'name'), [1, 2, 3, 4, 5]);
+  });
+
+  t.test('20 words are taken, 21 are a 400', async (t) => {
+    t.same(await found('tea '.repeat(20), 'name', 'note', 'brand__name'), [1, 2, 3]);
+    await t.rejects(found('tea '.repeat(21), 'name'), {
+      statusCode: 400,
+      message: 'Query parameter "search" must not have more than 20 words',
+      details: [{ in: 'query', path: '/search', message: 'must not have more than 20 words' }],
+    });
+  });
+
+  t.test('a search given twice, or with a NUL, is a 400', async (t) => {
+    const filter = new SearchFilter(target(orm, { searchFields: ['name'] }));
+    t.throws(() => filter.apply(items(orm), query('search=a&search=b')), InvalidUsage);
+    t.throws(() => filter.apply(items(orm), query('search=a%00')), InvalidUsage);
+  });
+
+  t.test('without search fields there is no search parameter', async (t) => {
+    t.same(new SearchFilter(target(orm)).parameters, []);
+    const declared = new SearchFilter(target(orm, { searchFields: ['name', '^brand__name'] })).parameters;
+    t.match(declared, [{ name: 'search', schema: { type: 'string', description: /name, brand\.name$/ } }]);
+  });
+
+  t.test('the parameter and the number of words can be changed by a subclass', async (t) => {
+    class Find extends SearchFilter {
+      override readonly parameter = 'q';
+      override readonly maximumWords = 1;
+    }
+    const filter = new Find(target(orm, { searchFields: ['name'] }));
+    t.same(
+      filter.parameters.map(({ name }) => name),
+      ['q'],
+    );
+    t.same(await ids(filter.apply(items(orm), query('q=cup'))), [4]);
+    t.throws(() => filter.apply(items(orm), query('q=a+b')), { message: /"q" must not have more than 1 word/ });
+  });
+
+  t.test('a search field that does not exist, or holds no text, stops the start', async (t) => {
+    const make = (field: string) => () => new SearchFilter(target(orm, { searchFields: [field] }));
+    t.throws(make('nmae'), ImproperlyConfigured);
+    t.throws(make('nmae'), { message: /ItemViewSet: searchFields "nmae".*"name"/ });
+    t.throws(make('^brand__nmae'), { message: /searchFields "\^brand__nmae".*"name"/ });
+    t.throws(make('stock'), ImproperlyConfigured);
+    t.throws(make('@name'), ImproperlyConfigured);
+    t.throws(make(''), ImproperlyConfigured);
+    t.throws(make('__proto__'), ImproperlyConfigured);
+  });
+});
