@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { hashPassword } from '@viewset/auth';
+import { PasswordHasher } from '@viewset/auth';
 import type { FastifyBaseLogger } from 'fastify';
 import { CATALOGUE } from './catalogue.ts';
 import type { Database } from './database.ts';
@@ -33,7 +33,7 @@ async function seedAdministrator(em: EntityManager, settings: AdminSettings, log
     log.warn('no administrator is seeded: ADMIN_PASSWORD is not set');
     return;
   }
-  const password = await hashPassword(adminPassword, bcryptRounds);
+  const password = await new PasswordHasher({ rounds: bcryptRounds }).hash(adminPassword);
   const role = await em.findOneOrFail(Role, { name: 'admin' });
   await em.insert(Account, { name: 'Administrator', email, password, role, is_active: true, created_at: new Date() });
   log.info({ email }, 'administrator seeded');

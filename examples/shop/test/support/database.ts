@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MikroORM } from '@mikro-orm/core';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
-import t from 'tap';
+import type { Test } from 'tap';
 
-type Test = typeof t;
 
 export const DATABASES = ['sqlite', 'postgresql'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 
 /** A PostgreSQL server on which the tests may create databases: `postgres://user:password@host:port/postgres`. */
-const SERVER = process.env['TEST_POSTGRES_URL'];
+const SERVER = process.env['TEST_POSTGRES_URL'] || undefined;
 
 /** An empty database that is gone when the test ends: its DATABASE_URL. */
 export async function freshDatabase(t: Test, kind: DatabaseKind): Promise<string> {
@@ -21,7 +20,7 @@ export async function freshDatabase(t: Test, kind: DatabaseKind): Promise<string
 
 /** Skips a test that needs PostgreSQL where there is none; on CI, fails it. */
 export function isMissing(kind: DatabaseKind): string | false {
-  if (kind === 'sqlite' || SERVER !== undefined || process.env['CI'] !== undefined) return false;
+  if (kind === 'sqlite' || SERVER !== undefined || process.env['CI'] === 'true') return false;
   return 'PostgreSQL is NOT TESTED: set TEST_POSTGRES_URL';
 }
 

@@ -1,5 +1,5 @@
 import type { Answer, ErrorBody } from './http-client.ts';
-import type { Test } from './shop-process.ts';
+import type { Test } from 'tap';
 
 /** What no answer may let out: stacks, statements, drivers. */
 const INTERNAL = /\bat .+:\d+|node_modules|node:internal|sqlite|postgres|mikro|kysely|\b(select|insert into|update) .+ (from|values|set)\b/i;

@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import type { Test } from 'tap';
 
-export type Test = typeof t;
 export type Variables = Readonly<Record<string, string>>;
 
 export const SECRET_KEY = 'the secret of the tests: 32 bytes or more';
@@ -28,7 +27,9 @@ const PATIENCE_MS = 20_000;
 export interface LogLine {
   level: number;
   msg: string;
-  [field: string]: unknown;
+  port?: number;
+  /** What would have been sent, had there been a mail server. */
+  mail?: { recipient: string; subject: string; content: string; is_html: boolean };
 }
 
 /** How a process ended. */

@@ -1,7 +1,7 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { DATABASES, type DatabaseKind, freshDatabase, isMissing } from './database.ts';
 import { HttpClient } from './http-client.ts';
-import { ShopProcess, type Test, type Variables } from './shop-process.ts';
+import { ShopProcess, type Variables } from './shop-process.ts';
 
 export const ADMIN = { email: 'admin@example.com', password: 'admin-password' };
 export const PASSWORD = 'user-password';
@@ -31,8 +31,8 @@ export class Shop extends HttpClient {
     const before = this.process.log.length;
     const answer = await this.post('/api/auth/send-verification-email', { email });
     if (answer.status !== 200) throw new Error(`Code for ${email}: ${answer.status} ${answer.text}`);
-    const mail = await this.process.logged((line) => line['recipient'] === email.trim().toLowerCase(), before);
-    return codeIn(String(mail['content']));
+    const line = await this.process.logged(({ mail }) => mail?.recipient === email.trim().toLowerCase(), before);
+    return codeIn(line.mail!.content);
   }
 
   /** Registers an account, which has the role `user`: its id. */
