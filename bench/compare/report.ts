@@ -1,0 +1,70 @@
+import type { DatabaseKind } from '../data/database.ts';
+import { machineSentence } from '../machine.ts';
+import { SERVER_NAMES } from '../server-process.ts';
+import { type Cell, table } from '../table.ts';
+import type { Comparison, ComparisonRun } from './comparison.ts';
+
+const DATABASE_TITLES: Readonly<Record<DatabaseKind, string>> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
+
+/** A run in Markdown: a table for each database and size of table. */
+export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
+  const { rounds, durationSeconds, connections } = settings;
+  const groups = Map.groupBy(comparisons, ({ database, rows }) => `${DATABASE_TITLES[database]}, ${thousands(rows)} rows`);
+  const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
+  return [
+    machineSentence(machine),
+    `Medians of ${rounds} alternating rounds of ${durationSeconds} s, ${connections} connections.`,
+    '',
+    sections.join('\n\n'),
+  ].join('\n');
+}
+
+function costTable(comparisons: readonly Comparison[]): string {
+  const head = ['CPU per request, µs', ...SERVER_NAMES, 'ours / raw', 'promised'];
+  return table(
+    head,
+    comparisons.map(({ title, rows, servers, ratios, target }) => [
+      title,
+      ...SERVER_NAMES.map((name) => figure(servers[name]?.cpuMicroseconds, 0)),
+      judged(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
+      rows === PROMISED_ROWS ? `≤ ${target.cpuToRaw.toFixed(2)}` : '',
+    ]),
+  );
+}
+
+function rateTable(comparisons: readonly Comparison[]): string {
+  const head = ['requests/s (latency p50 / p99, ms)', ...SERVER_NAMES, 'ours / hand', 'promised'];
+  return table(
+    head,
+    comparisons.map(({ title, rows, servers, ratios, target }) => [
+      title,
+      ...SERVER_NAMES.map((name) => {
+        const server = servers[name];
+        if (server === undefined) return '';
+        const { p50, p99 } = server.latencyMs;
+        return `${thousands(Math.round(server.requestsPerSecond))} (${p50} / ${p99})`;
+      }),
+      judged(ratios.rateOursToHand, (ratio) => ratio >= target.rateToHand, rows),
+      rows === PROMISED_ROWS ? `≥ ${target.rateToHand}` : '',
+    ]),
+  );
+}
+
+/** The size of table that the targets are about. */
+const PROMISED_ROWS = 1_000;
+
+/** Bold where it is as promised, in italics where it falls short. */
+function judged(ratio: number | null, isKept: (ratio: number) => boolean, rows: number): Cell {
+  if (ratio === null) return '';
+  const text = ratio.toFixed(2);
+  if (rows !== PROMISED_ROWS) return text;
+  return isKept(ratio) ? `**${text}**` : `*${text}*`;
+}
+
+function figure(value: number | undefined, digits: number): Cell {
+  return value === undefined ? '' : value.toFixed(digits);
+}
+
+function thousands(value: number): string {
+  return value.toLocaleString('en-US');
+}

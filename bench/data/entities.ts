@@ -1,0 +1,48 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** The shop's entities, and one more: creates go to a table of their own, so that they leave the lists as they are. */
+export const Role = defineEntity({
+  name: 'Role',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(50).unique(),
+    description: p.text().nullable(),
+  },
+});
+
+export const Account = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(Role).nullable().deleteRule('restrict'),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime(3).nullable(),
+    created_at: p.datetime(3).onCreate(() => new Date()),
+  },
+});
+
+export const Product = defineEntity({
+  name: 'Product',
+  indexes: [{ name: 'product_price_id', properties: ['price', 'id'] }],
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(200),
+    price: p.decimal('number').precision(10).scale(2),
+    stock: p.integer().default(0),
+  },
+});
+
+export const Draft = defineEntity({
+  name: 'Draft',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(200),
+    price: p.decimal('number').precision(10).scale(2),
+    stock: p.integer().default(0),
+  },
+});
+
+export const entities = [Role, Account, Product, Draft];

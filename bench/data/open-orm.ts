@@ -1,0 +1,25 @@
+import type { AnyEntity, EntityClass, EntitySchema, MikroORM } from '@mikro-orm/core';
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import type { DatabaseKind } from './database.ts';
+import { entities as benchEntities } from './entities.ts';
+
+export type BenchEntities = readonly (EntityClass<AnyEntity> | EntitySchema)[];
+
+/** MikroORM with its defaults on a database of the benchmark. */
+export async function openOrm(
+  kind: DatabaseKind,
+  location: string,
+  entities: BenchEntities = benchEntities,
+): Promise<MikroORM> {
+  if (kind === 'postgresql') {
+    const orm = await PostgreSqlORM.init({ clientUrl: location, entities: [...entities] });
+    return orm as unknown as MikroORM;
+  }
+  const orm = await SqliteORM.init({ dbName: location, entities: [...entities] });
+  await orm.em.getConnection().execute(SQLITE_PRAGMA);
+  return orm as unknown as MikroORM;
+}
+
+/** Every connection of every server has it: what a commit waits for is the disk's business, not the frameworks'. */
+export const SQLITE_PRAGMA = 'pragma synchronous = normal';

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { startPostgres, type TestServer } from '../../scripts/servers.ts';
+import { type BenchDatabase, PASSWORD_OF_NOBODY, SEED_BATCH, type TableSizes } from './database.ts';
+import { openOrm } from './open-orm.ts';
+import { accountRow, productRow, ROLES } from './rows.ts';
+
+export interface PostgresServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The server of TEST_POSTGRES_URL, else one of our own on loopback; undefined where PostgreSQL is not installed. */
+export async function openPostgresServer(): Promise<PostgresServer | undefined> {
+  const url = process.env['TEST_POSTGRES_URL'];
+  if (url !== undefined && url !== '') return { url, stop: async () => {} };
+  const server: TestServer | undefined = await startPostgres();
+  return server;
+}
+
+/** A database of its own on the server. */
+export async function createPostgresDatabase(server: PostgresServer, sizes: TableSizes): Promise<BenchDatabase> {
+  const name = `viewset_bench_${randomBytes(6).toString('hex')}`;
+  await run(server.url, (client) => client.query(`create database "${name}"`));
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  const location = url.href;
+  const orm = await openOrm('postgresql', location);
+  await orm.schema.create();
+  await orm.close();
+  const version = await run(location, async (client) => {
+    await seed(client, sizes);
+    const { rows } = await client.query<{ server_version: string }>('show server_version');
+    return rows[0]?.server_version ?? '';
+  });
+  return {
+    kind: 'postgresql',
+    location,
+    version: `PostgreSQL ${version.split(' ')[0]}`,
+    clearDrafts: async () => {
+      await run(location, (client) => client.query('truncate draft restart identity'));
+    },
+    remove: async () => {
+      await run(server.url, (client) => client.query(`drop database if exists "${name}" with (force)`));
+    },
+  };
+}
+
+async function seed(client: pg.Client, { products, accounts }: TableSizes): Promise<void> {
+  await client.query('insert into role (name) select * from unnest($1::text[])', [ROLES]);
+  for (const ids of batches(products)) {
+    const rows = ids.map(productRow);
+    await client.query(
+      'insert into product (name, price, stock) select * from unnest($1::text[], $2::numeric[], $3::int[])',
+      columns(rows, 3),
+    );
+  }
+  for (const ids of batches(accounts)) {
+    const rows = ids.map(accountRow);
+    await client.query(
+      `insert into account (name, email, role_id, is_active, password, created_at)
+       select *, '${PASSWORD_OF_NOBODY}', timestamptz '2025-01-01Z'
+       from unnest($1::text[], $2::text[], $3::int[], $4::bool[])`,
+      columns(rows, 4),
+    );
+  }
+  await client.query('vacuum analyze');
+}
+
+function* batches(count: number): Generator<number[]> {
+  for (let first = 1; first <= count; first += SEED_BATCH) {
+    yield Array.from({ length: Math.min(SEED_BATCH, count - first + 1) }, (_, index) => first + index);
+  }
+}
+
+function columns(rows: readonly (readonly unknown[])[], width: number): unknown[][] {
+  return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]));
+}
+
+async function run<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,55 @@
+import autocannon from 'autocannon';
+import type { ServerProcess } from './server-process.ts';
+import type { BenchRequest } from './workloads.ts';
+
+/** What one server did in one round. */
+export interface Round {
+  /** User and system time of the server's process, by the requests that it was sent. */
+  readonly cpuMicrosecondsPerRequest: number;
+  readonly requestsPerSecond: number;
+  readonly latencyMs: { readonly p50: number; readonly p97_5: number; readonly p99: number };
+  readonly requests: number;
+}
+
+export interface LoadOptions {
+  readonly connections: number;
+  readonly durationSeconds: number;
+}
+
+/** Milliseconds between two looks of the load generator at the clock. */
+const SAMPLE_MS = 50;
+
+/** Puts load on a server, and reads what that cost it. Throws where any answer was not a success. */
+export async function measure(
+  server: ServerProcess,
+  requests: readonly BenchRequest[],
+  { connections, durationSeconds }: LoadOptions,
+): Promise<Round> {
+  const before = await server.usage();
+  const startedAt = performance.now();
+  const result = await autocannon({
+    url: server.url,
+    connections,
+    duration: durationSeconds,
+    sampleInt: SAMPLE_MS,
+    requests: requests.map(toAutocannon),
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  const after = await server.usage();
+  const served = after.requests - before.requests;
+  const failures = result.non2xx + result.errors + result.timeouts;
+  if (failures > 0 || served === 0) {
+    throw new Error(`${server.name}: ${failures} of ${served} requests to ${requests[0]?.path} failed`);
+  }
+  const { p50, p97_5, p99 } = result.latency;
+  return {
+    cpuMicrosecondsPerRequest: (after.cpuMicroseconds - before.cpuMicroseconds) / served,
+    requestsPerSecond: served / seconds,
+    latencyMs: { p50, p97_5, p99 },
+    requests: served,
+  };
+}
+
+function toAutocannon({ method, path, headers, body }: BenchRequest): autocannon.Request {
+  return { method, path, headers, ...(body === undefined ? {} : { body }) };
+}

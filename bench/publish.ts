@@ -1,0 +1,25 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+const RESULTS = new URL('./results/', import.meta.url);
+const PAGE = new URL('../docs/performance.md', import.meta.url);
+
+/** Keeps the results of a run in a file of its own, which git ignores. */
+export function keepResults(name: string, results: object): void {
+  mkdirSync(RESULTS, { recursive: true });
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
+  writeFileSync(new URL(`${name}-${time}.json`, RESULTS), toJson(results));
+}
+
+/** Makes the results of a run the published ones: `results/latest-<name>.json`, and a section of docs/performance.md. */
+export function publish(name: string, results: object, markdown: string): void {
+  writeFileSync(new URL(`latest-${name}.json`, RESULTS), toJson(results));
+  const page = readFileSync(PAGE, 'utf8');
+  const [begin, end] = [`<!-- bench:${name}:begin -->\n`, `<!-- bench:${name}:end -->`];
+  const [first, last] = [page.indexOf(begin), page.indexOf(end)];
+  if (first === -1 || last < first) throw new Error(`docs/performance.md has no place for "${name}"`);
+  writeFileSync(PAGE, `${page.slice(0, first)}${begin}\n${markdown}\n\n${page.slice(last)}`);
+}
+
+function toJson(results: object): string {
+  return `${JSON.stringify(results, null, 2)}\n`;
+}

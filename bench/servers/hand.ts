@@ -1,0 +1,102 @@
+/** hand: Fastify and MikroORM as its documentation teaches them: a context a request, findAndCount, serialize. */
+import fastifyJwt from '@fastify/jwt';
+import { type FilterQuery, type InferEntity, type QueryOrderMap, RequestContext, serialize, wrap } from '@mikro-orm/core';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { Account, Draft, Product } from '../data/entities.ts';
+import { openOrm } from '../data/open-orm.ts';
+import * as schemas from './schemas.ts';
+import { type BenchServer, serve } from './serve.ts';
+
+type ProductEntity = InferEntity<typeof Product>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    loggedIn: InferEntity<typeof Account> | null;
+  }
+}
+
+const SORT_NAMES = new Set(['id', 'name', 'price', 'stock']);
+
+await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
+  const orm = await openOrm(kind, location);
+  const { em } = orm;
+  const ignoringCase = kind === 'sqlite' ? '$like' : '$ilike';
+  const app = fastify();
+  app.addHook('onRequest', (_request, _reply, done) => RequestContext.create(em, done));
+  app.addHook('onClose', async () => orm.close());
+  await app.register(fastifyJwt, { secret, verify: { algorithms: ['HS256'], requiredClaims: ['iat', 'exp'] } });
+  app.decorateRequest('loggedIn', null);
+
+  const authenticate = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { user_id: id } = await request.jwtVerify<{ user_id: number }>();
+    const account = await em.findOne(Account, { id, is_active: true }, { populate: ['role'] });
+    if (account === null) return void reply.code(401).send({ error: 'Authentication is required' });
+    request.loggedIn = account;
+  };
+
+  const retrieve = async ({ params }: { params: schemas.PkParams }, reply: FastifyReply): Promise<schemas.Product> => {
+    const product = await em.findOne(Product, params.pk);
+    return product === null ? reply.code(404).send({ error: 'Not found' }) : wrap(product).toObject();
+  };
+  const retrieveSchema = { params: schemas.PkParams, response: { 200: schemas.ProductShape } };
+
+  app.get<{ Querystring: schemas.ProductsQuery }>(
+    '/api/products',
+    { schema: { querystring: schemas.ProductsQuery, response: { 200: schemas.pageOf(schemas.ProductShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const where = productsWhere(query, ignoringCase);
+      const [products, count] = await em.findAndCount(Product, where, { ...slice, orderBy: productsOrder(query.sort) });
+      return schemas.envelope(count, slice, serialize(products));
+    },
+  );
+  app.get<{ Querystring: schemas.AccountsQuery }>(
+    '/api/accounts',
+    { schema: { querystring: schemas.AccountsQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const found = await em.findAndCount(Account, {}, { ...slice, orderBy: { id: 'asc' }, populate: ['role'] });
+      const accounts = serialize(found[0], { populate: ['role'] });
+      return schemas.envelope(found[1], slice, accounts.map((account) => ({ ...account, role: account.role?.name ?? null })));
+    },
+  );
+  app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
+  app.get<{ Params: schemas.PkParams }>(
+    '/api/members/products/:pk',
+    { schema: retrieveSchema, onRequest: authenticate },
+    retrieve,
+  );
+  app.post<{ Body: schemas.DraftBody }>(
+    '/api/drafts',
+    { schema: { body: schemas.DraftBody, response: { 201: schemas.ProductShape } } },
+    async ({ body }, reply) => {
+      const draft = em.create(Draft, body);
+      await em.flush();
+      reply.code(201).header('location', `/api/drafts/${draft.id}`);
+      return serialize(draft);
+    },
+  );
+  return { app };
+});
+
+function productsWhere(query: schemas.ProductsQuery, ignoringCase: '$like' | '$ilike'): FilterQuery<ProductEntity> {
+  const conditions: FilterQuery<ProductEntity>[] = [];
+  for (const word of query.search?.split(/\s+/).filter(Boolean) ?? []) {
+    conditions.push({ name: { [ignoringCase]: `%${word}%` } });
+  }
+  if (query.min_price !== undefined) conditions.push({ price: { $gte: query.min_price } });
+  if (query.max_price !== undefined) conditions.push({ price: { $lte: query.max_price } });
+  if (query.min_stock !== undefined) conditions.push({ stock: { $gte: query.min_stock } });
+  if (query.name !== undefined) conditions.push({ name: query.name });
+  return { $and: conditions };
+}
+
+function productsOrder(sort: string | undefined): QueryOrderMap<ProductEntity>[] {
+  const names = sort?.split(',') ?? [];
+  const keys = names.map((key) => {
+    const name = key.replace(/^-/, '');
+    if (!SORT_NAMES.has(name)) throw Object.assign(new Error('Unknown sort name'), { statusCode: 400 });
+    return { [name]: key.startsWith('-') ? 'desc' : 'asc' };
+  });
+  return [...keys, { id: 'asc' }] as QueryOrderMap<ProductEntity>[];
+}

@@ -1,0 +1,108 @@
+import pg from 'pg';
+import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import { type Dialect, productQuery } from './product-query.ts';
+import type { Page, Store, User } from './store.ts';
+
+const DIALECT: Dialect = { parameter: (position) => `$${position}`, like: 'ilike' };
+
+type ProductRow = [id: number, name: string, price: string, stock: number, count: string];
+type AccountRow = [id: number, email: string, name: string, isActive: boolean, role: string | null, count: string];
+
+interface NamedSql {
+  readonly name: string;
+  readonly text: string;
+}
+
+const PRODUCT = { name: 'product', text: 'select id, name, price, stock from product where id = $1' };
+const USER = {
+  name: 'user',
+  text: `select a.id, a.name, a.email, a.is_active, r.name as role
+         from account a left join role r on r.id = a.role_id where a.id = $1`,
+};
+const CREATE_DRAFT = {
+  name: 'create-draft',
+  text: 'insert into draft (name, price, stock) values ($1, $2, $3) returning id, name, price, stock',
+};
+const COUNT_ACCOUNTS = 'select count(*) from account';
+const ACCOUNTS = {
+  name: 'accounts',
+  text: `select a.id, a.email, a.name, a.is_active, r.name, (${COUNT_ACCOUNTS})
+         from account a left join role r on r.id = a.role_id order by a.id limit $1 offset $2`,
+};
+
+/**
+ * pg's pool, every statement named and so prepared once a connection, rows as arrays. A page and its count are one round
+ * trip; only where a page is empty is the count a second one.
+ */
+export class PostgresStore implements Store {
+  readonly #pool: pg.Pool;
+  readonly #names = new Map<string, string>();
+
+  constructor(connectionString: string) {
+    this.#pool = new pg.Pool({ connectionString });
+  }
+
+  async products(query: ProductsQuery, { limit, offset }: Slice): Promise<Page<Product>> {
+    const { where, order, values } = productQuery(query, DIALECT);
+    const count = `select count(*) from product ${where}`;
+    const position = values.length + 1;
+    const page = `select id, name, price, stock, (${count}) from product ${where}
+      order by ${order} limit $${position} offset $${position + 1}`;
+    const rows = await this.#rows<ProductRow>(this.#named(page), [...values, limit, offset]);
+    if (rows.length === 0) return { count: await this.#count(count, values), rows: [] };
+    return { count: Number(rows[0]![4]), rows: rows.map(toProduct) };
+  }
+
+  async accounts({ limit, offset }: Slice): Promise<Page<Account>> {
+    const rows = await this.#rows<AccountRow>(ACCOUNTS, [limit, offset]);
+    if (rows.length === 0) return { count: await this.#count(COUNT_ACCOUNTS, []), rows: [] };
+    return { count: Number(rows[0]![5]), rows: rows.map(toAccount) };
+  }
+
+  async product(id: number): Promise<Product | undefined> {
+    const [row] = await this.#rows<ProductRow>(PRODUCT, [id]);
+    return row === undefined ? undefined : toProduct(row);
+  }
+
+  async user(id: number): Promise<User | undefined> {
+    const { rows } = await this.#pool.query<User>({ ...USER, values: [id] });
+    return rows[0];
+  }
+
+  async createDraft({ name, price, stock }: DraftBody): Promise<Product> {
+    const [row] = await this.#rows<ProductRow>(CREATE_DRAFT, [name, price, stock ?? 0]);
+    return toProduct(row!);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #count(text: string, values: readonly unknown[]): Promise<number> {
+    const [row] = await this.#rows<[string]>(this.#named(text), values);
+    return Number(row![0]);
+  }
+
+  async #rows<Row extends unknown[]>({ name, text }: NamedSql, values: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.#pool.query<Row>({ name, text, rowMode: 'array', values: values as unknown[] });
+    return rows;
+  }
+
+  #named(text: string): NamedSql {
+    let name = this.#names.get(text);
+    if (name === undefined) {
+      name = `list-${this.#names.size}`;
+      this.#names.set(text, name);
+    }
+    return { name, text };
+  }
+}
+
+/** pg gives a numeric as text; a product's price fits a number exactly enough for the wire. */
+function toProduct(row: ProductRow): Product {
+  return { id: row[0], name: row[1], price: Number(row[2]), stock: row[3] };
+}
+
+function toAccount(row: AccountRow): Account {
+  return { id: row[0], email: row[1], name: row[2], is_active: row[3], role: row[4] };
+}

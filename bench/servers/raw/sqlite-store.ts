@@ -1,0 +1,109 @@
+import Sqlite, { type Statement } from 'better-sqlite3';
+import { SQLITE_PRAGMA } from '../../data/open-orm.ts';
+import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import { type Dialect, productQuery } from './product-query.ts';
+import type { Page, Store, User } from './store.ts';
+
+const DIALECT: Dialect = { parameter: () => '?', like: 'like' };
+
+type ProductRow = [id: number, name: string, price: number, stock: number];
+type AccountRow = [id: number, email: string, name: string, isActive: number, role: string | null];
+
+interface ListStatements<Row> {
+  readonly page: Statement<unknown[], Row>;
+  readonly count: Statement<unknown[], number>;
+}
+
+/** better-sqlite3 on one connection, every statement prepared once. Rows come as arrays, which it makes faster. */
+export class SqliteStore implements Store {
+  readonly #database: Sqlite.Database;
+  readonly #lists = new Map<string, ListStatements<ProductRow>>();
+  readonly #accounts: ListStatements<AccountRow>;
+  readonly #product: Statement<[number], ProductRow>;
+  readonly #user: Statement<[number], User & { is_active: number }>;
+  readonly #createDraft: Statement<[string, number, number], ProductRow>;
+
+  constructor(location: string) {
+    const database = new Sqlite(location);
+    this.#database = database;
+    database.exec(SQLITE_PRAGMA);
+    this.#accounts = {
+      page: rawPrepare(
+        database,
+        `select a.id, a.email, a.name, a.is_active, r.name
+         from account a left join role r on r.id = a.role_id order by a.id limit ? offset ?`,
+      ),
+      count: pluckPrepare(database, 'select count(*) from account'),
+    };
+    this.#product = rawPrepare(database, 'select id, name, price, stock from product where id = ?');
+    this.#user = database.prepare(
+      `select a.id, a.name, a.email, a.is_active, r.name as role
+       from account a left join role r on r.id = a.role_id where a.id = ?`,
+    );
+    this.#createDraft = rawPrepare(
+      database,
+      'insert into draft (name, price, stock) values (?, ?, ?) returning id, name, price, stock',
+    );
+  }
+
+  products(query: ProductsQuery, { limit, offset }: Slice): Page<Product> {
+    const { where, order, values } = productQuery(query, DIALECT);
+    const { page, count } = this.#list(where, order);
+    return { count: count.get(...values) ?? 0, rows: page.all(...values, limit, offset).map(toProduct) };
+  }
+
+  accounts({ limit, offset }: Slice): Page<Account> {
+    const { page, count } = this.#accounts;
+    return { count: count.get() ?? 0, rows: page.all(limit, offset).map(toAccount) };
+  }
+
+  product(id: number): Product | undefined {
+    const row = this.#product.get(id);
+    return row === undefined ? undefined : toProduct(row);
+  }
+
+  user(id: number): User | undefined {
+    const user = this.#user.get(id);
+    return user === undefined ? undefined : { ...user, is_active: user.is_active === 1 };
+  }
+
+  createDraft({ name, price, stock }: DraftBody): Product {
+    return toProduct(this.#createDraft.get(name, price, stock ?? 0)!);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #list(where: string, order: string): ListStatements<ProductRow> {
+    const key = `${where} ${order}`;
+    let statements = this.#lists.get(key);
+    if (statements === undefined) {
+      statements = {
+        page: rawPrepare(
+          this.#database,
+          `select id, name, price, stock from product ${where} order by ${order} limit ? offset ?`,
+        ),
+        count: pluckPrepare(this.#database, `select count(*) from product ${where}`),
+      };
+      this.#lists.set(key, statements);
+    }
+    return statements;
+  }
+}
+
+function rawPrepare<Parameters extends unknown[], Row>(database: Sqlite.Database, sql: string) {
+  return database.prepare<Parameters, Row>(sql).raw(true);
+}
+
+function pluckPrepare(database: Sqlite.Database, sql: string): Statement<unknown[], number> {
+  return database.prepare<unknown[], number>(sql).pluck(true);
+}
+
+function toProduct(row: ProductRow): Product {
+  return { id: row[0], name: row[1], price: row[2], stock: row[3] };
+}
+
+function toAccount(row: AccountRow): Account {
+  return { id: row[0], email: row[1], name: row[2], is_active: row[3] === 1, role: row[4] };
+}

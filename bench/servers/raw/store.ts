@@ -1,0 +1,27 @@
+import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+
+export interface Page<Item> {
+  readonly count: number;
+  readonly rows: readonly Item[];
+}
+
+/** Who sends a request: what a permission asks of a user. */
+export interface User {
+  readonly id: number;
+  readonly name: string;
+  readonly email: string;
+  readonly is_active: boolean;
+  readonly role: string | null;
+}
+
+type Eventually<Value> = Value | Promise<Value>;
+
+/** The SQL of the raw server, written by hand for one driver. */
+export interface Store {
+  products(query: ProductsQuery, slice: Slice): Eventually<Page<Product>>;
+  accounts(slice: Slice): Eventually<Page<Account>>;
+  product(id: number): Eventually<Product | undefined>;
+  user(id: number): Eventually<User | undefined>;
+  createDraft(draft: DraftBody): Eventually<Product>;
+  close(): Eventually<void>;
+}

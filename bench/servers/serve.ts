@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify';
+import { Session } from 'node:inspector/promises';
+import type { DatabaseKind } from '../data/database.ts';
+
+/** What the benchmark tells a server, in its first argument, as JSON. */
+export interface ServerSettings {
+  readonly kind: DatabaseKind;
+  readonly location: string;
+  readonly secret: string;
+}
+
+/** An answer, whole: what the servers are compared by, and what the floor sends. */
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly location: string | null;
+  readonly body: string;
+}
+
+export type Command =
+  | { readonly name: 'usage' }
+  | { readonly name: 'constants'; readonly answers: readonly (readonly [key: string, answer: Answer])[] }
+  | { readonly name: 'startProfile'; readonly intervalMicroseconds: number }
+  | { readonly name: 'stopProfile' }
+  | { readonly name: 'stop' };
+
+/** What the process has used since it began, and how many requests have come in. */
+export interface Usage {
+  readonly cpuMicroseconds: number;
+  readonly requests: number;
+  readonly rssBytes: number;
+  readonly heapBytes: number;
+}
+
+export interface BenchServer {
+  readonly app: FastifyInstance;
+  /** Only the floor has constants to be told. */
+  setConstants?(answers: ReadonlyMap<string, Answer>): void;
+}
+
+/**
+ * Runs one of the servers in this process: listens on a free loopback port, tells it to the parent, and answers the
+ * parent's commands. All four servers count their requests, by the same means.
+ */
+export async function serve(build: (settings: ServerSettings) => Promise<BenchServer>): Promise<void> {
+  const { app, setConstants } = await build(JSON.parse(process.argv[2] ?? '{}') as ServerSettings);
+  let requests = 0;
+  app.server.prependListener('request', () => requests++);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const session = new Session();
+  session.connect();
+
+  const perform = async (command: Command): Promise<unknown> => {
+    switch (command.name) {
+      case 'usage':
+        return usage(requests);
+      case 'constants':
+        return setConstants?.(new Map(command.answers));
+      case 'startProfile':
+        await session.post('Profiler.enable');
+        await session.post('Profiler.setSamplingInterval', { interval: command.intervalMicroseconds });
+        return session.post('Profiler.start');
+      case 'stopProfile':
+        return (await session.post('Profiler.stop')).profile;
+      case 'stop':
+        session.disconnect();
+        return app.close();
+    }
+  };
+  process.on('message', ({ id, command }: { id: number; command: Command }) => {
+    void perform(command).then(
+      (result) => process.send?.({ id, result }),
+      (error: unknown) => process.send?.({ id, error: String(error) }),
+    );
+  });
+  // A parent that is gone leaves no server behind.
+  process.on('disconnect', () => process.exit());
+  process.send?.({ id: 0, result: app.addresses()[0]?.port });
+}
+
+function usage(requests: number): Usage {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed } = process.memoryUsage();
+  return { cpuMicroseconds: user + system, requests, rssBytes: rss, heapBytes: heapUsed };
+}
