@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { parseFieldText } from '../fields/field-text.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { compare } from '../query/condition.ts';
+import { compare, type Condition } from '../query/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Projection } from '../query/projection.ts';
 import type { BoundWriteShape } from '../shapes/write-shape.ts';
@@ -215,6 +215,15 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     }
   }
 
+  override where(lookups: Readonly<Record<string, unknown>>): Condition {
+    return lookupCondition(this.resource.meta, lookups);
+  }
+
+  /** @internal */
+  override isWithin(request: FastifyRequest, object: object, condition: Condition): Promise<boolean> {
+    return this.#stored(request, object as Entity).where(condition).exists();
+  }
+
   /** @internal */
   override async prepareDetailAction(request: FastifyRequest): Promise<void> {
     await this.getObject(request);
@@ -256,8 +265,15 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
   async #reread(request: FastifyRequest, entity: Entity): Promise<{ pk: unknown; record: Output }> {
-    const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
-    const stored = QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', pk));
-    return { pk, record: (await stored.first(this.#projection)) ?? this.represent(entity) };
+    const stored = await this.#stored(request, entity).first(this.#projection);
+    return { pk: this.#pkOf(entity), record: stored ?? this.represent(entity) };
+  }
+
+  #stored(request: FastifyRequest, entity: Entity): QuerySet<Entity> {
+    return QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', this.#pkOf(entity)));
+  }
+
+  #pkOf(entity: Entity): unknown {
+    return (entity as Record<string, unknown>)[this.resource.pk.property.name];
   }
 }

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
-import type { PermissionClass } from '../permissions/permission.ts';
+import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
+import type { Condition } from '../query/condition.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RequestLimiter } from '../throttle/request-limiter.ts';
 import type { Operation } from './operations.ts';
@@ -32,7 +33,7 @@ export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) =>
  *   list() { return { uptime: process.uptime() }; }   // GET /api/status
  * }
  */
-export abstract class ViewSet {
+export abstract class ViewSet implements PermissionView {
   /** Who may use the view; every class must agree. Default: what the plugin's `permissionClasses` says. */
   permissionClasses: readonly PermissionClass[] | undefined = undefined;
   /** Rules that count requests to this view, beside the application's. */
@@ -88,6 +89,16 @@ export abstract class ViewSet {
   /** The query parameters that the view's lists take. @internal */
   parameterNames(): readonly string[] {
     return [];
+  }
+
+  /** The condition of some lookups on the view's entity; for permissions' scopes. */
+  where(_lookups: Readonly<Record<string, unknown>>): Condition {
+    throw new TypeError(`${this.name} has no entity: a permission's scope needs a ModelViewSet`);
+  }
+
+  /** @internal */
+  async isWithin(_request: FastifyRequest, _object: object, _condition: Condition): Promise<boolean> {
+    throw new TypeError(`${this.name} has no entity: a permission's scope needs a ModelViewSet`);
   }
 
   /** Reads the pk of a path; undefined where it cannot be one. @internal */

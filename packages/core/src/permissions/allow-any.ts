@@ -1,0 +1,4 @@
+import { Permission } from './permission.ts';
+
+/** Lets everybody do everything; says so where a view is meant to be open. */
+export class AllowAny extends Permission {}
