@@ -47,10 +47,19 @@ export class Environment {
     throw mistake(name, 'an e-mail address', text);
   }
 
+  /** An address, or a name with an address in angle brackets. */
+  sender(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || /^(?:[^\r\n<>]*<[^\s@<>]+@[^\s@<>]+>|[^\s@<>]+@[^\s@<>]+)$/.test(text)) return text;
+    throw mistake(name, 'an e-mail address, such as shop@example.com or Shop <shop@example.com>', text);
+  }
+
   secret(name: string): string | undefined {
     const text = this.text(name);
     if (text === undefined || Buffer.byteLength(text) >= MIN_SECRET_BYTES) return text;
-    throw new ImproperlyConfigured(`${name} must have at least ${MIN_SECRET_BYTES} bytes; it has ${Buffer.byteLength(text)}`);
+    throw new ImproperlyConfigured(
+      `${name} must have at least ${MIN_SECRET_BYTES} bytes; it has ${Buffer.byteLength(text)}`,
+    );
   }
 
   requiredSecret(name: string): string {
@@ -62,7 +71,9 @@ export class Environment {
   password(name: string): string | undefined {
     const text = this.text(name);
     if (text === undefined || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES) return text;
-    throw new ImproperlyConfigured(`${name} must have at most ${MAX_PASSWORD_BYTES} bytes; it has ${Buffer.byteLength(text)}`);
+    throw new ImproperlyConfigured(
+      `${name} must have at most ${MAX_PASSWORD_BYTES} bytes; it has ${Buffer.byteLength(text)}`,
+    );
   }
 
   /** `100/60`, or `off`, which gives undefined. */
@@ -75,29 +86,25 @@ export class Environment {
     return { count: Number(count), seconds: Number(seconds) };
   }
 
-  /** What may be asked without a token: paths, each with an asterisk at its end or a method before it if need be. */
-  endpoints(name: string): readonly string[] | undefined {
-    const entries = this.#list(name);
-    const wrong = entries?.find((entry) => !/^([A-Z]+ )?\/[^\s*]*\*?$/.test(entry));
-    if (wrong === undefined) return entries;
-    throw mistake(name, 'paths separated by commas, such as GET /api/products,/health/*', wrong);
-  }
-
   /** Fastify's `trustProxy`. A number of proxies is no form of it: Fastify then believes nobody, without a word. */
   trustProxy(name: string): boolean | string[] | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
     if (text === 'off' || text === 'false') return false;
     if (text === 'on' || text === 'true') return true;
-    const networks = this.#list(name) ?? [];
+    const networks = this.list(name) ?? [];
     const wrong = networks.find((network) => !isNetwork(network));
     if (wrong === undefined) return networks;
     const names = NAMED_NETWORKS.join(', ');
     throw mistake(name, `on, off, or addresses, networks (10.0.0.0/8) and names (${names}) separated by commas`, wrong);
   }
 
-  #list(name: string): string[] | undefined {
-    return this.text(name)?.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  /** Entries separated by commas. */
+  list(name: string): string[] | undefined {
+    return this.text(name)
+      ?.split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
   }
 }
 

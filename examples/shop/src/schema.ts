@@ -21,7 +21,10 @@ const DIALECTS = {
  * Runs `start` in one transaction that no other shop's start shares, after it has created the tables if there are
  * none: what a first start leaves is whole, or nothing.
  */
-export async function startOnce({ orm, kind }: Database, start: (em: EntityManager, isFirst: boolean) => Promise<void>): Promise<void> {
+export async function startOnce(
+  { orm, kind }: Database,
+  start: (em: EntityManager, isFirst: boolean) => Promise<void>,
+): Promise<void> {
   const dialect = DIALECTS[kind];
   const createSchema = await orm.schema.getCreateSchemaSQL({ wrap: false });
   await orm.em.fork().transactional(async (em) => {

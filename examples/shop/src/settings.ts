@@ -31,6 +31,8 @@ export interface Settings {
   readonly bcryptRounds: number;
 }
 
+/** Of the demo's administrator; in production there is none. */
+export const DEFAULT_ADMIN_PASSWORD = 'admin-password';
 const DEFAULT_NON_AUTH_ENDPOINTS = [
   '/api/auth/login',
   '/api/auth/register',
@@ -57,14 +59,14 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql']),
     redisUrl: environment.url('REDIS_URL', ['redis', 'rediss']),
     smtpUrl: environment.url('SMTP_URL', ['smtp', 'smtps']),
-    mailFrom: environment.email('MAIL_FROM') ?? 'shop@localhost',
+    mailFrom: environment.sender('MAIL_FROM') ?? 'shop@localhost',
     ...readSecrets(environment, production),
     jwtAccessTokenExpiresSeconds: environment.integer('JWT_ACCESS_TOKEN_EXPIRES', 1, 2 ** 31 - 1) ?? 86_400,
-    nonAuthEndpoints: environment.endpoints('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
+    nonAuthEndpoints: environment.list('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
     throttleIp: environment.rate('THROTTLE_IP', { count: 100, seconds: 60 }),
     throttleUser: environment.rate('THROTTLE_USER', { count: 1000, seconds: 60 }),
     adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
-    adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : 'admin-password'),
+    adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
   });
 }

@@ -29,7 +29,13 @@ withShop({}, async (t, shop) => {
     t.notMatch(list.text, /password|\$2[aby]\$/);
     const one = await shop.get<Account>(own, { token: admin });
     t.same(one.body, { id, email: 'user@example.com', name: 'Some User', is_active: true, role: 'user' });
-    t.same((await shop.get(`${ACCOUNTS}/${adminId}`, { token: admin })).body, { ...one.body, id: adminId, email: ADMIN.email, name: 'Administrator', role: 'admin' });
+    t.same((await shop.get(`${ACCOUNTS}/${adminId}`, { token: admin })).body, {
+      ...one.body,
+      id: adminId,
+      email: ADMIN.email,
+      name: 'Administrator',
+      role: 'admin',
+    });
   });
 
   await t.test('who may', async (t) => {
@@ -38,12 +44,37 @@ withShop({}, async (t, shop) => {
     isError(t, await shop.get(own), 401, 'unauthorized', undefined, 'retrieve, nobody');
     t.equal((await shop.get(own, { token: user })).status, 200, 'retrieve, the account itself');
     t.equal((await shop.request('HEAD', own, { token: user })).status, 200, 'HEAD too');
-    isError(t, await shop.get(`${ACCOUNTS}/${adminId}`, { token: user }), 403, 'forbidden', undefined, 'retrieve, another');
+    isError(
+      t,
+      await shop.get(`${ACCOUNTS}/${adminId}`, { token: user }),
+      403,
+      'forbidden',
+      undefined,
+      'retrieve, another',
+    );
     const body = { name: 'x', email: 'user@example.com', is_active: true, role: 'admin' };
-    for (const [method, json] of [['PUT', body], ['PATCH', { role: 'admin' }], ['PATCH', {}]] as const) {
+    for (const [method, json] of [
+      ['PUT', body],
+      ['PATCH', { role: 'admin' }],
+      ['PATCH', {}],
+    ] as const) {
       isError(t, await shop.request(method, own, { json }), 401, 'unauthorized', undefined, `${method}, nobody`);
-      isError(t, await shop.request(method, own, { json, token: user }), 403, 'forbidden', undefined, `${method}, the account itself`);
-      isError(t, await shop.request(method, `${ACCOUNTS}/999999`, { json, token: user }), 403, 'forbidden', undefined, `${method}, a user`);
+      isError(
+        t,
+        await shop.request(method, own, { json, token: user }),
+        403,
+        'forbidden',
+        undefined,
+        `${method}, the account itself`,
+      );
+      isError(
+        t,
+        await shop.request(method, `${ACCOUNTS}/999999`, { json, token: user }),
+        403,
+        'forbidden',
+        undefined,
+        `${method}, a user`,
+      );
     }
     isError(t, await shop.delete(own), 401, 'unauthorized', undefined, 'destroy, nobody');
     isError(t, await shop.delete(own, { token: user }), 403, 'forbidden', undefined, 'destroy, the account itself');
@@ -63,7 +94,12 @@ withShop({}, async (t, shop) => {
     const other = await shop.register('other@example.com');
     t.equal((await shop.delete(`${ACCOUNTS}/${other}`, { token: admin })).status, 204);
     isError(t, await shop.get(`${ACCOUNTS}/${other}`, { token: admin }), 404, 'not_found');
-    isError(t, await shop.post('/api/auth/login', { email: 'other@example.com', password: PASSWORD }), 401, 'unauthorized');
+    isError(
+      t,
+      await shop.post('/api/auth/login', { email: 'other@example.com', password: PASSWORD }),
+      401,
+      'unauthorized',
+    );
     await shop.register('other@example.com');
     t.pass('the address is free again');
   });
@@ -74,7 +110,12 @@ async function writing(t: Test, shop: Shop, token: string, path: string): Promis
   const put = await shop.put<Account>(path, body, { token });
   t.equal(put.status, 200);
   t.same(put.body, { ...body, id: put.body.id });
-  isInvalid(t, await shop.put(path, {}, { token }), ['/email', '/is_active', '/name', '/role'], 'all are required by PUT');
+  isInvalid(
+    t,
+    await shop.put(path, {}, { token }),
+    ['/email', '/is_active', '/name', '/role'],
+    'all are required by PUT',
+  );
   for (const field of ['name', 'email', 'is_active', 'role'] as const) {
     const { [field]: _, ...rest } = body;
     isInvalid(t, await shop.put(path, rest, { token }), [`/${field}`], `PUT without ${field}`);
@@ -88,18 +129,49 @@ async function writing(t: Test, shop: Shop, token: string, path: string): Promis
   for (const role of ['nothing', '', 'ADMIN', 'admin ', '1', '__proto__', 'a\0b', 'x'.repeat(10_000), '\ud800']) {
     isInvalid(t, await shop.patch(path, { role }, { token }), ['/role'], `role ${JSON.stringify(role).slice(0, 30)}`);
   }
-  for (const role of [1, true, [], {}, ['admin'], { name: 'admin' }]) isInvalid(t, await shop.patch(path, { role }, { token }), ['/role'], `role ${JSON.stringify(role)}`);
-  for (const is_active of [1, 0, 'true', null, [], {}]) isInvalid(t, await shop.patch(path, { is_active }, { token }), ['/is_active'], `is_active ${JSON.stringify(is_active)}`);
-  for (const name of ['', null, 1, 'x'.repeat(101), 'a\0b']) isInvalid(t, await shop.patch(path, { name }, { token }), ['/name'], `name ${JSON.stringify(name)?.slice(0, 30)}`);
+  for (const role of [1, true, [], {}, ['admin'], { name: 'admin' }])
+    isInvalid(t, await shop.patch(path, { role }, { token }), ['/role'], `role ${JSON.stringify(role)}`);
+  for (const is_active of [1, 0, 'true', null, [], {}])
+    isInvalid(
+      t,
+      await shop.patch(path, { is_active }, { token }),
+      ['/is_active'],
+      `is_active ${JSON.stringify(is_active)}`,
+    );
+  for (const name of ['', null, 1, 'x'.repeat(101), 'a\0b'])
+    isInvalid(t, await shop.patch(path, { name }, { token }), ['/name'], `name ${JSON.stringify(name)?.slice(0, 30)}`);
   for (const email of ['', null, 1, 'x', 'a b@example.com', `${'x'.repeat(250)}@example.com`, 'a\0@example.com']) {
-    isInvalid(t, await shop.patch(path, { email }, { token }), ['/email'], `email ${JSON.stringify(email)?.slice(0, 30)}`);
+    isInvalid(
+      t,
+      await shop.patch(path, { email }, { token }),
+      ['/email'],
+      `email ${JSON.stringify(email)?.slice(0, 30)}`,
+    );
   }
-  const extra = { password: 'other-password', id: 7777, created_at: '2020-01-01T00:00:00Z', last_login: null, role_id: 1, role__name: 'admin' };
+  const extra = {
+    password: 'other-password',
+    id: 7777,
+    created_at: '2020-01-01T00:00:00Z',
+    last_login: null,
+    role_id: 1,
+    role__name: 'admin',
+  };
   t.same((await shop.patch(path, extra, { token })).body, put.body, 'what is not in the shape is dropped');
   await shop.login({ email: 'user@example.com', password: PASSWORD });
   isError(t, await shop.patch(path, { email: ADMIN.email }, { token }), 409, 'conflict', undefined, 'a taken address');
-  isError(t, await shop.patch(path, { email: ' ADMIN@example.com ' }, { token }), 409, 'conflict', undefined, 'in another form');
-  t.equal((await shop.patch<Account>(path, { email: ' Other@Example.com' }, { token })).body.email, 'other@example.com', 'stored trimmed and lower-cased');
+  isError(
+    t,
+    await shop.patch(path, { email: ' ADMIN@example.com ' }, { token }),
+    409,
+    'conflict',
+    undefined,
+    'in another form',
+  );
+  t.equal(
+    (await shop.patch<Account>(path, { email: ' Other@Example.com' }, { token })).body.email,
+    'other@example.com',
+    'stored trimmed and lower-cased',
+  );
   await shop.login({ email: 'other@example.com', password: PASSWORD });
   t.equal((await shop.patch(path, { email: 'user@example.com' }, { token })).status, 200);
 }

@@ -32,7 +32,11 @@ async function login(t: Test, shop: Shop): Promise<void> {
   const good = await post(ADMIN);
   t.equal(good.status, 200);
   t.same(Object.keys(good.body), ['access_token']);
-  t.equal((await post({ ...ADMIN, email: '  ADMIN@Example.COM\t' })).status, 200, 'the address is trimmed and lower-cased');
+  t.equal(
+    (await post({ ...ADMIN, email: '  ADMIN@Example.COM\t' })).status,
+    200,
+    'the address is trimmed and lower-cased',
+  );
   t.equal((await post({ ...ADMIN, extra: 1, __proto__: { x: 1 } })).status, 200, 'what else is sent is dropped');
   const credentials: Answer[] = [];
   for (const body of [
@@ -54,18 +58,48 @@ async function login(t: Test, shop: Shop): Promise<void> {
     credentials.push(answer);
   }
   t.equal(new Set(credentials.map(({ text }) => text)).size, 1, 'all credential failures carry one message');
-  for (const body of [{}, { email: ADMIN.email }, { password: ADMIN.password }, { ...ADMIN, email: null }, { ...ADMIN, password: null }, { ...ADMIN, email: '' }, { ...ADMIN, password: '' }, { email: null, password: null }]) {
+  for (const body of [
+    {},
+    { email: ADMIN.email },
+    { password: ADMIN.password },
+    { ...ADMIN, email: null },
+    { ...ADMIN, password: null },
+    { ...ADMIN, email: '' },
+    { ...ADMIN, password: '' },
+    { email: null, password: null },
+  ]) {
     isError(t, await post(body), 401, 'unauthorized', undefined, `missing, null or empty: ${JSON.stringify(body)}`);
   }
   for (const value of [1, 0, true, false, [], ['admin@example.com'], {}, { $ne: null }]) {
-    isError(t, await post({ ...ADMIN, email: value }), 400, 'invalid_usage', ['/email'], `email ${JSON.stringify(value)}`);
-    isError(t, await post({ ...ADMIN, password: value }), 400, 'invalid_usage', ['/password'], `password ${JSON.stringify(value)}`);
+    isError(
+      t,
+      await post({ ...ADMIN, email: value }),
+      400,
+      'invalid_usage',
+      ['/email'],
+      `email ${JSON.stringify(value)}`,
+    );
+    isError(
+      t,
+      await post({ ...ADMIN, password: value }),
+      400,
+      'invalid_usage',
+      ['/password'],
+      `password ${JSON.stringify(value)}`,
+    );
   }
   isError(t, await post({ email: 1, password: 1 }), 400, 'invalid_usage', ['/email', '/password'], 'both');
   for (const body of ['null', '[]', '1', '"x"', 'true']) {
     isError(t, await shop.request('POST', '/api/auth/login', { body }), 400, 'invalid_usage', undefined, body);
   }
-  isError(t, await shop.request('POST', '/api/auth/login', { body: '{"email":"a\\u0000b","password":"x"}' }), 400, 'invalid_usage', ['/email'], 'NUL');
+  isError(
+    t,
+    await shop.request('POST', '/api/auth/login', { body: '{"email":"a\\u0000b","password":"x"}' }),
+    400,
+    'invalid_usage',
+    ['/email'],
+    'NUL',
+  );
 }
 
 async function claims(t: Test, shop: Shop, admin: string, id: number): Promise<void> {
@@ -81,7 +115,11 @@ async function claims(t: Test, shop: Shop, admin: string, id: number): Promise<v
   const account = { name: 'Roleless', email, is_active: true, role: null };
   const other = await shop.register(email);
   t.equal((await shop.put(`/api/accounts/${other}`, account, { token: admin })).status, 200);
-  t.equal(claimsOf(await shop.login({ email, password: PASSWORD }))['role'], 'user', 'the literal user when there is no role');
+  t.equal(
+    claimsOf(await shop.login({ email, password: PASSWORD }))['role'],
+    'user',
+    'the literal user when there is no role',
+  );
 }
 
 async function gone(t: Test, shop: Shop, admin: string): Promise<void> {
@@ -111,12 +149,45 @@ async function headers(t: Test, shop: Shop, token: string): Promise<void> {
   for (const value of [`Bearer ${token}`, `bearer ${token}`, `BEARER ${token}`]) {
     t.equal((await get(value)).status, 200, value.slice(0, 10));
   }
-  for (const value of [token, `Basic ${token}`, `Token ${token}`, 'Bearer', 'Bearer ', `Bearer${token}`, `Bearer ${token} x`, `Bearer ${token},`, `Bearer "${token}"`, `Bearer ${token.slice(0, -1)}`, `Bearer ${token}x`, `Bearer ${token}.x`, `Bearer ${token.slice(0, token.lastIndexOf('.'))}`, `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`, 'Bearer ..', 'Bearer a.b.c', 'Bearer null', 'Bearer undefined', 'Bearer {}', `Bearer ${'x'.repeat(8000)}`, `Bearer ${'.'.repeat(5000)}`, 'Bearer \xe9', 'Basic YWRtaW46YWRtaW4=']) {
+  for (const value of [
+    token,
+    `Basic ${token}`,
+    `Token ${token}`,
+    'Bearer',
+    'Bearer ',
+    `Bearer${token}`,
+    `Bearer ${token} x`,
+    `Bearer ${token},`,
+    `Bearer "${token}"`,
+    `Bearer ${token.slice(0, -1)}`,
+    `Bearer ${token}x`,
+    `Bearer ${token}.x`,
+    `Bearer ${token.slice(0, token.lastIndexOf('.'))}`,
+    `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`,
+    'Bearer ..',
+    'Bearer a.b.c',
+    'Bearer null',
+    'Bearer undefined',
+    'Bearer {}',
+    `Bearer ${'x'.repeat(8000)}`,
+    `Bearer ${'.'.repeat(5000)}`,
+    'Bearer \xe9',
+    'Basic YWRtaW46YWRtaW4=',
+  ]) {
     isError(t, await get(value), 401, 'unauthorized', undefined, `Authorization: ${value.slice(0, 30)}`);
   }
-  const twice = await shop.raw(`GET /api/roles HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer bad\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const twice = await shop.raw(
+    `GET /api/roles HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer bad\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
   isError(t, twice, 401, 'unauthorized', undefined, 'two headers: the first, as Node has it');
-  isError(t, await shop.get(`/api/products/1?access_token=${token}`), 401, 'unauthorized', undefined, 'no token from the query');
+  isError(
+    t,
+    await shop.get(`/api/products/1?access_token=${token}`),
+    401,
+    'unauthorized',
+    undefined,
+    'no token from the query',
+  );
 }
 
 async function forged(t: Test, shop: Shop, id: number, user: string): Promise<void> {
@@ -124,7 +195,14 @@ async function forged(t: Test, shop: Shop, id: number, user: string): Promise<vo
   const good = { user_id: id, username: 'x', email: 'x', role: 'admin', iat: now, exp: now + 600 };
   const get = (token: string): Promise<Answer> => shop.get('/api/roles', { token });
   t.equal((await get(forge(good))).status, 200, 'a token that we signed ourselves, to begin with');
-  isError(t, await shop.get('/api/accounts', { token: forge(good) }), 403, 'forbidden', undefined, 'the role is the account’s, not the token’s');
+  isError(
+    t,
+    await shop.get('/api/accounts', { token: forge(good) }),
+    403,
+    'forbidden',
+    undefined,
+    'the role is the account’s, not the token’s',
+  );
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const [head, body, signature] = user.split('.') as [string, string, string];
   const tokens: Record<string, string> = {
@@ -152,7 +230,7 @@ async function forged(t: Test, shop: Shop, id: number, user: string): Promise<vo
     'no signature': `${head}.${body}.`,
     'header changed': `${encode({ alg: 'HS256' })}.${body}.${signature}`,
     'four parts': `${head}.${body}.${signature}.${signature}`,
-    'expired': forge({ ...good, iat: now - 20, exp: now - 10 }),
+    expired: forge({ ...good, iat: now - 20, exp: now - 10 }),
     'expired long ago': forge({ ...good, exp: 1 }),
     'exp zero': forge({ ...good, exp: 0 }),
     'exp negative': forge({ ...good, exp: -1 }),
@@ -173,7 +251,25 @@ async function forged(t: Test, shop: Shop, id: number, user: string): Promise<vo
     'header no JSON': `${encode('{')}.${body}.${signature}`,
     'header null': `${encode('null')}.${body}.${signature}`,
   };
-  for (const [name, value] of Object.entries<unknown>({ undefined: undefined, null: null, 'a string': String(id), empty: '', 'a list': [id], 'an object': { id }, 'an operator': { $gt: 0 }, true: true, 'a fraction': id + 0.5, zero: 0, negative: -1, 'too large': 2 ** 31, huge: 1e300, unknown: 999_999, 'not safe': 2 ** 53, SQL: '1 or 1=1', proto: '__proto__' })) {
+  for (const [name, value] of Object.entries<unknown>({
+    undefined: undefined,
+    null: null,
+    'a string': String(id),
+    empty: '',
+    'a list': [id],
+    'an object': { id },
+    'an operator': { $gt: 0 },
+    true: true,
+    'a fraction': id + 0.5,
+    zero: 0,
+    negative: -1,
+    'too large': 2 ** 31,
+    huge: 1e300,
+    unknown: 999_999,
+    'not safe': 2 ** 53,
+    SQL: '1 or 1=1',
+    proto: '__proto__',
+  })) {
     tokens[`user_id ${name}`] = forge({ ...good, user_id: value });
   }
   for (const text of ['1e400', '-1e400', '123456789012345678901234567890', '1.0000000000000000000001e40']) {
@@ -189,24 +285,58 @@ async function forged(t: Test, shop: Shop, id: number, user: string): Promise<vo
 }
 
 async function nonAuth(t: Test, shop: Shop, user: string, admin: string): Promise<void> {
-  for (const path of ['/api/products', '/api/products/', '/api/products?page=2', '/health', '/health/', '/health/live', '/health/ready']) {
+  for (const path of [
+    '/api/products',
+    '/api/products/',
+    '/api/products?page=2',
+    '/health',
+    '/health/',
+    '/health/live',
+    '/health/ready',
+  ]) {
     t.equal((await shop.get(path)).status, 200, path);
     t.equal((await shop.get(path, { token: 'bad' })).status, 200, `${path}, with a bad token, which counts as none`);
     t.equal((await shop.get(path, { token: user })).status, 200, `${path}, with a good token`);
     t.equal((await shop.request('HEAD', path)).status, 200, `HEAD ${path}`);
   }
-  for (const path of ['/api/products/1', '/api/products/1/', '/api/products/featured', '/api/products/search?q=a', '/api/roles', '/api/roles/1', '/api/accounts', '/api/accounts/1', '/api/%61ccounts']) {
+  for (const path of [
+    '/api/products/1',
+    '/api/products/1/',
+    '/api/products/featured',
+    '/api/products/search?q=a',
+    '/api/roles',
+    '/api/roles/1',
+    '/api/accounts',
+    '/api/accounts/1',
+    '/api/%61ccounts',
+  ]) {
     for (const token of [undefined, 'bad']) {
       isError(t, await shop.get(path, { token }), 401, 'unauthorized', undefined, `${path}, token ${token}`);
       t.equal((await shop.request('HEAD', path, { token })).status, 401, `HEAD ${path}, token ${token}`);
     }
   }
   t.equal((await shop.post('/api/auth/login', ADMIN, { token: 'bad' })).status, 200, 'login with a bad token');
-  t.equal((await shop.post('/api/auth/login', ADMIN, { token: forge({ user_id: 1, exp: 1 }) })).status, 200, 'login with an expired one');
+  t.equal(
+    (await shop.post('/api/auth/login', ADMIN, { token: forge({ user_id: 1, exp: 1 }) })).status,
+    200,
+    'login with an expired one',
+  );
   const product = { name: 'A', price: 1 };
   for (const token of [undefined, 'bad']) {
-    for (const [method, path] of [['POST', '/api/products'], ['PUT', '/api/products/1'], ['PATCH', '/api/products/1'], ['DELETE', '/api/products/1']] as const) {
-      isError(t, await shop.request(method, path, { token, ...(method === 'DELETE' ? {} : { json: product }) }), 401, 'unauthorized', undefined, `${method} ${path}, token ${token}`);
+    for (const [method, path] of [
+      ['POST', '/api/products'],
+      ['PUT', '/api/products/1'],
+      ['PATCH', '/api/products/1'],
+      ['DELETE', '/api/products/1'],
+    ] as const) {
+      isError(
+        t,
+        await shop.request(method, path, { token, ...(method === 'DELETE' ? {} : { json: product }) }),
+        401,
+        'unauthorized',
+        undefined,
+        `${method} ${path}, token ${token}`,
+      );
     }
   }
   t.equal((await shop.get<Account>('/api/accounts/1', { token: admin })).body.email, ADMIN.email);
@@ -219,15 +349,33 @@ void t.test('settings', async (t) => {
     JWT_SECRET: '',
   };
   const shop = await startShop(t, { variables });
-    const token = await shop.login();
+  const token = await shop.login();
   const { iat, exp } = claimsOf(token);
   t.equal(Number(exp) - Number(iat), 60, 'JWT_ACCESS_TOKEN_EXPIRES');
-  t.equal((await shop.get('/api/products', { token: forge(claimsOf(token), { secret: SECRET_KEY }) })).status, 200, 'JWT_SECRET is SECRET_KEY by default');
+  t.equal(
+    (await shop.get('/api/products', { token: forge(claimsOf(token), { secret: SECRET_KEY }) })).status,
+    200,
+    'JWT_SECRET is SECRET_KEY by default',
+  );
   for (const path of ['/api/products', '/api/products/', '/api/products/1', '/api/products/featured']) {
     t.equal((await shop.get(path)).status, 200, `${path}: a star at the end matches any rest`);
   }
-  isError(t, await shop.post('/api/products', { name: 'A', price: 1 }), 401, 'unauthorized', undefined, 'the permission is asked all the same');
+  isError(
+    t,
+    await shop.post('/api/products', { name: 'A', price: 1 }),
+    401,
+    'unauthorized',
+    undefined,
+    'the permission is asked all the same',
+  );
   isError(t, await shop.get('/api/roles'), 401, 'unauthorized', undefined, 'GET, where HEAD stands in front');
-  isError(t, await shop.post('/api/auth/register', {}), 401, 'unauthorized', undefined, 'what is not listed needs a token');
+  isError(
+    t,
+    await shop.post('/api/auth/register', {}),
+    401,
+    'unauthorized',
+    undefined,
+    'what is not listed needs a token',
+  );
   t.equal((await shop.get('/health/')).status, 200, 'health routes never need a token');
 });

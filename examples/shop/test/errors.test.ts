@@ -28,22 +28,60 @@ withShop({}, async (t, shop) => {
 });
 
 async function unreadable(t: Test, shop: Shop, token: string): Promise<void> {
-  for (const body of ['{"name":', '{', 'nonsense', "{'name':'A'}", '{"a":1,}', '[1', '"', 'NaN', '{"name":"A","price":1} x']) {
+  for (const body of [
+    '{"name":',
+    '{',
+    'nonsense',
+    "{'name':'A'}",
+    '{"a":1,}',
+    '[1',
+    '"',
+    'NaN',
+    '{"name":"A","price":1} x',
+  ]) {
     const answer = await shop.request('POST', '/api/products', { token, body });
     isError(t, answer, 400, 'parse_error', undefined, `malformed JSON ${body}`);
   }
   const latin1 = Buffer.from('{"name":"\xe9","price":1}', 'latin1');
-  isError(t, await shop.request('POST', '/api/products', { token, body: latin1 }), 400, 'parse_error', undefined, 'no UTF-8');
+  isError(
+    t,
+    await shop.request('POST', '/api/products', { token, body: latin1 }),
+    400,
+    'parse_error',
+    undefined,
+    'no UTF-8',
+  );
   for (const method of ['POST', 'PUT', 'PATCH']) {
     const path = method === 'POST' ? '/api/products' : '/api/products/1';
     const headers = { 'content-type': 'application/json' };
-    isError(t, await shop.request(method, path, { token, headers }), 400, 'parse_error', undefined, `${method}, an empty body`);
+    isError(
+      t,
+      await shop.request(method, path, { token, headers }),
+      400,
+      'parse_error',
+      undefined,
+      `${method}, an empty body`,
+    );
     isError(t, await shop.request(method, path, { token }), 400, 'parse_error', undefined, `${method}, no body at all`);
   }
   for (const path of ['login', 'register', 'send-verification-email']) {
     const headers = { 'content-type': 'application/json' };
-    isError(t, await shop.request('POST', `/api/auth/${path}`, { headers }), 400, 'parse_error', undefined, `${path}, an empty body`);
-    isError(t, await shop.request('POST', `/api/auth/${path}`, { body: '{' }), 400, 'parse_error', undefined, `${path}, malformed JSON`);
+    isError(
+      t,
+      await shop.request('POST', `/api/auth/${path}`, { headers }),
+      400,
+      'parse_error',
+      undefined,
+      `${path}, an empty body`,
+    );
+    isError(
+      t,
+      await shop.request('POST', `/api/auth/${path}`, { body: '{' }),
+      400,
+      'parse_error',
+      undefined,
+      `${path}, malformed JSON`,
+    );
   }
   for (const path of ['/api/products/%', '/api/products/%zz', '/%c0%af', '/api/products/%ff', '/api/%E0%A4%A']) {
     const answer = await shop.raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -55,19 +93,32 @@ async function unreadable(t: Test, shop: Shop, token: string): Promise<void> {
     'an unknown method': 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
     'another version': 'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
     'two lengths': 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
-    'a length and chunks': 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'a length and chunks':
+      'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'a length that is no number': 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n{}',
-    'a bad chunk': 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+    'a bad chunk':
+      'POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n',
     'a NUL in a header': 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n',
     'no host': 'GET /api/products HTTP/1.1\r\nConnection: close\r\n\r\n',
   };
-  for (const [name, bytes] of Object.entries(malformed)) isError(t, await shop.raw(bytes), 400, 'parse_error', undefined, name);
+  for (const [name, bytes] of Object.entries(malformed))
+    isError(t, await shop.raw(bytes), 400, 'parse_error', undefined, name);
 }
 
 async function unusable(t: Test, shop: Shop, token: string): Promise<void> {
   isInvalid(t, await shop.post('/api/products', {}, { token }), ['/name', '/price'], 'missing fields');
-  isInvalid(t, await shop.post('/api/products', { name: 1, price: '1', stock: 'x' }, { token }), ['/name', '/price', '/stock'], 'wrong types');
-  isInvalid(t, await shop.patch('/api/products/1', { price: 0, stock: -1 }, { token }), ['/price', '/stock'], 'a partial update');
+  isInvalid(
+    t,
+    await shop.post('/api/products', { name: 1, price: '1', stock: 'x' }, { token }),
+    ['/name', '/price', '/stock'],
+    'wrong types',
+  );
+  isInvalid(
+    t,
+    await shop.patch('/api/products/1', { price: 0, stock: -1 }, { token }),
+    ['/price', '/stock'],
+    'a partial update',
+  );
   const registration = await shop.post('/api/auth/register', { email: 'x', password: '1', name: '' });
   isInvalid(t, registration, ['/email', '/name', '/password'], 'a registration');
   isInvalid(t, await shop.get('/api/products?page=0', { token }), ['/page'], 'a page');
@@ -90,11 +141,57 @@ async function unauthorized(t: Test, shop: Shop): Promise<void> {
 }
 
 async function notFound(t: Test, shop: Shop, token: string): Promise<void> {
-  for (const path of ['/', '/api', '/api/', '/api/nothing', '/api/products/1/nothing', '/api/auth', '/health/nothing', '/API/products', '//api/products', '/api//products', '/api/products.json', '/favicon.ico']) {
+  for (const path of [
+    '/',
+    '/api',
+    '/api/',
+    '/api/nothing',
+    '/api/products/1/nothing',
+    '/api/auth',
+    '/health/nothing',
+    '/API/products',
+    '//api/products',
+    '/api//products',
+    '/api/products.json',
+    '/favicon.ico',
+  ]) {
     isError(t, await shop.get(path, { token }), 404, 'not_found', undefined, path);
     isError(t, await shop.get(path), 404, 'not_found', undefined, `${path}, nobody logged in`);
   }
-  const pks = ['0', '51000', '2147483647', '2147483648', '9223372036854775808', '1'.repeat(300), '01', '-1', '+1', '1.0', '1e0', '0x1', '1_0', 'abc', '%201', '1%20', '1%00', '%EF%BC%91', '1%2f2', 'null', 'undefined', '__proto__', 'constructor', "1'", '1;drop', '%F0%9F%92%A9', '..%2f1', 'NaN', 'Infinity', '-0', '1,2', '*'];
+  const pks = [
+    '0',
+    '51000',
+    '2147483647',
+    '2147483648',
+    '9223372036854775808',
+    '1'.repeat(300),
+    '01',
+    '-1',
+    '+1',
+    '1.0',
+    '1e0',
+    '0x1',
+    '1_0',
+    'abc',
+    '%201',
+    '1%20',
+    '1%00',
+    '%EF%BC%91',
+    '1%2f2',
+    'null',
+    'undefined',
+    '__proto__',
+    'constructor',
+    "1'",
+    '1;drop',
+    '%F0%9F%92%A9',
+    '..%2f1',
+    'NaN',
+    'Infinity',
+    '-0',
+    '1,2',
+    '*',
+  ];
   for (const pk of pks) {
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
       const body = method === 'PUT' || method === 'PATCH' ? { json: PRODUCT } : {};
@@ -132,58 +229,209 @@ async function wrongMethods(t: Test, shop: Shop, token: string): Promise<void> {
     t.same(listOf(options.headers.get('allow')), [...allowed].sort(), `OPTIONS ${path}: Allow`);
   }
   isError(t, await shop.request('OPTIONS', '/api/nothing'), 404, 'not_found');
-  isError(t, await shop.request('POST', '/api/products/1', { body: '{' }), 405, 'method_not_allowed', undefined, 'before the body is parsed');
+  isError(
+    t,
+    await shop.request('POST', '/api/products/1', { body: '{' }),
+    405,
+    'method_not_allowed',
+    undefined,
+    'before the body is parsed',
+  );
 }
 
 function listOf(header: string | null): string[] {
-  return (header ?? '').split(',').map((method) => method.trim()).sort();
+  return (header ?? '')
+    .split(',')
+    .map((method) => method.trim())
+    .sort();
 }
 
 async function conflicts(t: Test, shop: Shop, token: string): Promise<void> {
   const role = await shop.post<{ id: number }>('/api/roles', { name: 'one' }, { token });
   t.equal(role.status, 201);
   isError(t, await shop.post('/api/roles', { name: 'one' }, { token }), 409, 'conflict', undefined, 'create');
-  isError(t, await shop.patch(`/api/roles/${role.body.id}`, { name: 'admin' }, { token }), 409, 'conflict', undefined, 'PATCH');
-  isError(t, await shop.put(`/api/roles/${role.body.id}`, { name: 'admin' }, { token }), 409, 'conflict', undefined, 'PUT');
+  isError(
+    t,
+    await shop.patch(`/api/roles/${role.body.id}`, { name: 'admin' }, { token }),
+    409,
+    'conflict',
+    undefined,
+    'PATCH',
+  );
+  isError(
+    t,
+    await shop.put(`/api/roles/${role.body.id}`, { name: 'admin' }, { token }),
+    409,
+    'conflict',
+    undefined,
+    'PUT',
+  );
   const roles = await shop.get<{ results: { id: number; name: string }[] }>('/api/roles', { token });
   const admin = roles.body.results.find(({ name }) => name === 'admin');
-  isError(t, await shop.delete(`/api/roles/${admin?.id}`, { token }), 409, 'conflict', undefined, 'a role that accounts refer to');
+  isError(
+    t,
+    await shop.delete(`/api/roles/${admin?.id}`, { token }),
+    409,
+    'conflict',
+    undefined,
+    'a role that accounts refer to',
+  );
   t.equal((await shop.get(`/api/roles/${admin?.id}`, { token })).status, 200, 'the role is still there');
 }
 
 async function refused(t: Test, shop: Shop, token: string): Promise<void> {
   const large = JSON.stringify({ name: 'x'.repeat(2 ** 20 + 1), price: 1 });
   isError(t, await shop.request('POST', '/api/products', { token, body: large }), 413, 'payload_too_large');
-  isError(t, await shop.request('POST', '/api/auth/login', { body: large }), 413, 'payload_too_large', undefined, 'login');
+  isError(
+    t,
+    await shop.request('POST', '/api/auth/login', { body: large }),
+    413,
+    'payload_too_large',
+    undefined,
+    'login',
+  );
   isError(t, await shop.get(`/api/products/${'a'.repeat(4000)}`, { token }), 414, 'uri_too_long');
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml', 'application/jsonp', 'text/json', 'x', '*/*', ';']) {
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/jsonp',
+    'text/json',
+    'x',
+    '*/*',
+    ';',
+  ]) {
     const options = { token, body: JSON.stringify(PRODUCT), headers: { 'content-type': type } };
     isError(t, await shop.request('POST', '/api/products', options), 415, 'unsupported_media_type', undefined, type);
-    isError(t, await shop.request('POST', '/api/auth/login', options), 415, 'unsupported_media_type', undefined, `login, ${type}`);
+    isError(
+      t,
+      await shop.request('POST', '/api/auth/login', options),
+      415,
+      'unsupported_media_type',
+      undefined,
+      `login, ${type}`,
+    );
   }
-  const untyped = await shop.raw(`POST /api/auth/login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`);
+  const untyped = await shop.raw(
+    `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+  );
   isError(t, untyped, 415, 'unsupported_media_type', undefined, 'no content type');
-  for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'application/json;charset="UTF-8"']) {
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON',
+    'application/json;charset="UTF-8"',
+  ]) {
     const options = { token, body: JSON.stringify(PRODUCT), headers: { 'content-type': type } };
     t.equal((await shop.request('POST', '/api/products', options)).status, 201, type);
   }
-  isError(t, await shop.raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`), 431, 'headers_too_large');
-  isError(t, await shop.raw(`GET /?${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'headers_too_large', undefined, 'a long URL');
+  isError(
+    t,
+    await shop.raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(40_000)}\r\n\r\n`),
+    431,
+    'headers_too_large',
+  );
+  isError(
+    t,
+    await shop.raw(`GET /?${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`),
+    431,
+    'headers_too_large',
+    undefined,
+    'a long URL',
+  );
 }
 
 async function order(t: Test, shop: Shop, admin: string, user: string): Promise<void> {
-  isError(t, await shop.get('/api/nothing', { token: 'bad' }), 404, 'not_found', undefined, 'the route before the token');
-  isError(t, await shop.request('POST', '/api/products', { body: '{' }), 401, 'unauthorized', undefined, 'who, before what was sent');
+  isError(
+    t,
+    await shop.get('/api/nothing', { token: 'bad' }),
+    404,
+    'not_found',
+    undefined,
+    'the route before the token',
+  );
+  isError(
+    t,
+    await shop.request('POST', '/api/products', { body: '{' }),
+    401,
+    'unauthorized',
+    undefined,
+    'who, before what was sent',
+  );
   isError(t, await shop.post('/api/products', {}), 401, 'unauthorized', undefined, 'who, before what was sent');
   const large = JSON.stringify({ name: 'x'.repeat(2 ** 20 + 1) });
-  isError(t, await shop.request('POST', '/api/products', { body: large, headers: { connection: 'close' } }), 401, 'unauthorized', undefined, 'who, before how much');
-  isError(t, await shop.request('POST', '/api/products', { body: 'x', headers: { 'content-type': 'text/plain' } }), 401, 'unauthorized', undefined, 'who, before which type');
+  isError(
+    t,
+    await shop.request('POST', '/api/products', { body: large, headers: { connection: 'close' } }),
+    401,
+    'unauthorized',
+    undefined,
+    'who, before how much',
+  );
+  isError(
+    t,
+    await shop.request('POST', '/api/products', { body: 'x', headers: { 'content-type': 'text/plain' } }),
+    401,
+    'unauthorized',
+    undefined,
+    'who, before which type',
+  );
   isError(t, await shop.delete('/api/products/abc'), 401, 'unauthorized', undefined, 'who, before the pk');
-  isError(t, await shop.delete('/api/roles/abc', { token: user }), 403, 'forbidden', undefined, 'the permission before the pk');
-  isError(t, await shop.request('POST', '/api/roles', { token: user, body: '{' }), 403, 'forbidden', undefined, 'the permission before the body');
-  isError(t, await shop.request('PUT', '/api/products/abc', { token: admin, body: '{' }), 404, 'not_found', undefined, 'the pk before the body');
-  isError(t, await shop.put('/api/products/abc', {}, { token: admin }), 404, 'not_found', undefined, 'the pk before validation');
-  isError(t, await shop.put('/api/products/999999', {}, { token: admin }), 400, 'invalid_usage', undefined, 'validation before the lookup');
-  isError(t, await shop.request('PATCH', '/api/products/999999', { token: admin, body: '{' }), 400, 'parse_error', undefined, 'parsing before the lookup');
-  isError(t, await shop.put('/api/products/999999', PRODUCT, { token: admin }), 404, 'not_found', undefined, 'the lookup');
+  isError(
+    t,
+    await shop.delete('/api/roles/abc', { token: user }),
+    403,
+    'forbidden',
+    undefined,
+    'the permission before the pk',
+  );
+  isError(
+    t,
+    await shop.request('POST', '/api/roles', { token: user, body: '{' }),
+    403,
+    'forbidden',
+    undefined,
+    'the permission before the body',
+  );
+  isError(
+    t,
+    await shop.request('PUT', '/api/products/abc', { token: admin, body: '{' }),
+    404,
+    'not_found',
+    undefined,
+    'the pk before the body',
+  );
+  isError(
+    t,
+    await shop.put('/api/products/abc', {}, { token: admin }),
+    404,
+    'not_found',
+    undefined,
+    'the pk before validation',
+  );
+  isError(
+    t,
+    await shop.put('/api/products/999999', {}, { token: admin }),
+    400,
+    'invalid_usage',
+    undefined,
+    'validation before the lookup',
+  );
+  isError(
+    t,
+    await shop.request('PATCH', '/api/products/999999', { token: admin, body: '{' }),
+    400,
+    'parse_error',
+    undefined,
+    'parsing before the lookup',
+  );
+  isError(
+    t,
+    await shop.put('/api/products/999999', PRODUCT, { token: admin }),
+    404,
+    'not_found',
+    undefined,
+    'the lookup',
+  );
 }

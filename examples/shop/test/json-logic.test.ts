@@ -10,7 +10,11 @@ const ALL = ['a', 'b', 'Bc', 'd%', 'É'];
 
 withShop({}, async (t, shop) => {
   const token = await shop.login();
-  const products = await onlyProducts(shop, token, ALL.map((name, index) => ({ name, price: index + 0.5, stock: index })));
+  const products = await onlyProducts(
+    shop,
+    token,
+    ALL.map((name, index) => ({ name, price: index + 0.5, stock: index })),
+  );
   const ids = products.map(({ id }) => id);
 
   const good: [logic: unknown, names: string[]][] = [
@@ -57,13 +61,70 @@ withShop({}, async (t, shop) => {
     [{ or: Array(50).fill({ '==': [stock, 1] }) }, ['b']],
   ];
   for (const [logic, names] of good) {
-    t.same(await namesOf(shop, `filter=${encodeURIComponent(JSON.stringify(logic))}`), names, JSON.stringify(logic).slice(0, 100));
+    t.same(
+      await namesOf(shop, `filter=${encodeURIComponent(JSON.stringify(logic))}`),
+      names,
+      JSON.stringify(logic).slice(0, 100),
+    );
   }
 
   const nested = (depth: number): unknown => (depth === 0 ? { '==': [name, 'a'] } : { '!': nested(depth - 1) });
   const bad: unknown[] = [
-    ...['===', '!==', '!!', 'xor', 'not', 'if', '?:', 'map', 'reduce', 'filter', 'all', 'none', 'some', 'merge', 'cat', 'substr', 'log', '+', '-', '*', '/', '%', 'min', 'max', 'missing', 'missing_some', 'method', '__proto__', 'constructor', 'toString', '', 'AND', 'var'].map((operator) => JSON.parse(`{${JSON.stringify(operator)}:[{"var":"name"},"a"]}`)),
-    ...['password', 'nothing', '', 'role', 'role.name', 'name.length', '__proto__', 'constructor', 'NAME', 'name ', 'name__exact', 'id.', '.id', 0, null, [], ['name', 'x'], {}].map((field) => ({ '==': [{ var: field }, 'a'] })),
+    ...[
+      '===',
+      '!==',
+      '!!',
+      'xor',
+      'not',
+      'if',
+      '?:',
+      'map',
+      'reduce',
+      'filter',
+      'all',
+      'none',
+      'some',
+      'merge',
+      'cat',
+      'substr',
+      'log',
+      '+',
+      '-',
+      '*',
+      '/',
+      '%',
+      'min',
+      'max',
+      'missing',
+      'missing_some',
+      'method',
+      '__proto__',
+      'constructor',
+      'toString',
+      '',
+      'AND',
+      'var',
+    ].map((operator) => JSON.parse(`{${JSON.stringify(operator)}:[{"var":"name"},"a"]}`)),
+    ...[
+      'password',
+      'nothing',
+      '',
+      'role',
+      'role.name',
+      'name.length',
+      '__proto__',
+      'constructor',
+      'NAME',
+      'name ',
+      'name__exact',
+      'id.',
+      '.id',
+      0,
+      null,
+      [],
+      ['name', 'x'],
+      {},
+    ].map((field) => ({ '==': [{ var: field }, 'a'] })),
     ...[1, true, {}, [], ['a'], { var: 'name' }, 1.5, { x: 1 }].map((value) => ({ '==': [name, value] })),
     ...['1', true, 1.5, 2 ** 31, -(2 ** 31) - 1, 1e300, {}, [1], '', 'abc'].map((value) => ({ '==': [stock, value] })),
     ...['1', true, 'abc', [1.5]].map((value) => ({ '<': [price, value] })),
@@ -127,9 +188,29 @@ withShop({}, async (t, shop) => {
     const json = JSON.stringify(logic);
     isInvalid(t, await shop.get(`/api/products?filter=${encodeURIComponent(json)}`), ['/filter'], json.slice(0, 100));
   }
-  const texts = ['{', 'nonsense', "{'==':[1,1]}", '{"==":[{"var":"name"},"a"]', '{"==":[{"var":"stock"},1e400]}', '{"==":[{"var":"stock"},-1e400]}', '{"<":[{"var":"price"},1e999]}', '{"==":[{"var":"name"},"a"],"==":[{"var":"name"},"b"]}', '{"__proto__":[]}', 'undefined', '\ufeff{}', '['.repeat(5000), `${'{"!":'.repeat(1500)}1${'}'.repeat(1500)}`, `{"in":[{"var":"stock"},[${'1,'.repeat(3000)}"x"]]}`];
+  const texts = [
+    '{',
+    'nonsense',
+    "{'==':[1,1]}",
+    '{"==":[{"var":"name"},"a"]',
+    '{"==":[{"var":"stock"},1e400]}',
+    '{"==":[{"var":"stock"},-1e400]}',
+    '{"<":[{"var":"price"},1e999]}',
+    '{"==":[{"var":"name"},"a"],"==":[{"var":"name"},"b"]}',
+    '{"__proto__":[]}',
+    'undefined',
+    '\ufeff{}',
+    '['.repeat(5000),
+    `${'{"!":'.repeat(1500)}1${'}'.repeat(1500)}`,
+    `{"in":[{"var":"stock"},[${'1,'.repeat(3000)}"x"]]}`,
+  ];
   for (const text of texts) {
     isInvalid(t, await shop.get(`/api/products?filter=${encodeURIComponent(text)}`), ['/filter'], text.slice(0, 60));
   }
-  t.equal((await shop.get(`/api/products?filter=${encodeURIComponent(`{"in":[{"var":"stock"},[${'1,'.repeat(1500)}1]]}`)}`)).status < 500, true, 'a long list');
+  t.equal(
+    (await shop.get(`/api/products?filter=${encodeURIComponent(`{"in":[{"var":"stock"},[${'1,'.repeat(1500)}1]]}`)}`))
+      .status < 500,
+    true,
+    'a long list',
+  );
 });

@@ -12,14 +12,28 @@ withShop({}, async (t, shop) => {
     t.same(Object.keys(answer.body), ['count', 'next', 'previous', 'results']);
     t.match(answer.body, { count: 50, next: true, previous: false });
     t.equal(answer.body.results.length, 10);
-    t.same(Object.keys(answer.body.results[0] ?? {}), ['id', 'name', 'price', 'stock'], 'records are in the read shape');
+    t.same(
+      Object.keys(answer.body.results[0] ?? {}),
+      ['id', 'name', 'price', 'stock'],
+      'records are in the read shape',
+    );
   });
 
   await t.test('sort', (t) => sorting(t, shop, token));
   await t.test('a query parameter that nothing declares is refused', (t) => unknownParameters(t, shop, token));
   await t.test('an empty value counts as absent', async (t) => {
     const plain = await shop.get('/api/products');
-    for (const name of ['page', 'page_size', 'search', 'sort', 'filter', 'name', 'min_price', 'max_price', 'min_stock']) {
+    for (const name of [
+      'page',
+      'page_size',
+      'search',
+      'sort',
+      'filter',
+      'name',
+      'min_price',
+      'max_price',
+      'min_stock',
+    ]) {
       for (const query of [`${name}=`, name]) {
         const answer = await shop.get(`/api/products?${query}`);
         t.equal(answer.status, 200, query);
@@ -29,25 +43,53 @@ withShop({}, async (t, shop) => {
     t.equal((await shop.get('/api/products?&&=&')).status, 200, 'nothing but separators');
   });
   await t.test('a parameter given twice is refused', async (t) => {
-    for (const [name, value] of [['page', '1'], ['page_size', '5'], ['search', 'a'], ['sort', 'name'], ['filter', '{"==":[{"var":"id"},1]}'], ['min_price', '1'], ['max_price', '1'], ['min_stock', '1']]) {
+    for (const [name, value] of [
+      ['page', '1'],
+      ['page_size', '5'],
+      ['search', 'a'],
+      ['sort', 'name'],
+      ['filter', '{"==":[{"var":"id"},1]}'],
+      ['min_price', '1'],
+      ['max_price', '1'],
+      ['min_stock', '1'],
+    ]) {
       const query = `${name}=${encodeURIComponent(value!)}`;
       isInvalid(t, await shop.get(`/api/products?${query}&${query}`), [`/${name}`], `${name} twice`);
     }
     t.equal((await shop.get('/api/products?name=a&name=b')).status, 200, 'an exact filter twice means one of');
   });
   await t.test('NUL and malformed text are refused', async (t) => {
-    for (const name of ['page', 'page_size', 'search', 'sort', 'filter', 'name', 'min_price', 'max_price', 'min_stock']) {
+    for (const name of [
+      'page',
+      'page_size',
+      'search',
+      'sort',
+      'filter',
+      'name',
+      'min_price',
+      'max_price',
+      'min_stock',
+    ]) {
       isError(t, await shop.get(`/api/products?${name}=a%00b`), 400, 'invalid_usage', undefined, `NUL in ${name}`);
       isError(t, await shop.get(`/api/products?${name}=%00`), 400, 'invalid_usage', undefined, `NUL as ${name}`);
     }
     isError(t, await shop.get('/api/products?name=a&name=%00'), 400, 'invalid_usage', ['/name'], 'NUL in the second');
   });
   await t.test('search, filters, order and pages work together', async (t) => {
-    await onlyProducts(shop, token, [4, 2, 5, 1, 3, 6].map((price) => ({ name: price === 6 ? 'other' : 'it', price, stock: price })));
+    await onlyProducts(
+      shop,
+      token,
+      [4, 2, 5, 1, 3, 6].map((price) => ({ name: price === 6 ? 'other' : 'it', price, stock: price })),
+    );
     const filter = encodeURIComponent('{"<":[{"var":"stock"},5]}');
-    const answer = await shop.get<Page<Product>>(`/api/products?search=it&min_price=2&filter=${filter}&sort=-price&page_size=2`);
+    const answer = await shop.get<Page<Product>>(
+      `/api/products?search=it&min_price=2&filter=${filter}&sort=-price&page_size=2`,
+    );
     t.match(answer.body, { count: 3, next: true, previous: false });
-    t.same(answer.body.results.map(({ price }) => price), [4, 3]);
+    t.same(
+      answer.body.results.map(({ price }) => price),
+      [4, 3],
+    );
   });
 });
 
@@ -79,7 +121,25 @@ async function sorting(t: Test, shop: Shop, token: string): Promise<void> {
   const unknown = await shop.get('/api/products?sort=prize');
   isInvalid(t, unknown, ['/sort'], 'an unknown name');
   for (const name of ['id', 'name', 'price', 'stock']) t.match(unknown.body.error, name, `the message lists ${name}`);
-  for (const sort of ['name,prize', '--name', '-', ' name;', 'password', 'name__length', 'NAME', '+-name', '__proto__', 'constructor', 'toString', "name'", 'name desc', 'role.name', '1', '-'.repeat(500), 'name,'.repeat(2000)]) {
+  for (const sort of [
+    'name,prize',
+    '--name',
+    '-',
+    ' name;',
+    'password',
+    'name__length',
+    'NAME',
+    '+-name',
+    '__proto__',
+    'constructor',
+    'toString',
+    "name'",
+    'name desc',
+    'role.name',
+    '1',
+    '-'.repeat(500),
+    'name,'.repeat(2000),
+  ]) {
     const answer = await shop.get(`/api/products?sort=${encodeURIComponent(sort)}`);
     isError(t, answer, 400, 'invalid_usage', ['/sort'], `sort=${sort.slice(0, 40)}`);
   }
@@ -90,16 +150,49 @@ async function unknownParameters(t: Test, shop: Shop, token: string): Promise<vo
   isInvalid(t, misspelt, ['/min_prize'], 'a misspelt filter');
   t.match(misspelt.body.error, /min_prize/, 'the message names it');
   t.match(misspelt.body.error, /min_price/, 'and the nearest declared name');
-  for (const [name, nearest] of [['serach', 'search'], ['pagesize', 'page_size'], ['Page', 'page'], ['sorts', 'sort'], ['filters', 'filter'], ['max_prise', 'max_price'], ['min_stok', 'min_stock']]) {
+  for (const [name, nearest] of [
+    ['serach', 'search'],
+    ['pagesize', 'page_size'],
+    ['Page', 'page'],
+    ['sorts', 'sort'],
+    ['filters', 'filter'],
+    ['max_prise', 'max_price'],
+    ['min_stok', 'min_stock'],
+  ]) {
     const answer = await shop.get(`/api/products?${name}=1`);
     isInvalid(t, answer, [`/${name}`], name);
     t.match(answer.body.error, nearest, `${name}: the message names ${nearest}`);
   }
-  for (const name of ['id', 'price', 'stock', 'q', 'limit', 'offset', 'cursor', 'price__gte', 'name__icontains', '__proto__', 'constructor', 'hasOwnProperty', 'name[]', 'name[$ne]', 'page ', 'x'.repeat(5000), '%F0%9F%92%A9']) {
+  for (const name of [
+    'id',
+    'price',
+    'stock',
+    'q',
+    'limit',
+    'offset',
+    'cursor',
+    'price__gte',
+    'name__icontains',
+    '__proto__',
+    'constructor',
+    'hasOwnProperty',
+    'name[]',
+    'name[$ne]',
+    'page ',
+    'x'.repeat(5000),
+    '%F0%9F%92%A9',
+  ]) {
     isError(t, await shop.get(`/api/products?${name}=1`), 400, 'invalid_usage', undefined, name.slice(0, 40));
   }
   isInvalid(t, await shop.get('/api/products?a=1&b=2&name=x'), ['/a', '/b'], 'several');
   isInvalid(t, await shop.get('/api/products?nonsense'), ['/nonsense'], 'without a value');
-  isError(t, await shop.get('/api/products/featured?nonsense=1', { token }), 400, 'invalid_usage', ['/nonsense'], 'an action');
+  isError(
+    t,
+    await shop.get('/api/products/featured?nonsense=1', { token }),
+    400,
+    'invalid_usage',
+    ['/nonsense'],
+    'an action',
+  );
   isError(t, await shop.get('/api/roles?nonsense=1', { token }), 400, 'invalid_usage', ['/nonsense'], 'another list');
 }

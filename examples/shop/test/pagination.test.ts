@@ -8,7 +8,17 @@ const COUNT = 123;
 withShop({}, async (t, shop) => {
   const token = await shop.login();
   const list = (query = ''): Promise<Answer<Page<Product>>> => shop.get<Page<Product>>(`/api/products?${query}`);
-  const ids = (await onlyProducts(shop, token, Array.from({ length: COUNT }, (_, index) => ({ name: `n${index % 3}`, price: 1 + (index % 7), stock: index % 2 })))).map(({ id }) => id);
+  const ids = (
+    await onlyProducts(
+      shop,
+      token,
+      Array.from({ length: COUNT }, (_, index) => ({
+        name: `n${index % 3}`,
+        price: 1 + (index % 7),
+        stock: index % 2,
+      })),
+    )
+  ).map(({ id }) => id);
 
   await t.test('the envelope', async (t) => {
     for (const [query, next, previous, from, to] of [
@@ -26,8 +36,16 @@ withShop({}, async (t, shop) => {
     ] as const) {
       const { status, body } = await list(query);
       t.equal(status, 200, query);
-      t.same(body.results.map(({ id }) => id), ids.slice(from, to), `${query}: results`);
-      t.same({ ...body, results: undefined }, { count: COUNT, next, previous, results: undefined }, `${query}: the rest`);
+      t.same(
+        body.results.map(({ id }) => id),
+        ids.slice(from, to),
+        `${query}: results`,
+      );
+      t.same(
+        { ...body, results: undefined },
+        { count: COUNT, next, previous, results: undefined },
+        `${query}: the rest`,
+      );
     }
   });
 
@@ -40,18 +58,59 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('page past the end: empty, next false, previous true', async (t) => {
-    for (const query of ['page=14', 'page=2147483647', 'page=2147483647&page_size=100', 'page=3&page_size=100', 'page=2&name=nothing']) {
+    for (const query of [
+      'page=14',
+      'page=2147483647',
+      'page=2147483647&page_size=100',
+      'page=3&page_size=100',
+      'page=2&name=nothing',
+    ]) {
       const { status, body } = await list(query);
       t.equal(status, 200, query);
       t.same(body, { count: query.includes('nothing') ? 0 : COUNT, next: false, previous: true, results: [] }, query);
     }
-    t.same((await list('name=nothing')).body, { count: 0, next: false, previous: false, results: [] }, 'the first page of nothing');
+    t.same(
+      (await list('name=nothing')).body,
+      { count: 0, next: false, previous: false, results: [] },
+      'the first page of nothing',
+    );
   });
 
   await t.test('what is no positive decimal integer up to 2147483647: 400', async (t) => {
-    for (const value of ['0', '-1', '+1', '1.0', '1.5', '01', '1e1', '0x1', 'a', '1a', ' 1', '1 ', 'null', 'NaN', 'Infinity', '2147483648', '9007199254740993', '9'.repeat(400), '1,2', '１', '٣', '1_0', 'true', "1'", '[1]']) {
+    for (const value of [
+      '0',
+      '-1',
+      '+1',
+      '1.0',
+      '1.5',
+      '01',
+      '1e1',
+      '0x1',
+      'a',
+      '1a',
+      ' 1',
+      '1 ',
+      'null',
+      'NaN',
+      'Infinity',
+      '2147483648',
+      '9007199254740993',
+      '9'.repeat(400),
+      '1,2',
+      '１',
+      '٣',
+      '1_0',
+      'true',
+      "1'",
+      '[1]',
+    ]) {
       for (const name of ['page', 'page_size']) {
-        isInvalid(t, await shop.get(`/api/products?${name}=${encodeURIComponent(value)}`), [`/${name}`], `${name}=${value.slice(0, 30)}`);
+        isInvalid(
+          t,
+          await shop.get(`/api/products?${name}=${encodeURIComponent(value)}`),
+          [`/${name}`],
+          `${name}=${value.slice(0, 30)}`,
+        );
       }
     }
     isInvalid(t, await shop.get('/api/products?page=x&page_size=y'), ['/page', '/page_size'], 'both');
@@ -66,14 +125,21 @@ withShop({}, async (t, shop) => {
         next = body.next;
         t.equal(body.count, COUNT);
       }
-      t.same([...seen].sort((a, b) => a - b), ids, `sort=${sort}: each once`);
+      t.same(
+        [...seen].sort((a, b) => a - b),
+        ids,
+        `sort=${sort}: each once`,
+      );
     }
   });
 
   await t.test('the pk is the last key', async (t) => {
     const { body } = await list('sort=stock&page_size=100');
     const even = ids.filter((_, index) => index % 2 === 0);
-    t.same(body.results.slice(0, even.length).map(({ id }) => id), even);
+    t.same(
+      body.results.slice(0, even.length).map(({ id }) => id),
+      even,
+    );
   });
 
   await t.test('other lists are paged alike', async (t) => {

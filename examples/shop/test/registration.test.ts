@@ -14,7 +14,12 @@ interface Registered {
 
 const send = (shop: Shop, email: unknown): Promise<Answer> => shop.post('/api/auth/send-verification-email', { email });
 const register = (shop: Shop, body: object): Promise<Answer<Registered>> =>
-  shop.post<Registered>('/api/auth/register', { email: 'a@example.com', password: PASSWORD, name: 'Some User', ...body });
+  shop.post<Registered>('/api/auth/register', {
+    email: 'a@example.com',
+    password: PASSWORD,
+    name: 'Some User',
+    ...body,
+  });
 
 withShop({}, async (t, shop) => {
   const admin = await shop.login();
@@ -29,7 +34,13 @@ withShop({}, async (t, shop) => {
     const { id } = answer.body.user;
     t.same(answer.body, { message: answer.body.message, user: { id, email, name: 'Jürgen 💩' } });
     const token = await shop.login({ email, password: PASSWORD });
-    t.same((await shop.get(`/api/accounts/${id}`, { token })).body, { id, email, name: 'Jürgen 💩', is_active: true, role: 'user' });
+    t.same((await shop.get(`/api/accounts/${id}`, { token })).body, {
+      id,
+      email,
+      name: 'Jürgen 💩',
+      is_active: true,
+      role: 'user',
+    });
     isInvalid(t, await register(shop, { email, code }), ['/code'], 'the code is used up');
   });
 
@@ -47,7 +58,11 @@ withShop({}, async (t, shop) => {
     const email = 'admin@example.com';
     isInvalid(t, await register(shop, { email, code: '000000' }), ['/code'], 'a wrong code learns nothing');
     const unknown = await register(shop, { email: 'nobody@example.com', code: '000000' });
-    t.equal((await register(shop, { email, code: '000000' })).text, unknown.text, 'the same answer as for an unknown address');
+    t.equal(
+      (await register(shop, { email, code: '000000' })).text,
+      unknown.text,
+      'the same answer as for an unknown address',
+    );
     const code = await shop.verificationCode(email);
     isError(t, await register(shop, { email, code }), 400, 'invalid_usage', undefined, 'a right code');
     const { body } = await shop.get<Page<unknown>>('/api/accounts', { token: admin });
@@ -57,7 +72,8 @@ withShop({}, async (t, shop) => {
   await t.test('what else is sent is dropped', async (t) => {
     const email = 'extra@example.com';
     const code = await shop.verificationCode(email);
-    const extra = '"id":7777,"role":"admin","role_id":1,"is_active":false,"created_at":"x","last_login":"x","__proto__":{"role":1},"constructor":{"prototype":{}}';
+    const extra =
+      '"id":7777,"role":"admin","role_id":1,"is_active":false,"created_at":"x","last_login":"x","__proto__":{"role":1},"constructor":{"prototype":{}}';
     const body = `{"email":"${email}","password":"${PASSWORD}","name":"x","code":"${code}",${extra}}`;
     const answer = await shop.request<Registered>('POST', '/api/auth/register', { body });
     t.equal(answer.status, 201);
@@ -81,15 +97,61 @@ async function bodies(t: Test, shop: Shop): Promise<void> {
   const table: [path: string, bad: unknown[], good: unknown[]][] = [
     [
       '/email',
-      [undefined, null, 1, true, [], {}, '', ' ', 'x', 'x@', '@example.com', 'a b@example.com', 'a@b@example.com', 'a@example.com\n.evil.com', 'a@example.com,b@example.com', 'a@example.com>', '<a@example.com>', 'Ann <a@example.com>', `${'x'.repeat(250)}@example.com`, 'a@exa\0mple.com', 'a\r\nBcc: b@example.com', '.a@example.com', 'a..b@example.com', 'a@-example.com', 'a@example..com', '\ud800@example.com'],
+      [
+        undefined,
+        null,
+        1,
+        true,
+        [],
+        {},
+        '',
+        ' ',
+        'x',
+        'x@',
+        '@example.com',
+        'a b@example.com',
+        'a@b@example.com',
+        'a@example.com\n.evil.com',
+        'a@example.com,b@example.com',
+        'a@example.com>',
+        '<a@example.com>',
+        'Ann <a@example.com>',
+        `${'x'.repeat(250)}@example.com`,
+        'a@exa\0mple.com',
+        'a\r\nBcc: b@example.com',
+        '.a@example.com',
+        'a..b@example.com',
+        'a@-example.com',
+        'a@example..com',
+        '\ud800@example.com',
+      ],
       ['a+b@example.com', 'a_b-c.d@sub.example.co', '1@example.com', `o'neil@example.com`],
     ],
     [
       '/password',
-      [undefined, null, 123456, true, [], {}, '', '12345', 'x'.repeat(51), '💩'.repeat(5), '💩'.repeat(19), 'é'.repeat(37), 'passw\0rd', '\ud800password'],
+      [
+        undefined,
+        null,
+        123456,
+        true,
+        [],
+        {},
+        '',
+        '12345',
+        'x'.repeat(51),
+        '💩'.repeat(5),
+        '💩'.repeat(19),
+        'é'.repeat(37),
+        'passw\0rd',
+        '\ud800password',
+      ],
       ['123456', 'x'.repeat(50), '💩'.repeat(18), 'é'.repeat(36), '      '],
     ],
-    ['/name', [undefined, null, 1, [], {}, '', 'x'.repeat(101), '💩'.repeat(101), 'a\0b', '\udc00'], ['x', 'x'.repeat(100), '💩'.repeat(100), '<b>']],
+    [
+      '/name',
+      [undefined, null, 1, [], {}, '', 'x'.repeat(101), '💩'.repeat(101), 'a\0b', '\udc00'],
+      ['x', 'x'.repeat(100), '💩'.repeat(100), '<b>'],
+    ],
   ];
   for (const [path, bad, good] of table) {
     for (const value of bad) {
@@ -101,32 +163,83 @@ async function bodies(t: Test, shop: Shop): Promise<void> {
       isInvalid(t, answer, ['/code'], `${path} ${JSON.stringify(value).slice(0, 50)} is taken; the code is not`);
     }
   }
-  isInvalid(t, await shop.post('/api/auth/register', {}), ['/email', '/name', '/password'], 'nothing at all: the shape before the code');
-  isInvalid(t, await shop.post('/api/auth/register', { email: 'x', password: 'x', code: 1 }), ['/email', '/name', '/password'].concat('/code').sort().filter((path) => path !== '/code'), 'the shape before the code');
+  isInvalid(
+    t,
+    await shop.post('/api/auth/register', {}),
+    ['/email', '/name', '/password'],
+    'nothing at all: the shape before the code',
+  );
+  isInvalid(
+    t,
+    await shop.post('/api/auth/register', { email: 'x', password: 'x', code: 1 }),
+    ['/email', '/name', '/password']
+      .concat('/code')
+      .sort()
+      .filter((path) => path !== '/code'),
+    'the shape before the code',
+  );
 }
 
 async function codes(t: Test, shop: Shop): Promise<void> {
-  for (const code of [undefined, null, '', 123456, '12345', '1234567', 'abcdef', ' 123456', '１２３４５６', [], {}, ['123456'], '12345\0', 'x'.repeat(100_000), '-12345', '1e5000']) {
+  for (const code of [
+    undefined,
+    null,
+    '',
+    123456,
+    '12345',
+    '1234567',
+    'abcdef',
+    ' 123456',
+    '１２３４５６',
+    [],
+    {},
+    ['123456'],
+    '12345\0',
+    'x'.repeat(100_000),
+    '-12345',
+    '1e5000',
+  ]) {
     isInvalid(t, await register(shop, { code }), ['/code'], `code ${JSON.stringify(code)?.slice(0, 30)}`);
   }
   const email = 'tries@example.com';
   const code = await shop.verificationCode(email);
   const wrong = code === '000000' ? '111111' : '000000';
-  for (let tries = 0; tries < 4; tries += 1) isInvalid(t, await register(shop, { email, code: wrong }), ['/code'], `wrong try ${tries + 1}`);
+  for (let tries = 0; tries < 4; tries += 1)
+    isInvalid(t, await register(shop, { email, code: wrong }), ['/code'], `wrong try ${tries + 1}`);
   t.equal((await register(shop, { email, code })).status, 201, 'after four wrong tries the code is good');
   const other = 'five-tries@example.com';
   const void5 = await shop.verificationCode(other);
-  for (let tries = 0; tries < 5; tries += 1) await register(shop, { email: other, code: void5 === '000000' ? '111111' : '000000' });
+  for (let tries = 0; tries < 5; tries += 1)
+    await register(shop, { email: other, code: void5 === '000000' ? '111111' : '000000' });
   isInvalid(t, await register(shop, { email: other, code: void5 }), ['/code'], 'after five wrong tries it is void');
   const first = await shop.verificationCode(other);
   const second = await shop.verificationCode(other);
-  if (first !== second) isInvalid(t, await register(shop, { email: other, code: first }), ['/code'], 'a new send replaces the code');
-  isInvalid(t, await register(shop, { email: 'another@example.com', code: second }), ['/code'], 'a code is for one address');
+  if (first !== second)
+    isInvalid(t, await register(shop, { email: other, code: first }), ['/code'], 'a new send replaces the code');
+  isInvalid(
+    t,
+    await register(shop, { email: 'another@example.com', code: second }),
+    ['/code'],
+    'a code is for one address',
+  );
   t.equal((await register(shop, { email: other, code: second })).status, 201, 'the new one is good');
 }
 
 async function sends(t: Test, shop: Shop): Promise<void> {
-  for (const email of [undefined, null, '', 1, [], {}, 'x', 'a@example.com\r\nBcc: b@example.com', 'a\0@example.com', `${'x'.repeat(250)}@example.com`, 'a@example.com,b@example.com', '\ud800@example.com']) {
+  for (const email of [
+    undefined,
+    null,
+    '',
+    1,
+    [],
+    {},
+    'x',
+    'a@example.com\r\nBcc: b@example.com',
+    'a\0@example.com',
+    `${'x'.repeat(250)}@example.com`,
+    'a@example.com,b@example.com',
+    '\ud800@example.com',
+  ]) {
     isInvalid(t, await send(shop, email), ['/email'], `email ${JSON.stringify(email)?.slice(0, 40)}`);
   }
   const known = await send(shop, 'admin@example.com');
@@ -134,7 +247,12 @@ async function sends(t: Test, shop: Shop): Promise<void> {
   t.equal(known.status, 200);
   t.same(Object.keys(known.body), ['message']);
   t.equal(known.text, unknown.text, 'the answer tells nothing about the account');
-  for (let sent = 0; sent < 5; sent += 1) t.equal((await send(shop, sent % 2 === 0 ? 'often@example.com' : ' OFTEN@example.com')).status, 200, `send ${sent + 1}`);
+  for (let sent = 0; sent < 5; sent += 1)
+    t.equal(
+      (await send(shop, sent % 2 === 0 ? 'often@example.com' : ' OFTEN@example.com')).status,
+      200,
+      `send ${sent + 1}`,
+    );
   const sixth = await send(shop, 'often@example.com');
   isError(t, sixth, 429, 'too_many_requests', undefined, 'more than five sends to one address');
   t.ok(Number(sixth.headers.get('retry-after')) <= 600);
@@ -144,7 +262,10 @@ async function sends(t: Test, shop: Shop): Promise<void> {
 for (const kind of DATABASES) {
   void t.test(`with a mail server, on ${kind}`, { skip: isMissing(kind) }, async (t) => {
     const server = new MailServer();
-    const shop = await startShop(t, { kind, variables: { SMTP_URL: await server.start(t), MAIL_FROM: 'Shop <shop@example.com>' } });
+    const shop = await startShop(t, {
+      kind,
+      variables: { SMTP_URL: await server.start(t), MAIL_FROM: 'Shop <shop@example.com>' },
+    });
 
     await t.test('the mail', async (t) => {
       t.equal((await send(shop, ' Ann@Example.com')).status, 200);
@@ -155,7 +276,10 @@ for (const kind of DATABASES) {
       t.match(mail?.headers, /^Content-Type: text\/plain/im, 'plain text');
       t.match(mail?.content, /10.minutes/i, 'it says how long the code is valid');
       t.equal((await register(shop, { email: 'ann@example.com', code: codeIn(mail!.content) })).status, 201);
-      t.notOk(shop.process.log.some((line) => JSON.stringify(line).includes(codeIn(mail!.content)) && line.mail), 'the code is not in the log');
+      t.notOk(
+        shop.process.log.some((line) => JSON.stringify(line).includes(codeIn(mail!.content)) && line.mail),
+        'the code is not in the log',
+      );
     });
 
     await t.test('a mail that is refused: 503, and the new code is not kept', async (t) => {

@@ -27,10 +27,22 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('writing needs an administrator', async (t) => {
-    for (const [method, path] of [['POST', ROLES], ['PUT', `${ROLES}/1`], ['PATCH', `${ROLES}/1`], ['DELETE', `${ROLES}/1`]] as const) {
+    for (const [method, path] of [
+      ['POST', ROLES],
+      ['PUT', `${ROLES}/1`],
+      ['PATCH', `${ROLES}/1`],
+      ['DELETE', `${ROLES}/1`],
+    ] as const) {
       const body = method === 'DELETE' ? {} : { json: { name: 'x' } };
       isError(t, await shop.request(method, path, body), 401, 'unauthorized', undefined, `${method}, nobody logged in`);
-      isError(t, await shop.request(method, path, { ...body, token: user }), 403, 'forbidden', undefined, `${method}, a user`);
+      isError(
+        t,
+        await shop.request(method, path, { ...body, token: user }),
+        403,
+        'forbidden',
+        undefined,
+        `${method}, a user`,
+      );
     }
     t.equal((await shop.get<Page<Role>>(ROLES, { token: user })).body.count, 2, 'nothing was written');
   });
@@ -42,10 +54,18 @@ withShop({}, async (t, shop) => {
     t.same(created.body, { id, name: 'editor', description: 'May edit' });
     t.equal(created.headers.get('location'), `${ROLES}/${id}`);
     const path = `${ROLES}/${id}`;
-    t.same((await shop.patch(path, { description: null }, { token: admin })).body, { id, name: 'editor', description: null });
+    t.same((await shop.patch(path, { description: null }, { token: admin })).body, {
+      id,
+      name: 'editor',
+      description: null,
+    });
     t.same((await shop.put(path, { name: 'author' }, { token: admin })).status, 200, 'a description is optional');
     t.equal((await shop.get<Role>(path, { token: user })).body.name, 'author');
-    t.equal((await shop.patch(path, { name: 'author' }, { token: admin })).status, 200, 'its own name again is no conflict');
+    t.equal(
+      (await shop.patch(path, { name: 'author' }, { token: admin })).status,
+      200,
+      'its own name again is no conflict',
+    );
     t.equal((await shop.delete(path, { token: admin })).status, 204);
     isError(t, await shop.get(path, { token: admin }), 404, 'not_found');
     const plain = await shop.post<Role>(ROLES, { name: 'plain' }, { token: admin });
@@ -57,13 +77,23 @@ withShop({}, async (t, shop) => {
       isInvalid(t, await shop.post(ROLES, { name }, { token: admin }), ['/name'], `name ${JSON.stringify(name)}`);
     }
     for (const description of [1, [], {}, true, 'a\0b', '\udc00']) {
-      isInvalid(t, await shop.post(ROLES, { name: 'x', description }, { token: admin }), ['/description'], `description ${JSON.stringify(description)}`);
+      isInvalid(
+        t,
+        await shop.post(ROLES, { name: 'x', description }, { token: admin }),
+        ['/description'],
+        `description ${JSON.stringify(description)}`,
+      );
     }
-    for (const name of ['x'.repeat(50), '💩'.repeat(50), 'É']) t.equal((await shop.post(ROLES, { name }, { token: admin })).status, 201, name.slice(0, 20));
+    for (const name of ['x'.repeat(50), '💩'.repeat(50), 'É'])
+      t.equal((await shop.post(ROLES, { name }, { token: admin })).status, 201, name.slice(0, 20));
     t.equal((await shop.post(ROLES, { name: 'é' }, { token: admin })).status, 201, 'unique is case-sensitive');
     isError(t, await shop.post(ROLES, { name: 'É' }, { token: admin }), 409, 'conflict');
     const long = { name: 'long', description: 'x'.repeat(100_000) };
-    t.equal((await shop.post<Role>(ROLES, long, { token: admin })).body.description?.length, 100_000, 'a description may be long');
+    t.equal(
+      (await shop.post<Role>(ROLES, long, { token: admin })).body.description?.length,
+      100_000,
+      'a description may be long',
+    );
   });
 
   await t.test('a role that accounts refer to stays', async (t) => {

@@ -19,9 +19,30 @@ void t.test('an IP rule', async (t) => {
   hasHeaders(t, refused, 5, 0);
   const retryAfter = Number(refused.headers.get('retry-after'));
   t.ok(retryAfter > WINDOW - 60 && retryAfter <= WINDOW, 'Retry-After: until the first of them leaves the window');
-  isError(t, await shop.post('/api/auth/login', ADMIN), 429, 'too_many_requests', undefined, 'one counter for every route');
-  isError(t, await shop.get('/api/roles', { token: 'bad' }), 429, 'too_many_requests', undefined, 'before authentication');
-  isError(t, await shop.request('POST', '/api/auth/login', { body: '{' }), 429, 'too_many_requests', undefined, 'before the body is parsed');
+  isError(
+    t,
+    await shop.post('/api/auth/login', ADMIN),
+    429,
+    'too_many_requests',
+    undefined,
+    'one counter for every route',
+  );
+  isError(
+    t,
+    await shop.get('/api/roles', { token: 'bad' }),
+    429,
+    'too_many_requests',
+    undefined,
+    'before authentication',
+  );
+  isError(
+    t,
+    await shop.request('POST', '/api/auth/login', { body: '{' }),
+    429,
+    'too_many_requests',
+    undefined,
+    'before the body is parsed',
+  );
   isError(t, await shop.get('/api/nothing'), 404, 'not_found', undefined, 'after the route');
   isError(t, await shop.delete('/api/products'), 405, 'method_not_allowed', undefined, 'after the route');
   for (let request = 0; request < 10; request += 1) {
@@ -29,7 +50,9 @@ void t.test('an IP rule', async (t) => {
     t.equal(health.status, 200, '/health/ is never throttled');
     t.equal(health.headers.has('ratelimit-limit'), false);
   }
-  const spoofed = await shop.get('/api/products', { headers: { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7', forwarded: 'for=203.0.113.7' } });
+  const spoofed = await shop.get('/api/products', {
+    headers: { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7', forwarded: 'for=203.0.113.7' },
+  });
   isError(t, spoofed, 429, 'too_many_requests', undefined, 'X-Forwarded-For changes nothing without TRUST_PROXY');
 });
 
@@ -42,11 +65,33 @@ void t.test('a user rule', async (t) => {
     t.equal(answer.status, 200, 'nobody logged in: not counted');
     t.equal(answer.headers.has('ratelimit-limit'), false, 'and no rule applied');
   }
-  for (let remaining = 3; remaining >= 0; remaining -= 1) hasHeaders(t, await shop.get('/api/roles', { token: user }), 4, remaining);
+  for (let remaining = 3; remaining >= 0; remaining -= 1)
+    hasHeaders(t, await shop.get('/api/roles', { token: user }), 4, remaining);
   isError(t, await shop.get('/api/roles', { token: user }), 429, 'too_many_requests');
-  isError(t, await shop.get('/api/accounts', { token: user }), 429, 'too_many_requests', undefined, 'before the permission');
-  isError(t, await shop.get('/api/products', { token: user }), 429, 'too_many_requests', undefined, 'where a token is not needed, too');
-  isError(t, await shop.get('/api/products', { token: await shop.login({ email: 'user@example.com', password: PASSWORD }) }), 429, 'too_many_requests', undefined, 'another token of the same user');
+  isError(
+    t,
+    await shop.get('/api/accounts', { token: user }),
+    429,
+    'too_many_requests',
+    undefined,
+    'before the permission',
+  );
+  isError(
+    t,
+    await shop.get('/api/products', { token: user }),
+    429,
+    'too_many_requests',
+    undefined,
+    'where a token is not needed, too',
+  );
+  isError(
+    t,
+    await shop.get('/api/products', { token: await shop.login({ email: 'user@example.com', password: PASSWORD }) }),
+    429,
+    'too_many_requests',
+    undefined,
+    'another token of the same user',
+  );
   t.equal((await shop.get('/api/roles', { token: admin })).status, 200, 'another user has a counter of their own');
   isError(t, await shop.get('/api/roles', { token: 'bad' }), 401, 'unauthorized', undefined, 'nobody');
   t.equal((await shop.get('/health/', { token: user })).status, 200, '/health/ is never throttled');
@@ -60,22 +105,53 @@ void t.test('two rules', async (t) => {
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 1);
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 0);
   isError(t, await shop.get('/api/products', { token }), 429, 'too_many_requests', undefined, 'the user rule');
-  t.equal((await shop.get('/api/products')).headers.get('ratelimit-limit'), '7', 'the IP rule has a counter of its own');
+  t.equal(
+    (await shop.get('/api/products')).headers.get('ratelimit-limit'),
+    '7',
+    'the IP rule has a counter of its own',
+  );
 });
 
 void t.test('TRUST_PROXY', async (t) => {
   const shop = await startShop(t, { variables: { THROTTLE_IP: `2/${WINDOW}`, TRUST_PROXY: 'loopback' } });
-  const from = (address: string): Promise<Answer> => shop.get('/api/products', { headers: { 'x-forwarded-for': address } });
+  const from = (address: string): Promise<Answer> =>
+    shop.get('/api/products', { headers: { 'x-forwarded-for': address } });
   const statuses = async (...addresses: string[]): Promise<number[]> => {
     const answers: number[] = [];
     for (const address of addresses) answers.push((await from(address)).status);
     return answers;
   };
-  t.same(await statuses('203.0.113.1', '203.0.113.1', '203.0.113.1', '203.0.113.2'), [200, 200, 429, 200], 'each client has its own counter');
-  t.same(await statuses('2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:2:3:4:5:6', '2001:db8:1:3::1'), [200, 200, 429, 200], 'IPv6 addresses count by /64');
-  t.same(await statuses('::ffff:203.0.113.9', '203.0.113.9', '::ffff:203.0.113.9'), [200, 200, 429], 'an IPv4 address in IPv6 is itself');
-  t.same(await statuses('9.9.9.9, 203.0.113.20', '8.8.8.8, 203.0.113.20', '7.7.7.7, 203.0.113.20'), [200, 200, 429], 'what a client writes before its own address counts for nothing');
-  for (const odd of ['nonsense', '', ',', '203.0.113.1:80', '[::1]', '999.1.1.1', 'x'.repeat(3000), '::', 'fe80::1%eth0']) {
+  t.same(
+    await statuses('203.0.113.1', '203.0.113.1', '203.0.113.1', '203.0.113.2'),
+    [200, 200, 429, 200],
+    'each client has its own counter',
+  );
+  t.same(
+    await statuses('2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:2:3:4:5:6', '2001:db8:1:3::1'),
+    [200, 200, 429, 200],
+    'IPv6 addresses count by /64',
+  );
+  t.same(
+    await statuses('::ffff:203.0.113.9', '203.0.113.9', '::ffff:203.0.113.9'),
+    [200, 200, 429],
+    'an IPv4 address in IPv6 is itself',
+  );
+  t.same(
+    await statuses('9.9.9.9, 203.0.113.20', '8.8.8.8, 203.0.113.20', '7.7.7.7, 203.0.113.20'),
+    [200, 200, 429],
+    'what a client writes before its own address counts for nothing',
+  );
+  for (const odd of [
+    'nonsense',
+    '',
+    ',',
+    '203.0.113.1:80',
+    '[::1]',
+    '999.1.1.1',
+    'x'.repeat(3000),
+    '::',
+    'fe80::1%eth0',
+  ]) {
     t.ok((await from(odd)).status < 500, `X-Forwarded-For: ${odd.slice(0, 20)}`);
   }
 });
@@ -103,8 +179,12 @@ void t.test('with Redis, the count is exact across processes', { skip }, async (
   const variables = { THROTTLE_IP: `20/${WINDOW}`, TRUST_PROXY: 'on', REDIS_URL: REDIS! };
   const first = await startShop(t, { variables });
   const shops = [first, await startShop(t, { variables, databaseUrl: first.databaseUrl })];
-  const headers = { 'x-forwarded-for': `2001:db8:${Math.floor(Math.random() * 0xffff).toString(16)}:${Date.now().toString(16).slice(-4)}::1` };
-  const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => shops[index % 2]!.get('/api/products', { headers })));
+  const headers = {
+    'x-forwarded-for': `2001:db8:${Math.floor(Math.random() * 0xffff).toString(16)}:${Date.now().toString(16).slice(-4)}::1`,
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => shops[index % 2]!.get('/api/products', { headers })),
+  );
   t.equal(answers.filter(({ status }) => status === 200).length, 20);
   t.equal(answers.filter(({ status }) => status === 429).length, 40);
   t.same(Object.keys((await health(first)).checks).sort(), ['database', 'redis'], 'health checks it');
@@ -116,14 +196,25 @@ void t.test('without the Redis it was told of, requests pass and the log says so
   for (let request = 0; request < 3; request += 1) t.equal((await shop.get('/api/products')).status, 200);
   await shop.process.logged((line) => line.level >= 40 && /throttl|store|redis/i.test(line.msg));
   t.equal((await shop.get('/health/')).status, 503);
-  isError(t, await shop.post('/api/auth/send-verification-email', { email: 'a@example.com' }), 503, 'service_unavailable');
+  isError(
+    t,
+    await shop.post('/api/auth/send-verification-email', { email: 'a@example.com' }),
+    503,
+    'service_unavailable',
+  );
 });
 
 async function health(shop: Shop): Promise<{ checks: object }> {
   return (await shop.get<{ checks: object }>('/health/')).body;
 }
 
-function hasHeaders(t: Test, answer: Answer<unknown>, limit: number, remaining: number, name = `${remaining} of ${limit} remain`): void {
+function hasHeaders(
+  t: Test,
+  answer: Answer<unknown>,
+  limit: number,
+  remaining: number,
+  name = `${remaining} of ${limit} remain`,
+): void {
   t.equal(answer.headers.get('ratelimit-limit'), String(limit), `${name}: RateLimit-Limit`);
   t.equal(answer.headers.get('ratelimit-remaining'), String(remaining), `${name}: RateLimit-Remaining`);
   const reset = answer.headers.get('ratelimit-reset') ?? '';

@@ -6,7 +6,6 @@ import { MikroORM } from '@mikro-orm/core';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import type { Test } from 'tap';
 
-
 export const DATABASES = ['sqlite', 'postgresql'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 
@@ -42,7 +41,13 @@ async function freshPostgresql(t: Test): Promise<string> {
 
 /** Runs one statement on the database of a URL. */
 export async function onServer<Row>(url: string, sql: string): Promise<Row[]> {
-  const orm = await MikroORM.init({ driver: PostgreSqlDriver, clientUrl: url, driverOptions: { connectionString: url }, entities: [], discovery: { warnWhenNoEntities: false } });
+  const orm = await MikroORM.init({
+    driver: PostgreSqlDriver,
+    clientUrl: url,
+    driverOptions: { connectionString: url },
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+  });
   try {
     return await orm.em.getConnection().execute(sql);
   } finally {

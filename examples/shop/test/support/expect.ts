@@ -2,14 +2,23 @@ import type { Answer, ErrorBody } from './http-client.ts';
 import type { Test } from 'tap';
 
 /** What no answer may let out: stacks, statements, drivers. */
-const INTERNAL = /\bat .+:\d+|node_modules|node:internal|sqlite|postgres|mikro|kysely|\b(select|insert into|update) .+ (from|values|set)\b/i;
+const INTERNAL =
+  /\bat .+:\d+|node_modules|node:internal|sqlite|postgres|mikro|kysely|\b(select|insert into|update) .+ (from|values|set)\b/i;
 
 /** An error as the contract has it: this status and code, the one body shape, and these fields in its details. */
-export function isError(t: Test, answer: Answer<unknown> | undefined, status: number, code: string, paths?: readonly string[], name = ''): void {
+export function isError(
+  t: Test,
+  answer: Answer<unknown> | undefined,
+  status: number,
+  code: string,
+  paths?: readonly string[],
+  name = '',
+): void {
   const label = `${name || 'answers'} ${status} ${code}`;
   if (answer === undefined) return void t.fail(`${label}: no answer`);
   const body = answer.body as ErrorBody;
-  if (answer.status !== status || body?.code !== code) return void t.fail(`${label}; got ${answer.status} ${answer.text}`);
+  if (answer.status !== status || body?.code !== code)
+    return void t.fail(`${label}; got ${answer.status} ${answer.text}`);
   const details = body.details ?? [];
   const problems = [
     !/^application\/json(; charset=utf-8)?$/.test(answer.headers.get('content-type') ?? '') && 'content type',
@@ -22,12 +31,18 @@ export function isError(t: Test, answer: Answer<unknown> | undefined, status: nu
     status === 429 && !/^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '') && 'Retry-After',
   ].filter(Boolean);
   t.same(problems, [], label, { body: answer.text });
-  if (paths !== undefined) t.same(details.map((detail) => detail.path).sort(), [...paths].sort(), `${label}: details`, { body: answer.text });
+  if (paths !== undefined)
+    t.same(details.map((detail) => detail.path).sort(), [...paths].sort(), `${label}: details`, { body: answer.text });
 }
 
 function isDetail(detail: { in: string; path: string; message: string }): boolean {
   const places = ['body', 'query', 'params'];
-  return places.includes(detail.in) && typeof detail.path === 'string' && typeof detail.message === 'string' && detail.message !== '';
+  return (
+    places.includes(detail.in) &&
+    typeof detail.path === 'string' &&
+    typeof detail.message === 'string' &&
+    detail.message !== ''
+  );
 }
 
 /** 400 `invalid_usage` whose details name exactly these fields. */

@@ -71,7 +71,9 @@ export class HttpClient {
       const chunks: Buffer[] = [];
       const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes));
       socket.on('data', (chunk) => chunks.push(chunk));
-      socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' || error.code === 'EPIPE' ? undefined : fail(error)));
+      socket.on('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'ECONNRESET' || error.code === 'EPIPE' ? undefined : fail(error),
+      );
       socket.on('close', () => done(parseAnswer(Buffer.concat(chunks).toString('utf8'))));
     });
   }
@@ -89,7 +91,11 @@ function parse(text: string): unknown {
 function parseAnswer(text: string): Answer | undefined {
   const [, status, head = '', body = ''] = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n([^]*?)\r\n\r\n([^]*)$/.exec(text) ?? [];
   if (status === undefined) return undefined;
-  const headers = new Headers(head.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]));
+  const headers = new Headers(
+    head
+      .split('\r\n')
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]),
+  );
   const length = headers.get('content-length');
   const entity = length === null ? body : Buffer.from(body).subarray(0, Number(length)).toString();
   return { status: Number(status), headers, text: entity, body: parse(entity) as ErrorBody };

@@ -34,7 +34,10 @@ export class MailServer {
     this.#server.on('error', () => {});
   }
 
-  async #keep(envelope: { mailFrom: false | { address: string }; rcptTo: { address: string }[] }, text: string): Promise<void> {
+  async #keep(
+    envelope: { mailFrom: false | { address: string }; rcptTo: { address: string }[] },
+    text: string,
+  ): Promise<void> {
     await this.beforeAccept();
     const end = text.indexOf('\r\n\r\n');
     this.mails.push({

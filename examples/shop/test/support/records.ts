@@ -15,7 +15,11 @@ export interface Page<Record> {
 }
 
 /** Leaves these products in the shop, and no others; their ids ascend in the order given. */
-export async function onlyProducts(shop: Shop, token: string, products: readonly Partial<Product>[]): Promise<Product[]> {
+export async function onlyProducts(
+  shop: Shop,
+  token: string,
+  products: readonly Partial<Product>[],
+): Promise<Product[]> {
   for (;;) {
     const { results } = (await shop.get<Page<Product>>('/api/products?page_size=100')).body;
     if (results.length === 0) break;

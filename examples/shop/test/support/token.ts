@@ -6,7 +6,10 @@ export type Claims = Record<string, unknown>;
 const HASHES: Record<string, string> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' };
 
 /** A token that says what it is told to, signed as it is told to be. */
-export function forge(claims: unknown, { header = {}, secret = JWT_SECRET }: { header?: Claims; secret?: string | Buffer } = {}): string {
+export function forge(
+  claims: unknown,
+  { header = {}, secret = JWT_SECRET }: { header?: Claims; secret?: string | Buffer } = {},
+): string {
   const fullHeader = { alg: 'HS256', typ: 'JWT', ...header };
   const signed = `${encode(fullHeader)}.${encode(claims)}`;
   const hash = HASHES[String(fullHeader.alg)] ?? 'sha256';

@@ -1,0 +1,64 @@
+import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
+import { IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { fastify, type FastifyInstance } from 'fastify';
+import { openDatabase } from './database.ts';
+import { Account } from './entities/account.ts';
+import { healthChecks } from './health-checks.ts';
+import { seed } from './seed.ts';
+import type { Settings } from './settings.ts';
+import { openStore } from './store.ts';
+import { AccountViewSet } from './viewsets/account-viewset.ts';
+import { ProductViewSet } from './viewsets/product-viewset.ts';
+import { RoleViewSet } from './viewsets/role-viewset.ts';
+
+declare module '@viewset/core' {
+  interface ViewsetTypes {
+    user: AccountUser;
+  }
+}
+
+/** The shop, ready to listen. Closing it closes its database, its store and its mail sender. */
+export async function buildApp(settings: Settings): Promise<FastifyInstance> {
+  const app = fastify(serverOptions({ logger: true, trustProxy: settings.trustProxy }));
+  if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
+
+  const database = await openDatabase(settings.databaseUrl, app.log);
+  app.addHook('onClose', () => database.orm.close());
+  await seed(database, settings, app.log);
+  const { store, redis } = openStore(app, settings.redisUrl);
+
+  await app.register(viewset, {
+    orm: database.orm,
+    store,
+    throttles: throttles(settings),
+    health: healthChecks(database, redis),
+  });
+  await app.register(auth, {
+    account: Account,
+    urlPrefix: '/api/auth',
+    secret: settings.jwtSecret,
+    expirationDelta: settings.jwtAccessTokenExpiresSeconds,
+    nonAuthEndpoints: settings.nonAuthEndpoints,
+    bcryptRounds: settings.bcryptRounds,
+    store,
+    mailer: mailer(settings, app),
+  });
+
+  const router = new Router({ prefix: 'api' });
+  router.register('products', ProductViewSet);
+  router.register('roles', RoleViewSet);
+  router.register('accounts', AccountViewSet);
+  await app.register(router.plugin);
+  return app;
+}
+
+function throttles({ throttleIp, throttleUser }: Settings): (IPRateLimit | UserRateLimit)[] {
+  return [
+    ...(throttleIp === undefined ? [] : [new IPRateLimit(throttleIp.count, throttleIp.seconds)]),
+    ...(throttleUser === undefined ? [] : [new UserRateLimit(throttleUser.count, throttleUser.seconds)]),
+  ];
+}
+
+function mailer({ smtpUrl, mailFrom }: Settings, app: FastifyInstance): SmtpEmailSender | LogEmailSender {
+  return smtpUrl === undefined ? new LogEmailSender(app.log) : new SmtpEmailSender({ url: smtpUrl, from: mailFrom });
+}

@@ -1,0 +1,14 @@
+import { DEFAULT_ADMIN_PASSWORD, type Settings } from './settings.ts';
+
+/** Three requests to try by hand, the login of the seeded administrator first. */
+export function examples(url: string, { adminEmail, adminPassword }: Settings): string {
+  const password = adminPassword === DEFAULT_ADMIN_PASSWORD ? adminPassword : '<ADMIN_PASSWORD>';
+  const credentials = JSON.stringify({ email: adminEmail, password });
+  return `
+The shop is listening on ${url}. Try:
+  curl ${url}/api/auth/login -H 'content-type: application/json' -d '${credentials}'
+  curl '${url}/api/products?search=oak&max_price=100&sort=-price'
+  curl ${url}/api/roles -H 'authorization: Bearer <the access_token that the login gave>'
+
+`;
+}

@@ -1,0 +1,22 @@
+import { MemoryStore, RedisStore, type Store } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
+import { Redis } from 'ioredis';
+
+export interface OpenStore {
+  /** Where throttles count and verification codes are kept. */
+  readonly store: Store;
+  readonly redis: Redis | undefined;
+}
+
+/** Redis where there is one, so that several shops share their counts and codes; else the memory of this process. */
+export function openStore(app: FastifyInstance, redisUrl: string | undefined): OpenStore {
+  if (redisUrl === undefined) {
+    const store = new MemoryStore();
+    app.addHook('onClose', () => store.close());
+    return { store, redis: undefined };
+  }
+  const redis = new Redis(redisUrl);
+  redis.on('error', (error) => app.log.warn({ err: error }, 'Redis'));
+  app.addHook('onClose', () => redis.disconnect());
+  return { store: new RedisStore(redis), redis };
+}
