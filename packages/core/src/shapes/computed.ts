@@ -1,0 +1,38 @@
+import type { Static, TSchema } from 'typebox';
+import type { PathOf } from '../fields/field-name.ts';
+import type { ReadValue } from './wire-value.ts';
+
+/** A field of a read shape that a function makes of other fields. */
+export interface Computed<Entity, Path extends string = string, Schema extends TSchema = TSchema> {
+  readonly schema: Schema;
+  /** The fields that the function is given. */
+  readonly paths: readonly Path[];
+  readonly compute: (record: never) => unknown;
+  /** Only for the types. */
+  readonly entity?: (entity: Entity) => void;
+}
+
+/** The named fields of a record, under their paths, as the entity holds them: a Date is a Date. */
+export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Path]: ReadValue<Entity, Name> };
+
+/**
+ * A field of a read shape that is computed from others. The function is called for every record and sees the fields
+ * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
+ * must be JSON that fits the schema.
+ *
+ * @example
+ * readShape(Account, ['id'], {
+ *   label: computed(Type.String(), ['name', 'role.name'], (account) => `${account.name} (${account['role.name'] ?? '-'})`),
+ * });
+ */
+export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema extends TSchema>(
+  schema: Schema,
+  paths: readonly Path[],
+  compute: (record: ComputedRecord<Entity, Path>) => NoInfer<Static<Schema>>,
+): Computed<Entity, Path, Schema> {
+  return { schema, paths, compute };
+}
+
+export function isComputed(value: unknown): value is Computed<unknown> {
+  return typeof value === 'object' && value !== null && 'compute' in value && typeof value.compute === 'function';
+}

@@ -1,0 +1,101 @@
+import { EntitySchema, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldType } from '../fields/field-type.ts';
+import { nearest } from '../nearest.ts';
+import { declaredType, isArrayProperty, isCustomType } from './declared-type.ts';
+import type { ShapeField } from './shape-field.ts';
+
+/**
+ * What `defineEntity` was given, without an initialised ORM: builders carry type, length, precision, scale, nullable
+ * and default.
+ *
+ * @throws ImproperlyConfigured for an entity that was not made by `defineEntity` or an `EntitySchema`
+ */
+export function declaredMetadata(entity: EntityName): EntityMetadata {
+  const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never);
+  if (schema === undefined) {
+    throw new ImproperlyConfigured(
+      `A shape needs an entity made by defineEntity() or new EntitySchema(), but ${(entity as { name?: string } | undefined)?.name ?? String(entity)} came`,
+    );
+  }
+  return (schema as EntitySchema).meta;
+}
+
+/**
+ * The property that a path such as `role.name` leads to.
+ *
+ * @throws ImproperlyConfigured for an unknown name, naming the nearest, and for what is no column
+ */
+export function declaredField(meta: EntityMetadata, path: string): ShapeField {
+  const steps = path.split('.');
+  const name = steps.pop() as string;
+  let owner = meta;
+  let nullable = false;
+  for (const step of steps) {
+    const relation = declaredProperty(owner, step);
+    const target = targetOf(relation);
+    if (target === undefined) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} is not a relation`);
+    if (!isToOne(relation)) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} leads to many records`);
+    nullable ||= relation.nullable === true;
+    owner = target;
+  }
+  const property = declaredProperty(owner, name);
+  const field = shapeField(owner, name, property);
+  return { ...field, name: path, nullable: nullable || field.nullable };
+}
+
+/** @throws ImproperlyConfigured where the entity has no such property, naming the nearest and all there are */
+export function declaredProperty(meta: EntityMetadata, name: string): EntityProperty {
+  const names = Object.keys(meta.properties);
+  if (names.includes(name)) return meta.properties[name as never] as EntityProperty;
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+  throw new ImproperlyConfigured(`${meta.className} has no property "${name}"${hint} It has: ${names.join(', ')}`);
+}
+
+function shapeField(meta: EntityMetadata, name: string, property: EntityProperty): ShapeField {
+  const target = targetOf(property);
+  if (target !== undefined && !isToOne(property)) {
+    throw new ImproperlyConfigured(`${meta.className}.${name} leads to many records, which a shape cannot hold`);
+  }
+  if (property.kind === 'embedded') {
+    throw new ImproperlyConfigured(`${meta.className}.${name} is embedded: declare it in a Type.Object of your own`);
+  }
+  return {
+    name,
+    property,
+    type: target === undefined ? declaredType(property) : primaryKeyType(target),
+    list: isArrayProperty(property),
+    custom: isCustomType(property),
+    nullable: property.nullable === true,
+    target,
+  };
+}
+
+/** The single primary key of an entity. */
+export function primaryKeyOf(meta: EntityMetadata): string {
+  const names = Object.entries<EntityProperty>(meta.properties)
+    .filter(([, property]) => property.primary === true)
+    .map(([name]) => name);
+  const [name] = names;
+  if (name === undefined || names.length > 1) {
+    throw new ImproperlyConfigured(`${meta.className} has a primary key of ${names.length} properties: a shape needs one`);
+  }
+  return name;
+}
+
+function primaryKeyType(meta: EntityMetadata): FieldType {
+  return declaredField(meta, primaryKeyOf(meta)).type;
+}
+
+function targetOf(property: EntityProperty): EntityMetadata | undefined {
+  if (property.kind === undefined || property.kind === 'scalar' || property.kind === 'embedded') return undefined;
+  if (property.targetMeta !== undefined) return property.targetMeta;
+  const target: unknown = property.entity();
+  if (Array.isArray(target)) throw new ImproperlyConfigured(`"${property.name}" refers to several entities: name it in no shape`);
+  return declaredMetadata(target as EntityName);
+}
+
+export function isToOne(property: EntityProperty): boolean {
+  return property.kind === 'm:1' || property.kind === '1:1';
+}

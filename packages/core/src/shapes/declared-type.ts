@@ -1,0 +1,107 @@
+import {
+  ArrayType, BigIntType, BlobType, BooleanType, DateTimeType, DateType, DecimalType, DoubleType,
+  type EntityProperty, FloatType, IntegerType, IntervalType, JsonType, MediumIntType, SmallIntType, StringType,
+  TextType, TimeType, TinyIntType, Type, types, Uint8ArrayType, Utils, UuidType,
+} from '@mikro-orm/core';
+import type { FieldKind, FieldType } from '../fields/field-type.ts';
+
+/** A type of MikroORM's, whatever its values are. */
+type MappedType = Type<unknown>;
+
+/** In this order: a class of MikroORM's may extend another one. */
+const KINDS: readonly (readonly [new (...args: never[]) => MappedType, FieldKind])[] = [
+  [StringType, 'string'], [TextType, 'string'], [IntegerType, 'integer'], [SmallIntType, 'integer'],
+  [TinyIntType, 'integer'], [MediumIntType, 'integer'], [BigIntType, 'bigint'], [DecimalType, 'decimal'],
+  [DoubleType, 'number'], [FloatType, 'number'], [BooleanType, 'boolean'], [DateTimeType, 'datetime'],
+  [DateType, 'date'], [TimeType, 'time'], [UuidType, 'uuid'], [ArrayType, 'json'], [JsonType, 'json'], [IntervalType, 'json'],
+  [BlobType, 'binary'], [Uint8ArrayType, 'binary'],
+];
+
+/** What a property holds by the names that JavaScript and databases have for it. */
+const NAMED_KINDS: Readonly<Record<string, FieldKind>> = {
+  string: 'string', number: 'number', boolean: 'boolean', bigint: 'bigint', date: 'datetime', buffer: 'binary',
+  object: 'json', any: 'json', array: 'json',
+};
+
+/** MikroORM's own, on every database that has lengths. */
+const DEFAULT_LENGTH = 255;
+/** MikroORM's own: a decimal that declares nothing is `numeric(10,0)`. */
+const DEFAULT_PRECISION = 10;
+
+/**
+ * The type of a field as its builder declares it, before the ORM has been initialised: what `fieldType` says of the
+ * same property afterwards.
+ */
+export function declaredType(options: EntityProperty): FieldType {
+  if (options.enum === true) {
+    const values = enumValues(options);
+    return values === undefined ? { kind: 'string' } : { kind: 'enum', values };
+  }
+  if (options.array === true) return { kind: 'json' };
+  const mapped = mappedType(options);
+  const kind = kindOf(options, mapped);
+  switch (kind) {
+    case 'string':
+      return maxLength(options, mapped);
+    case 'integer':
+      return { kind, ...integerRange(mapped) };
+    case 'bigint':
+      return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: (mapped instanceof BigIntType && mapped.mode) || 'bigint' };
+    case 'decimal':
+      return {
+        kind,
+        mode: mapped instanceof DecimalType && mapped.mode === 'number' ? 'number' : 'string',
+        precision: options.precision ?? DEFAULT_PRECISION,
+        scale: options.scale ?? 0,
+      };
+    default:
+      return { kind };
+  }
+}
+
+/** Whether a property is a column that holds a list of values (`p.array()`, an array of enum values). */
+export function isArrayProperty(options: EntityProperty): boolean {
+  return options.array === true || options.customType instanceof ArrayType || mappedType(options) instanceof ArrayType;
+}
+
+/** Whether the application wrote the type itself: what its values look like, only the application knows. */
+export function isCustomType(options: EntityProperty): boolean {
+  const mapped = options.customType ?? mappedType(options);
+  return mapped !== undefined && Type.getOrmType(mapped.constructor as never) === undefined;
+}
+
+function kindOf(options: EntityProperty, mapped: MappedType | undefined): FieldKind {
+  const known = KINDS.find(([MappedType]) => mapped instanceof MappedType);
+  if (known !== undefined) return known[1];
+  const type: unknown = options.type;
+  const name = mapped?.runtimeType ?? (typeof type === 'function' ? type.name : String(type ?? options.runtimeType));
+  return NAMED_KINDS[name.toLowerCase()] ?? 'string';
+}
+
+/** The ORM's mapped type of a property: an instance, a class or a name may stand for it. */
+function mappedType(options: EntityProperty): MappedType | undefined {
+  const type: unknown = options.type;
+  if (Type.isMappedType(type)) return type as MappedType;
+  if (typeof type === 'string') {
+    const Named = (types as unknown as Readonly<Record<string, new () => MappedType>>)[type];
+    return Named === undefined ? undefined : new Named();
+  }
+  if (typeof type !== 'function' || !Type.isMappedType(type.prototype)) return undefined;
+  return Type.getType(type as unknown as new () => MappedType);
+}
+
+function enumValues({ items }: EntityProperty): readonly (string | number)[] | undefined {
+  const given: unknown = typeof items === 'function' ? (items as () => unknown)() : items;
+  if (Array.isArray(given)) return given as (string | number)[];
+  return typeof given === 'object' && given !== null ? (Utils.extractEnumValues(given as never) as (string | number)[]) : undefined;
+}
+
+function maxLength({ length }: EntityProperty, mapped: MappedType | undefined): FieldType {
+  const most = length ?? (mapped?.constructor === StringType ? DEFAULT_LENGTH : undefined);
+  return most === undefined || most < 0 ? { kind: 'string' } : { kind: 'string', maxLength: most };
+}
+
+function integerRange(mapped: MappedType | undefined): { minimum: number; maximum: number } {
+  const bits = mapped instanceof SmallIntType || mapped instanceof TinyIntType ? 16 : 32;
+  return { minimum: -(2 ** (bits - 1)), maximum: 2 ** (bits - 1) - 1 };
+}

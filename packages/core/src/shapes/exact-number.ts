@@ -1,0 +1,53 @@
+/** The decimal digits of a number as JavaScript (and JSON) writes it: `±0.digits × 10^exponent`, without end zeros. */
+interface Digits {
+  readonly digits: string;
+  readonly exponent: number;
+}
+
+const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
+
+/**
+ * Whether a number has at most `precision` digits, of which at most `scale` stand after the point. The shortest decimal
+ * text that reads back as the number is what counts, which is what the client wrote: 0.29 has two decimals, 1.005 has
+ * three, whatever their binary neighbours are. No arithmetic on floats is involved.
+ *
+ * @param value a finite number, or a text of digits such as `-12.50`
+ * @example
+ * fitsDecimal(12345678.91, 10, 2);   // true
+ * fitsDecimal(1.005, 10, 2);         // false
+ */
+export function fitsDecimal(value: number | string, precision: number, scale: number): boolean {
+  return decimalPlaces(value) <= scale && wholeDigits(value) <= precision - scale;
+}
+
+/** How many digits stand after the point: 0 for 100, 2 for 0.29, 7 for 1e-7. */
+export function decimalPlaces(value: number | string): number {
+  const { digits, exponent } = digitsOf(value);
+  return Math.max(0, digits.length - exponent);
+}
+
+/** How many digits stand before the point: 0 for 0.5, 3 for 100, 22 for 1e21. */
+export function wholeDigits(value: number | string): number {
+  const { digits, exponent } = digitsOf(value);
+  return digits === '' ? 0 : Math.max(0, exponent);
+}
+
+/** Whether `value` is a whole multiple of `step`, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
+export function isMultipleOf(value: number, step: number): boolean {
+  const scale = Math.max(decimalPlaces(value), decimalPlaces(step));
+  return scaled(value, scale) % scaled(step, scale) === 0n;
+}
+
+function scaled(value: number, scale: number): bigint {
+  const { digits, exponent } = digitsOf(value);
+  return BigInt(digits === '' ? '0' : digits) * 10n ** BigInt(scale + exponent - digits.length);
+}
+
+function digitsOf(value: number | string): Digits {
+  const match = WRITTEN_NUMBER.exec(String(value));
+  if (match === null) throw new RangeError(`not a finite decimal number: ${String(value)}`);
+  const [, whole = '', fraction = '', power = '0'] = match;
+  const all = whole + fraction;
+  const leading = /^0*/.exec(all)?.[0].length ?? 0;
+  return { digits: all.slice(leading).replace(/0+$/, ''), exponent: whole.length - leading + Number(power) };
+}

@@ -1,0 +1,34 @@
+import type { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { IsIdnEmail, IsIdnHostname, IsIri, IsIriReference } from 'typebox/format';
+import { isDate, isDateTime, isTime } from './iso-date.ts';
+
+/**
+ * The formats that a schema may name: those of ajv-formats, the international ones of TypeBox, and `date`, `time` and
+ * `date-time` as this framework reads them, so that what is valid can always be kept.
+ */
+export function addAllFormats(ajv: Ajv): void {
+  addFormats.default(ajv);
+  ajv.addFormat('date', isDate);
+  ajv.addFormat('date-time', isDateTime);
+  ajv.addFormat('time', isTime);
+  ajv.addFormat('idn-email', IsIdnEmail);
+  ajv.addFormat('idn-hostname', IsIdnHostname);
+  ajv.addFormat('iri', IsIri);
+  ajv.addFormat('iri-reference', IsIriReference);
+}
+
+/** How a person is told what a format asks for. */
+export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  'date': 'must be a date such as 2026-01-31',
+  'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
+  'email': 'must be an e-mail address',
+  'hostname': 'must be a host name',
+  'idn-email': 'must be an e-mail address',
+  'ipv4': 'must be an IPv4 address',
+  'ipv6': 'must be an IPv6 address',
+  'time': 'must be a time of day such as 23:59:59',
+  'uri': 'must be a URI',
+  'url': 'must be a URL',
+  'uuid': 'must be a UUID',
+};

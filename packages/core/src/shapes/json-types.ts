@@ -1,0 +1,123 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldType } from '../fields/field-type.ts';
+import { plainSchema, type JsonSchema } from './plain-schema.ts';
+import type { ShapeField } from './shape-field.ts';
+import type { TSchema } from 'typebox';
+
+/** The JSON types of the values that a schema lets through; undefined where it does not say. */
+export function jsonTypes(schema: TSchema): ReadonlySet<string> | undefined {
+  return typesOf(plainSchema(schema));
+}
+
+function typesOf(schema: JsonSchema): ReadonlySet<string> | undefined {
+  const own = ownTypes(schema);
+  const members = schema.anyOf ?? schema.oneOf;
+  const ofMembers = members === undefined ? undefined : united(members.map(typesOf));
+  return [own, ofMembers, ...(schema.allOf ?? []).map(typesOf)].reduce(narrowed);
+}
+
+function ownTypes(schema: JsonSchema): ReadonlySet<string> | undefined {
+  if ('const' in schema) return new Set([typeOfJson(schema['const'])]);
+  if (schema.enum !== undefined) return new Set(schema.enum.map(typeOfJson));
+  if (schema.type === undefined) return undefined;
+  const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
+  return new Set(schema['nullable'] === true ? [...types, 'null'] : types);
+}
+
+function united(all: readonly (ReadonlySet<string> | undefined)[]): ReadonlySet<string> | undefined {
+  return all.reduce((some, more) => (some === undefined || more === undefined ? undefined : new Set([...some, ...more])));
+}
+
+function narrowed(some: ReadonlySet<string> | undefined, more: ReadonlySet<string> | undefined): ReadonlySet<string> | undefined {
+  if (some === undefined || more === undefined) return some ?? more;
+  return new Set([...some].filter((type) => includesType(more, type)));
+}
+
+/** Every integer is a number. */
+export function includesType(types: ReadonlySet<string>, type: string): boolean {
+  return types.has(type) || (type === 'integer' && types.has('number'));
+}
+
+function typeOfJson(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}
+
+/** The JSON type that a column's value has in an answer; undefined for any. */
+export function wireType({ type, list, custom }: ShapeField): string | undefined {
+  if (custom) return undefined;
+  if (list) return 'array';
+  switch (type.kind) {
+    case 'integer':
+    case 'boolean':
+    case 'number':
+      return type.kind;
+    case 'bigint':
+      return type.mode === 'number' ? 'integer' : 'string';
+    case 'decimal':
+      return type.mode === 'string' ? 'string' : 'number';
+    case 'json':
+      return undefined;
+    case 'enum':
+      return enumType(type);
+    default:
+      return 'string';
+  }
+}
+
+/** The JSON types that a column's value may be written as; undefined for any. */
+export function acceptedTypes(field: ShapeField): readonly string[] | undefined {
+  const { kind, mode } = field.type;
+  if (!field.custom && kind === 'bigint' && mode !== 'number') return ['string', 'integer'];
+  if (!field.custom && kind === 'decimal' && mode === 'string') return ['string', 'number'];
+  const type = wireType(field);
+  return type === undefined ? undefined : [type];
+}
+
+function enumType({ values = [] }: FieldType): string | undefined {
+  const types = new Set(values.map(typeOfJson));
+  if (types.size === 1) return [...types][0];
+  return [...types].every((type) => type === 'integer' || type === 'number') ? 'number' : undefined;
+}
+
+/** @throws ImproperlyConfigured where a column's values are not what the schema of an answer says */
+export function checkReadable(owner: string, field: ShapeField, schema: TSchema): void {
+  const allowed = jsonTypes(schema);
+  const type = wireType(field);
+  if (allowed === undefined) return;
+  if (type !== undefined && !includesType(allowed, type)) {
+    throw new ImproperlyConfigured(`${owner}: "${field.name}" is ${article(type)} in JSON, but its schema says ${[...allowed].join(' | ')}`);
+  }
+  checkNullable(owner, field, allowed);
+}
+
+/** @throws ImproperlyConfigured where a related record may be missing and the schema of its object does not say so */
+export function checkNested(owner: string, relation: ShapeField, schema: TSchema): void {
+  checkNullable(owner, relation, jsonTypes(schema) ?? new Set());
+}
+
+/** A serializer writes `""`, `0` or `{}` for a null that it was not told of. */
+function checkNullable(owner: string, { name, nullable }: ShapeField, allowed: ReadonlySet<string>): void {
+  if (!nullable || allowed.has('null')) return;
+  throw new ImproperlyConfigured(
+    `${owner}: "${name}" may be null, but its schema says ${[...allowed].join(' | ')}; make it a Type.Union with Type.Null()`,
+  );
+}
+
+/** @throws ImproperlyConfigured where nothing that the schema of a body lets through fits the column */
+export function checkWritable(owner: string, field: ShapeField, schema: TSchema): void {
+  const allowed = jsonTypes(schema);
+  const accepted = acceptedTypes(field);
+  if (allowed === undefined || accepted === undefined) return;
+  const fits = accepted.some((type) => [...allowed].some((other) => includesType(new Set([type]), other) || includesType(allowed, type)));
+  if (fits) return;
+  const hint = field.target === undefined ? '' : `; to refer by another field, write { ${field.name}: '${field.name}.<field>' } in writeShape()`;
+  throw new ImproperlyConfigured(
+    `${owner}: "${field.name}" must be ${accepted.map(article).join(' or ')} in JSON, but its schema says ${[...allowed].join(' | ')}${hint}`,
+  );
+}
+
+function article(type: string): string {
+  return `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
+}

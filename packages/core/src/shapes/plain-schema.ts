@@ -1,0 +1,81 @@
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { DANGEROUS_NAMES } from './copy-input.ts';
+import { simplifyUnion } from './simplify-union.ts';
+
+/** A JSON Schema object, as far as the framework looks into one. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema | readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly enum?: readonly unknown[];
+  readonly $ref?: string;
+}
+
+const ONE_SCHEMA = new Set(['additionalItems', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
+const LIST_OF_SCHEMAS = new Set(['allOf', 'anyOf', 'items', 'oneOf']);
+const MAP_OF_SCHEMAS = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
+/** Closed or open, an object keeps what its schema names: what is unknown is dropped, never refused. */
+const OPENNESS = new Set(['additionalProperties', 'unevaluatedProperties']);
+
+/**
+ * A TypeBox schema as the plain JSON Schema that validation runs on: patterns as text, refinements as a keyword, unions
+ * that need no trial (`string | null`, a choice of literals) as a single schema.
+ *
+ * @throws ImproperlyConfigured for what JSON cannot carry or validation would have to leave out
+ */
+export function plainSchema(schema: TSchema | boolean): JsonSchema {
+  if (typeof schema === 'boolean') return schema ? {} : { not: {} };
+  const plain: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(withTuple(schema))) {
+    if (keyword.startsWith('x-')) continue;
+    plain[keyword] = plainKeyword(keyword, value);
+    if (plain[keyword] === undefined) delete plain[keyword];
+  }
+  const { '~refine': refine, '~codec': codec } = schema as { '~refine'?: unknown; '~codec'?: unknown };
+  if (refine !== undefined) plain['refine'] = refine;
+  if (codec !== undefined) {
+    throw new ImproperlyConfigured('Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view');
+  }
+  return simplifyUnion(plain);
+}
+
+function plainKeyword(keyword: string, value: unknown): unknown {
+  if (OPENNESS.has(keyword)) return plainOpenness(value as TSchema | boolean);
+  if (LIST_OF_SCHEMAS.has(keyword) && Array.isArray(value)) return value.map((item) => plainSchema(item as TSchema));
+  if (ONE_SCHEMA.has(keyword)) return plainSchema(value as TSchema | boolean);
+  if (MAP_OF_SCHEMAS.has(keyword)) return plainMap(value as Record<string, TSchema>);
+  if (keyword === 'pattern' && value instanceof RegExp) return value.source;
+  if (typeof value === 'bigint') return Number(value);
+  return value;
+}
+
+function plainMap(schemas: Readonly<Record<string, TSchema | boolean>>): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      if (DANGEROUS_NAMES.has(name)) {
+        throw new ImproperlyConfigured(`A schema may not declare a property named "${name}": it is dropped from every request`);
+      }
+      return [name, plainSchema(schema)];
+    }),
+  );
+}
+
+/** The tuple of draft 2020 in the words of draft 2019, which TypeBox writes. */
+function withTuple(schema: TSchema): object {
+  const { prefixItems, items, ...rest } = schema as { prefixItems?: unknown; items?: unknown };
+  if (prefixItems === undefined) return schema;
+  return { ...rest, items: prefixItems, ...(items !== undefined && { additionalItems: items }) };
+}
+
+function plainOpenness(value: TSchema | boolean): JsonSchema | true | undefined {
+  if (value === false) return undefined;
+  return value === true ? true : plainSchema(value);
+}

@@ -1,0 +1,113 @@
+import type { EntityMetadata, Platform } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { valueReader } from '../fields/value-reader.ts';
+import type { Projection } from '../query/projection.ts';
+import type { Computed } from './computed.ts';
+import { entityReader, populateFor } from './entity-value.ts';
+import { checkNested, checkReadable } from './json-types.ts';
+import type { ReadField } from './read-field.ts';
+import { boundField } from './shape-field.ts';
+import { wireWriter } from './wire-writer.ts';
+
+type Convert = (value: never) => unknown;
+
+/**
+ * Compiles the reading of records: one function for rows, one for entities, both around the same object literal, so that
+ * they cannot differ. The functions are generated as source text, as AJV's and the serializer's are: a list spends most
+ * of its own time here, and a literal is the fastest way to make an object.
+ */
+export function compileProjection<Output>(meta: EntityMetadata, platform: Platform, fields: readonly ReadField[]): Projection<Output> {
+  const plan = new Plan(meta, platform);
+  const literal = plan.literal(fields, '');
+  const { paths } = plan;
+  const readers = paths.map((path) => valueReader(path, platform));
+  const fromRow = paths.map((_, index) => {
+    const value = `row[${index}]`;
+    return readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
+  });
+  const fromEntity = paths.map((_, index) => `read[${index}](entity)`);
+  return {
+    paths,
+    readRow: generate('row', fromRow, literal, plan, readers as readonly Convert[]),
+    readEntity: generate('entity', fromEntity, literal, plan, paths.map(entityReader)),
+    populate: [...new Set(paths.flatMap(populateFor))],
+  };
+}
+
+/** The columns that a record takes, each once, and what is done with their values. */
+class Plan {
+  readonly paths: FieldPath[] = [];
+  readonly writers: (Convert | undefined)[] = [];
+  readonly computes: Computed<unknown>['compute'][] = [];
+  readonly #meta: EntityMetadata;
+  readonly #platform: Platform;
+  readonly #indexes = new Map<string, number>();
+
+  constructor(meta: EntityMetadata, platform: Platform) {
+    this.#meta = meta;
+    this.#platform = platform;
+  }
+
+  /** The source of the object that a record becomes. `prefix` is the relation that it stands in, `role.`. */
+  literal(fields: readonly ReadField[], prefix: string): string {
+    return `{ ${fields.map((field) => `${JSON.stringify(field.name)}: ${this.#expression(field, prefix)}`).join(', ')} }`;
+  }
+
+  #expression(field: ReadField, prefix: string): string {
+    switch (field.kind) {
+      case 'column':
+        return this.#column(field.path, field.schema, prefix);
+      case 'computed': {
+        const inputs = field.computed.paths.map((path) => `${JSON.stringify(path)}: v${this.#index(prefix + path)}`);
+        return `compute[${this.computes.push(field.computed.compute) - 1}]({ ${inputs.join(', ')} })`;
+      }
+      case 'nested': {
+        const relation = boundField(this.#meta, prefix + field.relation);
+        // An object may also be what a JSON column holds.
+        if (relation.target === undefined) return this.#column(field.relation, field.schema, prefix);
+        checkNested(this.#meta.className, { ...relation, nullable: relation.property.nullable === true }, field.schema);
+        return `v${this.#index(relation.name)} === null ? null : ${this.literal(field.fields, `${relation.name}.`)}`;
+      }
+    }
+  }
+
+  #column(path: string, schema: TSchema, prefix: string): string {
+    const field = boundField(this.#meta, prefix + path);
+    if (field.property.hidden === true) {
+      throw new ImproperlyConfigured(`${this.#meta.className}: "${field.name}" is declared hidden, so no read shape may show it`);
+    }
+    const index = this.#index(field.name);
+    // Inside a related record its own fields count: that the record may be missing is said of the record.
+    const nullable = prefix === '' ? field.nullable : field.property.nullable === true;
+    checkReadable(this.#meta.className, { ...field, nullable }, schema);
+    this.writers[index] = wireWriter(field, this.#platform);
+    return this.writers[index] === undefined ? `v${index}` : `v${index} === null ? null : write[${index}](v${index})`;
+  }
+
+  #index(key: string): number {
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    const path = fieldPath(this.#meta, key, '.');
+    if (path.toMany) throw new ImproperlyConfigured(`${this.#meta.className}: "${key}" leads to many records, which a read shape cannot hold`);
+    if (path.property.persist === false && path.property.formula === undefined) {
+      throw new ImproperlyConfigured(`${this.#meta.className}: "${key}" is not stored; make it a computed() field of those that are`);
+    }
+    const index = this.paths.push(path) - 1;
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+function generate<Source, Output>(
+  source: string,
+  values: readonly string[],
+  literal: string,
+  { writers, computes }: Plan,
+  read: readonly Convert[],
+): (source: Source) => Output {
+  const variables = values.map((value, index) => `const v${index} = ${value};`);
+  const code = `'use strict'; return (${source}) => { ${variables.join(' ')} return ${literal}; };`;
+  return new Function('read', 'write', 'compute', code)(read, writers, computes) as (source: Source) => Output;
+}

@@ -1,0 +1,49 @@
+import type { TObject, TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Computed } from './computed.ts';
+import { DANGEROUS_NAMES } from './copy-input.ts';
+
+/** One field of an answer, and where it comes from. */
+export type ReadField = ColumnField | ComputedField | NestedField;
+
+interface ColumnField {
+  readonly kind: 'column';
+  readonly name: string;
+  /** `name`, or a path through to-one relations, `role.name`. */
+  readonly path: string;
+  readonly schema: TSchema;
+}
+
+interface ComputedField {
+  readonly kind: 'computed';
+  readonly name: string;
+  readonly computed: Computed<unknown>;
+  readonly schema: TSchema;
+}
+
+/** A related record as an object of its own, null where there is none. */
+interface NestedField {
+  readonly kind: 'nested';
+  readonly name: string;
+  readonly relation: string;
+  readonly fields: readonly ReadField[];
+  readonly schema: TSchema;
+}
+
+/** The fields of a schema written by hand: columns, and objects in the place of relations. */
+export function readFieldsOf(schema: TObject): ReadField[] {
+  return Object.entries(schema.properties).map(([name, child]) => {
+    if (DANGEROUS_NAMES.has(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
+    const nested = objectOf(child);
+    if (nested === undefined) return { kind: 'column', name, path: name, schema: child };
+    return { kind: 'nested', name, relation: name, fields: readFieldsOf(nested), schema: child };
+  });
+}
+
+/** The object in `{…}` or in `{…} | null`. */
+function objectOf(schema: TSchema): TObject | undefined {
+  const { type, anyOf, properties } = schema as { type?: unknown; anyOf?: readonly TSchema[]; properties?: object };
+  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object')))) return schema as TObject;
+  const objects = (anyOf ?? []).map(objectOf).filter((found) => found !== undefined);
+  return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
+}

@@ -1,0 +1,142 @@
+import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldName, PathOf } from '../fields/field-name.ts';
+import type { Projection } from '../query/projection.ts';
+import { isComputed, type Computed } from './computed.ts';
+import { DANGEROUS_NAMES } from './copy-input.ts';
+import { declaredField, declaredMetadata } from './declared-field.ts';
+import { readSchema } from './field-schema.ts';
+import { nullableObject } from './nullable-object.ts';
+import { compileProjection } from './projection.ts';
+import { readFieldsOf, type ReadField } from './read-field.ts';
+import type { Flat, NullOf, WireValue } from './wire-value.ts';
+
+/**
+ * What goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
+ * written by hand, by `toReadShape`.
+ */
+export interface ReadShape<Entity extends object, Output extends object> {
+  readonly entity: EntityName<Entity>;
+  /** What Fastify serializes by. */
+  readonly schema: TObject;
+  /** Only for the types. */
+  readonly output?: Output;
+  /**
+   * Compiles how records are read. Made once for each view, when it is registered.
+   *
+   * @throws ImproperlyConfigured where the schema and the columns do not fit each other
+   */
+  bind(meta: EntityMetadata, platform: Platform): Projection<Output>;
+}
+
+/** The fields of a read shape that are not properties under their own name. */
+export type ExtraFields<Entity> = {
+  readonly [name: string]: PathOf<Entity, '.'> | Computed<Entity, PathOf<Entity, '.'>> | ReadShape<never, object>;
+};
+
+/** What a read shape sends. */
+export type ReadOutput<Entity, Names extends string, Extra> = Flat<
+  { [Name in Names]: WireValue<Entity, Name> } & { [Name in keyof Extra]: ExtraOutput<Entity, Name, Extra[Name]> }
+>;
+
+type ExtraOutput<Entity, Name, Source> =
+  Source extends Computed<never, string, infer Schema>
+    ? Static<Schema>
+    : Source extends ReadShape<never, infer Nested>
+      ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
+      : Source extends string
+        ? WireValue<Entity, Source>
+        : never;
+
+/**
+ * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
+ * decimal kept as a string are strings, bytes are base64, a to-one relation is its primary key). The third parameter
+ * names fields that come from a path through to-one relations, from a function (`computed`), or from a shape of the
+ * related record. Only what is named is ever read; a property that the entity declares hidden cannot be.
+ *
+ * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+ * @example
+ * const read = readShape(Account, ['id', 'email'], { role: 'role.name' });
+ * // GET /accounts/1 → {"id":1,"email":"ada@example.com","role":null}
+ */
+export function readShape<
+  Entity extends object,
+  const Name extends FieldName<Entity>,
+  const Extra extends ExtraFields<Entity> = Record<never, never>,
+>(entity: EntityName<Entity>, names: readonly Name[], extra?: Extra): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
+  const meta = declaredMetadata(entity);
+  const fields: ReadField[] = [];
+  const properties: Record<string, TSchema> = {};
+  const sources = [...names.map((name) => [name, name] as const), ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {})];
+  for (const [name, source] of sources) {
+    if (DANGEROUS_NAMES.has(name) || Object.hasOwn(properties, name)) {
+      throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${name in properties ? 'is named twice' : 'is no name for a field'}`);
+    }
+    const field = fieldOf(meta, name, source);
+    fields.push(field);
+    properties[name] = field.schema;
+  }
+  return new DerivedReadShape(entity, Type.Object(properties), fields);
+}
+
+/**
+ * A read shape of a schema written by hand: each property is the entity's property of that name, and a Type.Object in
+ * the place of a to-one relation is a shape of the related record. A read shape is given back as it is. Whether the
+ * schema fits the columns (a column that may be null needs a schema that says so) is checked when it is bound.
+ *
+ * @example
+ * toReadShape(Account, Type.Object({ id: Type.Integer(), role: Type.Union([Type.Object({ name: Type.String() }), Type.Null()]) }));
+ */
+export function toReadShape<Entity extends object, Output extends object>(
+  entity: EntityName<Entity>,
+  shape: ReadShape<Entity, Output>,
+): ReadShape<Entity, Output>;
+export function toReadShape<Entity extends object, Schema extends TObject>(
+  entity: EntityName<Entity>,
+  schema: Schema,
+): ReadShape<Entity, Static<Schema> & object>;
+export function toReadShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: ReadShape<Entity, object> | TObject,
+): ReadShape<Entity, object>;
+export function toReadShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: ReadShape<Entity, object> | TObject,
+): ReadShape<Entity, object> {
+  if ('bind' in shape) return shape;
+  return new DerivedReadShape(entity, shape, readFieldsOf(shape));
+}
+
+/** A shape whose fields are known, so that it can stand inside another one. */
+class DerivedReadShape<Entity extends object, Output extends object> implements ReadShape<Entity, Output> {
+  readonly entity: EntityName<Entity>;
+  readonly schema: TObject;
+  readonly fields: readonly ReadField[];
+
+  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly ReadField[]) {
+    this.entity = entity;
+    this.schema = schema;
+    this.fields = fields;
+  }
+
+  bind(meta: EntityMetadata, platform: Platform): Projection<Output> {
+    return compileProjection<Output>(meta, platform, this.fields);
+  }
+}
+
+function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
+  if (typeof source === 'string') return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+  if (isComputed(source)) {
+    for (const path of source.paths) declaredField(meta, path);
+    return { kind: 'computed', name, computed: source, schema: source.schema };
+  }
+  if (source instanceof DerivedReadShape) {
+    const { nullable } = declaredField(meta, name);
+    const schema = nullable ? nullableObject(source.schema) : source.schema;
+    return { kind: 'nested', name, relation: name, fields: source.fields, schema };
+  }
+  throw new ImproperlyConfigured(
+    `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record`,
+  );
+}

@@ -1,0 +1,138 @@
+import type { AnyValidateFunction, ErrorObject } from 'ajv/dist/core.js';
+import type { Ajv2019 } from 'ajv/dist/2019.js';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Problem } from './copy-input.ts';
+import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
+import { newAjv } from './new-ajv.ts';
+import { pointerStep } from './json-pointer.ts';
+import type { JsonSchema } from './plain-schema.ts';
+
+/** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */
+const MAX_SIZE_FOR_ALL_ERRORS = 2_000;
+const ROOT = 'viewset:schema';
+
+/** One schema, compiled by AJV, and its errors in words for people. */
+export class SchemaCheck {
+  readonly #schema: JsonSchema;
+  readonly #place: Place;
+  readonly #ajv: Ajv2019;
+  readonly #validate: AnyValidateFunction;
+  readonly #members = new Map<JsonSchema, AnyValidateFunction>();
+  #validateToFirstError: AnyValidateFunction | undefined;
+
+  /** @throws ImproperlyConfigured for a schema that cannot be compiled */
+  constructor(schema: JsonSchema, place: Place) {
+    this.#schema = schema;
+    this.#place = place;
+    this.#ajv = newAjv(true);
+    try {
+      this.#ajv.addSchema(schema, ROOT);
+      this.#validate = required(this.#ajv.getSchema(ROOT));
+      this.#compileMembers(schema, '#');
+    } catch (error) {
+      throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  /** What is wrong with a value that holds `size` values in all. */
+  problems(value: unknown, size: number): Problem[] {
+    const validate = size <= MAX_SIZE_FOR_ALL_ERRORS ? this.#validate : this.#toFirstError();
+    if (validate(value) === true) return [];
+    return this.#explain(validate.errors ?? []);
+  }
+
+  /** Whether a value is valid by a member of a union (or the `if`) of this schema. */
+  accepts(member: JsonSchema, value: unknown): boolean {
+    return this.#members.get(member)?.(value) === true;
+  }
+
+  #toFirstError(): AnyValidateFunction {
+    this.#validateToFirstError ??= newAjv(false).compile(this.#schema);
+    return this.#validateToFirstError;
+  }
+
+  #compileMembers(node: unknown, pointer: string): void {
+    if (typeof node !== 'object' || node === null) return;
+    for (const [key, child] of Object.entries(node)) {
+      const at = pointer + encodeURIComponent(pointerStep(key)).replaceAll('%2F', '/');
+      if (key === 'anyOf' || key === 'oneOf') {
+        (child as JsonSchema[]).forEach((member, index) => this.#compileMember(member, `${at}/${index}`));
+      }
+      if (key === 'if') this.#compileMember(child as JsonSchema, at);
+      this.#compileMembers(child, at);
+    }
+  }
+
+  #compileMember(member: JsonSchema, pointer: string): void {
+    this.#members.set(member, required(this.#ajv.getSchema(ROOT + pointer)));
+  }
+
+  /** The errors in words. Those of the members of a union are replaced by those of the member that was meant. */
+  #explain(errors: readonly ErrorObject[]): Problem[] {
+    const problems: Problem[] = [];
+    const paths = new Set<string>();
+    for (const error of errors) {
+      if (error.keyword === 'if') continue;
+      if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
+        dropBeneath(problems, error.instancePath);
+        problems.push(...this.#explainUnion(error));
+      } else {
+        problems.push(problemOf(error, this.#place));
+      }
+    }
+    return problems.filter(({ path, message }) => {
+      const key = `${path} ${message}`;
+      if (paths.has(key)) return false;
+      return paths.add(key);
+    });
+  }
+
+  #explainUnion(error: ErrorObject): Problem[] {
+    const members = error.schema as readonly JsonSchema[];
+    const attempts = members.map((member) => this.#attempt(member, error.data));
+    const [best] = attempts.toSorted((a, b) => a.distance - b.distance);
+    if (best === undefined || best.errors.length === 0) return [problemOf(error, this.#place)];
+    if (best.distance >= OTHER_TYPE) return [{ path: error.instancePath, message: mustBe(typesOf(members)) }];
+    if (best.distance >= OTHER_LITERAL) return [unknownLiteral(error.instancePath, attempts.flatMap(({ errors }) => errors))];
+    return this.#explain(best.errors).map(({ path, message }) => ({ path: error.instancePath + path, message }));
+  }
+
+  #attempt(member: JsonSchema, data: unknown): { errors: ErrorObject[]; distance: number } {
+    const validate = this.#members.get(member);
+    const errors = validate === undefined || validate(data) === true ? [] : [...(validate.errors ?? [])];
+    return { errors, distance: errors.reduce((sum, error) => sum + distanceOf(error), 0) };
+  }
+}
+
+const OTHER_TYPE = 10_000;
+const OTHER_LITERAL = 100;
+
+/** How far an error speaks against a member of a union being the one that was meant. */
+function distanceOf(error: ErrorObject): number {
+  if (error.keyword === 'type' && error.instancePath === '') return OTHER_TYPE;
+  return error.keyword === 'const' || error.keyword === 'enum' ? OTHER_LITERAL : 1;
+}
+
+/** No member is meant: what tells them apart (`kind`) is none of the literals that they ask for. */
+function unknownLiteral(path: string, errors: readonly ErrorObject[]): Problem {
+  const literals = errors.filter(({ keyword }) => keyword === 'const' || keyword === 'enum');
+  const [first] = literals;
+  const allowed = literals
+    .filter(({ instancePath }) => instancePath === first?.instancePath)
+    .flatMap(({ params }) => (params['allowedValues'] as unknown[] | undefined) ?? [params['allowedValue']]);
+  return { path: path + (first?.instancePath ?? ''), message: mustBeOneOf([...new Set(allowed)]) };
+}
+
+function typesOf(members: readonly JsonSchema[]): string[] {
+  return [...new Set(members.flatMap((member) => member.type ?? []))];
+}
+
+function dropBeneath(problems: Problem[], path: string): void {
+  const kept = problems.filter((problem) => problem.path !== path && !problem.path.startsWith(`${path}/`));
+  problems.splice(0, problems.length, ...kept);
+}
+
+function required(validate: AnyValidateFunction | undefined): AnyValidateFunction {
+  if (validate === undefined) throw new Error('a part of it cannot be found');
+  return validate;
+}

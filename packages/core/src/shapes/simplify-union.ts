@@ -1,0 +1,56 @@
+import type { JsonSchema } from './plain-schema.ts';
+
+/** Keywords that say nothing about which values are valid. */
+const ANNOTATIONS = new Set(['title', 'description', 'default', 'deprecated', 'readOnly', 'writeOnly', 'example', 'examples', '$comment']);
+/** Keywords that speak of values of one type only, and leave those of every other type alone. */
+const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  boolean: [],
+  null: [],
+  array: ['items', 'additionalItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  object: ['properties', 'patternProperties', 'additionalProperties', 'required', 'minProperties', 'maxProperties', 'propertyNames'],
+};
+
+/**
+ * A union as one schema, where its members cannot be mistaken for each other: literals as an `enum`, members of
+ * different types as one schema of several types. The same values are valid; the errors are plain, and no member has to
+ * be tried. Any other union comes back as it is.
+ */
+export function simplifyUnion(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...siblings } = schema;
+  if (anyOf === undefined || !Object.keys(siblings).every((keyword) => ANNOTATIONS.has(keyword))) return schema;
+  const merged = asEnum(anyOf) ?? asTypes(anyOf);
+  return merged === undefined ? schema : { ...merged, ...siblings };
+}
+
+function asEnum(members: readonly JsonSchema[]): JsonSchema | undefined {
+  const values = members.map(literals);
+  return values.every((some) => some !== undefined) ? { enum: [...new Set(values.flat())] } : undefined;
+}
+
+function literals(member: JsonSchema): readonly unknown[] | undefined {
+  const keywords = Object.keys(member).filter((keyword) => keyword !== 'type' && !ANNOTATIONS.has(keyword));
+  if (keywords.length === 0) return member.type === 'null' ? [null] : undefined;
+  if (keywords.length > 1) return undefined;
+  if (keywords[0] === 'const') return [member['const']];
+  return keywords[0] === 'enum' ? member.enum : undefined;
+}
+
+function asTypes(members: readonly JsonSchema[]): JsonSchema | undefined {
+  const types: string[] = [];
+  let merged: JsonSchema = {};
+  for (const member of members) {
+    const { type, ...rest } = member;
+    if (typeof type !== 'string') return undefined;
+    const speaks = OF_TYPE[type] ?? [];
+    const constraints = Object.entries(rest).filter(([keyword]) => !ANNOTATIONS.has(keyword));
+    if (!constraints.every(([keyword]) => speaks.includes(keyword))) return undefined;
+    types.push(type);
+    merged = { ...merged, ...Object.fromEntries(constraints) };
+  }
+  const numbers = types.filter((type) => type === 'number' || type === 'integer').length;
+  if (new Set(types).size < types.length || numbers > 1) return undefined;
+  return { type: types, ...merged };
+}

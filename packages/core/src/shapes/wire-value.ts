@@ -1,0 +1,31 @@
+import type { Hidden, Opt, Primary, ScalarReference } from '@mikro-orm/core';
+import type { Related, ToOneName } from '../fields/field-name.ts';
+
+/** What a path leads to, in JavaScript: null where the column, or a relation on the way, may be NULL. */
+export type ReadValue<E, Path extends string> = Path extends keyof E
+  ? PropertyValue<E, Path> | NullOf<E[Path]>
+  : Path extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof E
+      ? ReadValue<Related<E, Head>, Rest> | NullOf<E[Head]>
+      : never
+    : never;
+
+/** What a path leads to, in JSON. */
+export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
+
+/** What a property's value is in JavaScript when it is set: a related record is its primary key. */
+export type PropertyValue<E, Name extends keyof E> = Name extends ToOneName<E>
+  ? Unbranded<Primary<Related<E, Name>>>
+  : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
+
+/** A Date, a bigint and bytes (as base64) are strings on the wire. */
+export type ToWire<T> = T extends Date | bigint | Uint8Array ? string : T;
+
+/** null for a value that may be null or undefined: JSON has one word for both. */
+export type NullOf<T> = [Extract<T, null | undefined>] extends [never] ? never : null;
+
+/** Merges an intersection into one object type, as a person would write it. */
+export type Flat<T> = { [K in keyof T]: T[K] } & {};
+
+type Unreferenced<T> = T extends ScalarReference<infer Value> ? NonNullable<Value> : T;
+type Unbranded<T> = T extends Hidden<infer Shown> ? (Shown extends Opt<infer Value> ? Value : Shown) : T;

@@ -1,0 +1,28 @@
+import type { Platform } from '@mikro-orm/core';
+import type { ShapeField } from './shape-field.ts';
+
+/**
+ * Turns what an entity holds for a column into what the answer holds. Undefined where both are the same. Null is never
+ * passed in.
+ */
+export function wireWriter({ type, property, list, custom }: ShapeField, platform: Platform): ((value: never) => unknown) | undefined {
+  if (custom) {
+    const { customType } = property;
+    return customType === undefined ? undefined : (value) => customType.toJSON(value, platform);
+  }
+  if (list) return undefined;
+  switch (type.kind) {
+    case 'datetime':
+      return (value: Date) => value.toISOString();
+    case 'bigint':
+      return type.mode === 'number' ? undefined : String;
+    case 'binary':
+      return toBase64;
+    default:
+      return undefined;
+  }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
