@@ -40,11 +40,6 @@ export class ExpiringMap<Value> {
     return this.#entries.size;
   }
 
-  /** About what the entries cost in memory. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get(key: string, now: number): Expiring<Value> | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.expiresAt > now) return entry;
@@ -96,6 +91,12 @@ export class ExpiringMap<Value> {
       }
     }
     return false;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#lanes.clear();
+    this.#bytes = 0;
   }
 
   #makeRoom(keep: Expiring<Value>): void {

@@ -114,6 +114,14 @@ export class MemoryStore implements Store {
     return true;
   }
 
+  /** Forgets everything, and stops its timer. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#counters.clear();
+    this.#values.clear();
+  }
+
   #keepSweeping(delayMs = SWEEP_MS): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {

@@ -1,5 +1,4 @@
-/** A value, or a promise of it: what a store answers at once (memory) or over a connection (Redis). */
-export type Awaitable<Value> = Value | Promise<Value>;
+import type { Awaitable } from '../awaitable.ts';
 
 /** How a counter stands after a hit, or after a look at it. */
 export interface HitResult {

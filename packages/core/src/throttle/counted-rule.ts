@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { type Awaitable, isPromise } from '../awaitable.ts';
+import { ServiceUnavailable } from '../errors.ts';
+import type { HitResult, Store } from '../stores/store.ts';
+import type { RateLimitRule } from './rate-limit-rule.ts';
+import type { UncountedReport } from './uncounted-report.ts';
+
+/** How a rule stands for one request. */
+export interface Standing {
+  readonly counted: CountedRule;
+  readonly key: string;
+  readonly result: HitResult;
+}
+
+/** Longer keys are kept as their hash, so that no client decides how much a key takes. */
+const MAX_KEY_LENGTH = 64;
+
+/** A rule, the store that it counts in, and a name for its counters that no other rule has. */
+export class CountedRule {
+  readonly rule: RateLimitRule;
+  readonly #store: Store;
+  readonly #name: string;
+  readonly #windowMs: number;
+  readonly #report: UncountedReport;
+
+  constructor(rule: RateLimitRule, name: string, store: Store, report: UncountedReport) {
+    this.rule = rule;
+    this.#name = name;
+    this.#store = rule.store ?? store;
+    this.#windowMs = rule.windowSeconds * 1000;
+    this.#report = report;
+  }
+
+  /**
+   * Counts a request. Undefined where the rule does not apply, or its store is down and the rule lets requests pass.
+   * Throws ServiceUnavailable where the store is down and the rule fails closed.
+   */
+  hit(request: FastifyRequest): Awaitable<Standing | undefined> {
+    const key = this.#key(request);
+    if (key === undefined) return undefined;
+    return settle(
+      () => this.#store.hit(key, this.rule.count, this.#windowMs),
+      (result) => ({ counted: this, key, result }),
+      (error) => this.#withoutStore(error),
+    );
+  }
+
+  /** How the rule stands, without counting; undefined where that cannot be told. */
+  peek(request: FastifyRequest): Awaitable<Standing | undefined> {
+    const key = this.#key(request);
+    if (key === undefined) return undefined;
+    return settle(
+      () => this.#store.peek(key, this.rule.count, this.#windowMs),
+      (result) => ({ counted: this, key, result }),
+      ignore,
+    );
+  }
+
+  /** Takes a hit back; where the store is down by now, it stays. */
+  undo({ key, result }: Standing): Awaitable<undefined> {
+    return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
+  }
+
+  #key(request: FastifyRequest): string | undefined {
+    const client = this.rule.key(request);
+    return client === undefined ? undefined : this.#name + bounded(client);
+  }
+
+  #withoutStore(error: unknown): undefined {
+    if (this.rule.failClosed) throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
+    this.#report.note(this.rule.label, error);
+  }
+}
+
+/** Like `then`, for what may be there at once. */
+function settle<Value, Result>(
+  start: () => Awaitable<Value>,
+  succeeded: (value: Value) => Result,
+  failed: (error: unknown) => Result,
+): Awaitable<Result> {
+  let value: Awaitable<Value>;
+  try {
+    value = start();
+  } catch (error) {
+    return failed(error);
+  }
+  return isPromise(value) ? value.then(succeeded, failed) : succeeded(value);
+}
+
+function ignore(): undefined {}
+
+function bounded(key: string): string {
+  // A key that looks like a hash is hashed too: none can be mistaken for another's.
+  if (key.length <= MAX_KEY_LENGTH && !key.startsWith('#')) return key;
+  return `#${hash('sha256', key, 'base64url')}`;
+}

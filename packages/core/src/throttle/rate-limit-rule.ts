@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import type { Store } from '../stores/store.ts';
+
+/** When a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
+export type RateLimitPhase = 'address' | 'user';
+
+export interface RateLimitRuleOptions {
+  /** True: where the store is down, answer 503. Default: false, let requests pass uncounted and say so in the log. */
+  readonly failClosed?: boolean;
+  /** Names the rule's counters, in place of its position and arguments; unique among the rules of one list. */
+  readonly name?: string;
+  /** Where this rule counts. Default: the limiter's store. */
+  readonly store?: Store;
+}
+
+/**
+ * At most `count` requests of one client in any span of `windowSeconds` seconds. What a client is, a subclass says by
+ * its `key`; override `phase` with `'user'` where that takes the logged-in user.
+ *
+ * The constructor throws ImproperlyConfigured for a count or window that is not a positive whole number, and for an
+ * option that is not in the class's `optionNames`.
+ *
+ * @example
+ * class TenantRateLimit extends RateLimitRule {
+ *   key(request) { return request.headers['x-tenant']; }   // undefined: the rule does not apply
+ * }
+ * new TenantRateLimit(1000, 60);
+ */
+export abstract class RateLimitRule {
+  /** The options that the constructor takes; a subclass with more of its own extends the list. */
+  static readonly optionNames: readonly string[] = ['failClosed', 'name', 'store'];
+
+  readonly phase: RateLimitPhase = 'address';
+  readonly count: number;
+  readonly windowSeconds: number;
+  readonly failClosed: boolean;
+  readonly name: string | undefined;
+  readonly store: Store | undefined;
+
+  constructor(count: number, windowSeconds: number, options: RateLimitRuleOptions = {}) {
+    const owner = new.target.name;
+    checkOptionNames(owner, options, new.target.optionNames);
+    this.count = positiveInteger(owner, 'count (its first argument)', count);
+    this.windowSeconds = positiveInteger(owner, 'windowSeconds (its second argument)', windowSeconds);
+    const { failClosed = false, name, store } = options;
+    if (typeof failClosed !== 'boolean') throw wrongOption(owner, 'failClosed', 'true or false', failClosed);
+    if (name !== undefined && (typeof name !== 'string' || name === '')) throw wrongOption(owner, 'name', 'a non-empty string', name);
+    if (store !== undefined && typeof store.hit !== 'function') throw wrongOption(owner, 'store', 'a Store', store);
+    this.failClosed = failClosed;
+    this.name = name;
+    this.store = store;
+  }
+
+  /**
+   * Who sent a request, as far as this rule is concerned: requests with equal keys share one counter. Undefined where
+   * the rule does not apply. A long key is kept as its hash.
+   */
+  abstract key(request: FastifyRequest): string | undefined;
+
+  /** The rule in one line, for the log and for the keys of its counters: the same in every process. */
+  get label(): string {
+    return `${this.constructor.name}(${this.count}, ${this.windowSeconds})`;
+  }
+}
+
+const LARGEST = 2 ** 31 - 1;
+
+function positiveInteger(owner: string, name: string, value: number): number {
+  if (Number.isInteger(value) && value > 0 && value <= LARGEST) return value;
+  throw new ImproperlyConfigured(`${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${String(value)} came`);
+}

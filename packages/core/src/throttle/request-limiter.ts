@@ -1,0 +1,64 @@
+import type { FastifyBaseLogger } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import type { Store } from '../stores/store.ts';
+import { CountedRule } from './counted-rule.ts';
+import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
+import { RuleList } from './rule-list.ts';
+import { UncountedReport } from './uncounted-report.ts';
+
+export interface RequestLimiterOptions {
+  readonly rules: readonly RateLimitRule[];
+  /** Where the rules count that have no store of their own. */
+  readonly store: Store;
+  /** Hears of stores that are down. */
+  readonly log: Pick<FastifyBaseLogger, 'warn'>;
+  /**
+   * Sets the counters of these rules apart from those of any other limiter on the same store; the same in every
+   * process. Default: `app`.
+   */
+  readonly scope?: string;
+}
+
+const OPTION_NAMES: readonly (keyof RequestLimiterOptions)[] = ['rules', 'store', 'log', 'scope'];
+const PHASES: readonly RateLimitPhase[] = ['address', 'user'];
+
+/**
+ * Holds requests to a list of rules, all of which must agree. No two rules share a counter, and a request that one rule
+ * refuses costs the others of the same phase nothing.
+ *
+ * Throws ImproperlyConfigured for something in `rules` that is no rule, and for two rules of one name.
+ *
+ * @example
+ * const limiter = new RequestLimiter({ rules: [new IPRateLimit(100, 60)], store, log: app.log });
+ * app.addHook('onRequest', async (request, reply) => limiter.check('address', request, reply));
+ */
+export class RequestLimiter extends RuleList {
+  constructor(options: RequestLimiterOptions) {
+    super(countedRules(options));
+  }
+}
+
+function countedRules(options: RequestLimiterOptions): CountedRule[] {
+  checkOptionNames('RequestLimiter', options, OPTION_NAMES);
+  const { rules, store, log, scope = 'app' } = options;
+  if (!Array.isArray(rules)) throw wrongOption('RequestLimiter', 'rules', 'a list of rate limit rules', rules);
+  if (typeof store?.hit !== 'function') throw wrongOption('RequestLimiter', 'store', 'a Store', store);
+  const report = new UncountedReport(log);
+  const names = new Set<string>();
+  return rules.map((rule: unknown, index) => {
+    if (!(rule instanceof RateLimitRule)) {
+      throw wrongOption(`RequestLimiter of ${scope}`, `rules[${index}]`, 'a rule such as new IPRateLimit(100, 60)', rule);
+    }
+    if (!PHASES.includes(rule.phase)) throw wrongOption(rule.label, 'phase', `one of ${PHASES.join(', ')}`, rule.phase);
+    const name = rule.name ?? `${index} ${rule.label}`;
+    if (names.has(name)) throw new ImproperlyConfigured(`RequestLimiter of ${scope}: two rules are named "${name}"`);
+    names.add(name);
+    return new CountedRule(rule, `rate:${escapeColons(scope)}:${escapeColons(name)}:`, store, report);
+  });
+}
+
+/** So that no scope and name read like another scope and name. */
+function escapeColons(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll(':', '%3A');
+}
