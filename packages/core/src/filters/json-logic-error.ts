@@ -14,13 +14,16 @@ const MAX_ECHO = 64;
 
 function describeJson(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'string')
-    return value.length > MAX_ECHO ? `${JSON.stringify(value.slice(0, MAX_ECHO))}…` : JSON.stringify(value);
+  if (typeof value === 'string') return JSON.stringify(shorten(value));
   if (typeof value === 'object' && value !== null) return describeKeys(Object.keys(value));
   return String(value);
 }
 
 function describeKeys(keys: readonly string[]): string {
-  const shown = keys.slice(0, 3).map((key) => JSON.stringify(key.slice(0, MAX_ECHO)));
+  const shown = keys.slice(0, 3).map((key) => JSON.stringify(shorten(key)));
   return keys.length === 0 ? 'an empty object' : `an object with ${shown.join(', ')}${keys.length > 3 ? ', …' : ''}`;
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
 }

@@ -1,6 +1,7 @@
 import type { FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
-import { and, compare, never, not, or, type Condition } from '../query/condition.ts';
+import { compare } from '../query/compare.ts';
+import { and, not, or, type Condition } from '../query/condition.ts';
 import type { Lookup } from '../query/lookup.ts';
 import { JsonLogicError } from './json-logic-error.ts';
 import {
@@ -62,17 +63,16 @@ export class JsonLogicReader {
     const mayBeBetween = operator === '<' || operator === '<=';
     const operands = readOperands(operand, at, 2, mayBeBetween ? 3 : 2);
     if (operator === 'in') return this.#membership(operands, at);
-    if (operator === '==') return this.#equality(operands, at);
-    // Not the `ne` lookup: `!=` is the opposite of `==` for every record, those with NULL included.
-    if (operator === '!=') return not(this.#equality(operands, at));
+    if (operator === '==' || operator === '!=') return this.#equality(operator, operands, at);
     return mayBeBetween && operands.length === 3
       ? this.#between(operator, operands, at)
       : this.#ordered(operator, operands, at);
   }
 
-  #equality(operands: readonly unknown[], at: string): Condition {
+  #equality(operator: '==' | '!=', operands: readonly unknown[], at: string): Condition {
     const { path, value } = this.#sides(operands, at);
-    return value === null ? compare(path, 'isnull', true) : this.#compare(path, 'exact', value, at);
+    if (value === null) return compare(path, 'isnull', operator === '==');
+    return this.#compare(path, operator === '==' ? 'exact' : 'ne', value, at);
   }
 
   #ordered(operator: OrderOperator, operands: readonly unknown[], at: string): Condition {
@@ -99,7 +99,7 @@ export class JsonLogicReader {
     checkComparable(path, 'in', at);
     const list = readOperands(right, `${at}/1`, 0, Infinity);
     const values = list.map((value, index) => checkValue(path, value, `${at}/1/${index}`));
-    return values.length === 0 ? never : compare(path, 'in', values);
+    return compare(path, 'in', values);
   }
 
   #substring(needle: unknown, path: FieldPath, at: string): Condition {

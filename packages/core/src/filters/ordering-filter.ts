@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import type { FieldKind } from '../fields/field-type.ts';
 import { nearest } from '../nearest.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import type { OrderKey } from '../query/condition.ts';
+import { checkOrderKey, type OrderKey } from '../query/order.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { Filter, type FilterTarget } from './filter.ts';
 import { resolveOption } from './resolve-option.ts';
@@ -74,18 +73,11 @@ export class OrderingFilter extends Filter {
 /** Characters of a client's text that a message repeats. */
 const MAX_ECHO = 64;
 
-const UNORDERED: ReadonlySet<FieldKind> = new Set(['json', 'binary']);
-
 function resolveOrder(target: FilterTarget, name: string, field: string): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {
     if (name === '' || name.startsWith('-') || name.includes(',')) {
       throw new ImproperlyConfigured('a sort name must not be empty, start with "-" or contain a comma');
     }
-    const path = fieldPath(target.meta, field, '__');
-    if (path.toMany) throw new ImproperlyConfigured(`"${path.key}" leads to many records, which have no one order`);
-    if (UNORDERED.has(path.type.kind)) {
-      throw new ImproperlyConfigured(`"${path.key}" is of type ${path.type.kind}, which has no order`);
-    }
-    return path;
+    return checkOrderKey(target.meta, { path: fieldPath(target.meta, field, '__'), descending: false }).path;
   });
 }

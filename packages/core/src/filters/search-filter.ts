@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { and, compare, or, type Condition } from '../query/condition.ts';
+import { compare } from '../query/compare.ts';
+import { and, or, type Condition } from '../query/condition.ts';
 import type { Lookup } from '../query/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup, type ResolvedLookup } from '../query/resolve-lookup.ts';

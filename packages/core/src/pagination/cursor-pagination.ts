@@ -1,7 +1,8 @@
 import { Type, type TSchema } from 'typebox';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { after, reversed, type OrderKey } from '../query/condition.ts';
+import { after } from '../query/keyset.ts';
+import { reversed, type OrderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';

@@ -1,4 +1,4 @@
-import type { OrderKey } from '../query/condition.ts';
+import type { OrderKey } from '../query/order.ts';
 import { orderValues, type Projection } from '../query/projection.ts';
 import type { PositionValue } from './cursor-codec.ts';
 
