@@ -39,6 +39,7 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     nonAuthEndpoints: settings.nonAuthEndpoints,
+    codeSecret: settings.secretKey,
     bcryptRounds: settings.bcryptRounds,
     store,
     mailer: mailer(settings, app),

@@ -20,7 +20,8 @@ export class Environment {
   }
 
   text(name: string): string | undefined {
-    return this.#variables[name] || undefined;
+    const text = this.#variables[name];
+    return text === '' ? undefined : text;
   }
 
   integer(name: string, least: number, most: number): number | undefined {

@@ -39,46 +39,30 @@ withShop({}, async (t, shop) => {
   });
 
   await t.test('who may', async (t) => {
-    isError(t, await shop.get(ACCOUNTS), 401, 'unauthorized', undefined, 'list, nobody');
-    isError(t, await shop.get(ACCOUNTS, { token: user }), 403, 'forbidden', undefined, 'list, a user');
-    isError(t, await shop.get(own), 401, 'unauthorized', undefined, 'retrieve, nobody');
+    isError(t, await shop.get(ACCOUNTS), 'unauthorized', 'list, nobody');
+    isError(t, await shop.get(ACCOUNTS, { token: user }), 'forbidden', 'list, a user');
+    isError(t, await shop.get(own), 'unauthorized', 'retrieve, nobody');
     t.equal((await shop.get(own, { token: user })).status, 200, 'retrieve, the account itself');
     t.equal((await shop.request('HEAD', own, { token: user })).status, 200, 'HEAD too');
-    isError(
-      t,
-      await shop.get(`${ACCOUNTS}/${adminId}`, { token: user }),
-      403,
-      'forbidden',
-      undefined,
-      'retrieve, another',
-    );
+    isError(t, await shop.get(`${ACCOUNTS}/${adminId}`, { token: user }), 'forbidden', 'retrieve, another');
     const body = { name: 'x', email: 'user@example.com', is_active: true, role: 'admin' };
     for (const [method, json] of [
       ['PUT', body],
       ['PATCH', { role: 'admin' }],
       ['PATCH', {}],
     ] as const) {
-      isError(t, await shop.request(method, own, { json }), 401, 'unauthorized', undefined, `${method}, nobody`);
-      isError(
-        t,
-        await shop.request(method, own, { json, token: user }),
-        403,
-        'forbidden',
-        undefined,
-        `${method}, the account itself`,
-      );
+      isError(t, await shop.request(method, own, { json }), 'unauthorized', `${method}, nobody`);
+      isError(t, await shop.request(method, own, { json, token: user }), 'forbidden', `${method}, the account itself`);
       isError(
         t,
         await shop.request(method, `${ACCOUNTS}/999999`, { json, token: user }),
-        403,
         'forbidden',
-        undefined,
         `${method}, a user`,
       );
     }
-    isError(t, await shop.delete(own), 401, 'unauthorized', undefined, 'destroy, nobody');
-    isError(t, await shop.delete(own, { token: user }), 403, 'forbidden', undefined, 'destroy, the account itself');
-    isError(t, await shop.post(ACCOUNTS, body, { token: admin }), 405, 'method_not_allowed', undefined, 'no create');
+    isError(t, await shop.delete(own), 'unauthorized', 'destroy, nobody');
+    isError(t, await shop.delete(own, { token: user }), 'forbidden', 'destroy, the account itself');
+    isError(t, await shop.post(ACCOUNTS, body, { token: admin }), 'method_not_allowed', 'no create');
     t.same((await shop.get<Account>(own, { token: admin })).body.role, 'user', 'nothing was written');
   });
 
@@ -87,19 +71,14 @@ withShop({}, async (t, shop) => {
     t.equal((await shop.patch(own, { role: 'admin' }, { token: admin })).status, 200);
     t.equal((await shop.get(ACCOUNTS, { token: user })).status, 200, 'with the token from before');
     t.equal((await shop.patch(own, { role: 'user' }, { token: admin })).status, 200);
-    isError(t, await shop.get(ACCOUNTS, { token: user }), 403, 'forbidden');
+    isError(t, await shop.get(ACCOUNTS, { token: user }), 'forbidden');
   });
 
   await t.test('destroy', async (t) => {
     const other = await shop.register('other@example.com');
     t.equal((await shop.delete(`${ACCOUNTS}/${other}`, { token: admin })).status, 204);
-    isError(t, await shop.get(`${ACCOUNTS}/${other}`, { token: admin }), 404, 'not_found');
-    isError(
-      t,
-      await shop.post('/api/auth/login', { email: 'other@example.com', password: PASSWORD }),
-      401,
-      'unauthorized',
-    );
+    isError(t, await shop.get(`${ACCOUNTS}/${other}`, { token: admin }), 'not_found');
+    isError(t, await shop.post('/api/auth/login', { email: 'other@example.com', password: PASSWORD }), 'unauthorized');
     await shop.register('other@example.com');
     t.pass('the address is free again');
   });
@@ -129,17 +108,20 @@ async function writing(t: Test, shop: Shop, token: string, path: string): Promis
   for (const role of ['nothing', '', 'ADMIN', 'admin ', '1', '__proto__', 'a\0b', 'x'.repeat(10_000), '\ud800']) {
     isInvalid(t, await shop.patch(path, { role }, { token }), ['/role'], `role ${JSON.stringify(role).slice(0, 30)}`);
   }
-  for (const role of [1, true, [], {}, ['admin'], { name: 'admin' }])
+  for (const role of [1, true, [], {}, ['admin'], { name: 'admin' }]) {
     isInvalid(t, await shop.patch(path, { role }, { token }), ['/role'], `role ${JSON.stringify(role)}`);
-  for (const is_active of [1, 0, 'true', null, [], {}])
+  }
+  for (const is_active of [1, 0, 'true', null, [], {}]) {
     isInvalid(
       t,
       await shop.patch(path, { is_active }, { token }),
       ['/is_active'],
       `is_active ${JSON.stringify(is_active)}`,
     );
-  for (const name of ['', null, 1, 'x'.repeat(101), 'a\0b'])
+  }
+  for (const name of ['', null, 1, 'x'.repeat(101), 'a\0b']) {
     isInvalid(t, await shop.patch(path, { name }, { token }), ['/name'], `name ${JSON.stringify(name)?.slice(0, 30)}`);
+  }
   for (const email of ['', null, 1, 'x', 'a b@example.com', `${'x'.repeat(250)}@example.com`, 'a\0@example.com']) {
     isInvalid(
       t,
@@ -158,15 +140,8 @@ async function writing(t: Test, shop: Shop, token: string, path: string): Promis
   };
   t.same((await shop.patch(path, extra, { token })).body, put.body, 'what is not in the shape is dropped');
   await shop.login({ email: 'user@example.com', password: PASSWORD });
-  isError(t, await shop.patch(path, { email: ADMIN.email }, { token }), 409, 'conflict', undefined, 'a taken address');
-  isError(
-    t,
-    await shop.patch(path, { email: ' ADMIN@example.com ' }, { token }),
-    409,
-    'conflict',
-    undefined,
-    'in another form',
-  );
+  isError(t, await shop.patch(path, { email: ADMIN.email }, { token }), 'conflict', 'a taken address');
+  isError(t, await shop.patch(path, { email: ' ADMIN@example.com ' }, { token }), 'conflict', 'in another form');
   t.equal(
     (await shop.patch<Account>(path, { email: ' Other@Example.com' }, { token })).body.email,
     'other@example.com',

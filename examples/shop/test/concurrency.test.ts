@@ -1,11 +1,12 @@
-import { isError } from './support/expect.ts';
+import { isError, isInvalid } from './support/expect.ts';
 import { type Page, type Product, onlyProducts } from './support/records.ts';
 import { ADMIN, PASSWORD, withShop } from './support/shop.ts';
 
 const MANY = 24;
 const many = <Result>(make: (index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: MANY }, (_, index) => make(index)));
-const statuses = (answers: readonly { status: number }[]): number[] => answers.map(({ status }) => status).sort();
+const statuses = (answers: readonly { status: number }[]): number[] =>
+  answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
 withShop({}, async (t, shop) => {
   const token = await shop.login();
@@ -17,7 +18,7 @@ withShop({}, async (t, shop) => {
       shop.post('/api/auth/register', { email, password: PASSWORD, name: `N${index}`, code }),
     );
     t.same(statuses(answers), [201, ...Array(MANY - 1).fill(400)]);
-    for (const answer of answers) if (answer.status !== 201) isError(t, answer, 400, 'invalid_usage');
+    for (const answer of answers) if (answer.status !== 201) isError(t, answer, 'invalid_usage');
     const accounts = await shop.get<Page<{ email: string }>>('/api/accounts?page_size=100', { token });
     t.equal(accounts.body.results.filter((account) => account.email === email).length, 1);
     await shop.login({ email, password: PASSWORD });
@@ -58,7 +59,7 @@ withShop({}, async (t, shop) => {
       ]);
       t.ok([200, 404].includes(update.status), `update: ${update.status}`);
       t.equal(destroy.status, 204);
-      isError(t, await shop.get(path, { token }), 404, 'not_found');
+      isError(t, await shop.get(path, { token }), 'not_found');
     }
   });
 
@@ -102,7 +103,7 @@ withShop({}, async (t, shop) => {
     const wrong = code === '000000' ? '111111' : '000000';
     const body = { email, password: PASSWORD, name: 'N', code: wrong };
     t.same(statuses(await many(() => shop.post('/api/auth/register', body))), Array(MANY).fill(400));
-    isError(t, await shop.post('/api/auth/register', { ...body, code }), 400, 'invalid_usage', ['/code']);
+    isInvalid(t, await shop.post('/api/auth/register', { ...body, code }), ['/code']);
   });
 
   await t.test('sends at once: exactly five', async (t) => {

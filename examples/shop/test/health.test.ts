@@ -15,7 +15,7 @@ withShop({}, async (t, shop) => {
     t.same(Object.keys(answer.body), ['status', 'checks']);
     t.equal(answer.body.status, 'ok');
     t.same(Object.keys(answer.body.checks), ['database']);
-    t.same(Object.keys(answer.body.checks['database'] ?? {}).sort(), ['duration_ms', 'status']);
+    t.same(Object.keys(answer.body.checks['database'] ?? {}).toSorted(), ['duration_ms', 'status']);
     t.equal(answer.body.checks['database']?.status, 'ok');
     t.type(answer.body.checks['database']?.duration_ms, 'number');
     t.equal((await shop.get(path, { token: 'bad' })).status, 200, `${path} never needs a token`);
@@ -26,8 +26,8 @@ withShop({}, async (t, shop) => {
     t.equal(answer.status, 200, path);
     t.equal(answer.body.status, 'ok', path);
   }
-  isError(t, await shop.get('/health/nothing'), 404, 'not_found');
-  isError(t, await shop.post('/health/', {}), 405, 'method_not_allowed');
+  isError(t, await shop.get('/health/nothing'), 'not_found');
+  isError(t, await shop.post('/health/', {}), 'method_not_allowed');
 });
 
 t.test('a check that fails: 503, without a word of why', async (t) => {

@@ -2,6 +2,7 @@ import { isInvalid } from './support/expect.ts';
 import { namesOf, onlyProducts } from './support/records.ts';
 import { withShop } from './support/shop.ts';
 
+const repeat = <Value>(times: number, value: Value): Value[] => Array.from({ length: times }, () => value);
 const v = (name: string): { var: string } => ({ var: name });
 const name = v('name');
 const price = v('price');
@@ -57,8 +58,8 @@ withShop({}, async (t, shop) => {
     [{ '==': [null, name] }, []],
     [{ or: [{ and: [{ '==': [name, 'a'] }, { '<': [price, 1] }] }, { '!': { '<': [stock, 4] } }] }, ['a', 'É']],
     [{ '!': { '!': { '!': { '!': { '==': [name, 'a'] } } } } }, ['a']],
-    [{ and: Array(49).fill({ '>=': [stock, 1] }) }, ['b', 'Bc', 'd%', 'É']],
-    [{ or: Array(50).fill({ '==': [stock, 1] }) }, ['b']],
+    [{ and: repeat(49, { '>=': [stock, 1] }) }, ['b', 'Bc', 'd%', 'É']],
+    [{ or: repeat(50, { '==': [stock, 1] }) }, ['b']],
   ];
   for (const [logic, names] of good) {
     t.same(
@@ -181,8 +182,8 @@ withShop({}, async (t, shop) => {
     name,
     nested(5),
     nested(20),
-    { or: Array(51).fill({ '==': [stock, 1] }) },
-    { '!': { and: [{ or: Array(26).fill({ '==': [stock, 1] }) }, { or: Array(26).fill({ '==': [stock, 1] }) }] } },
+    { or: repeat(51, { '==': [stock, 1] }) },
+    { '!': { and: [{ or: repeat(26, { '==': [stock, 1] }) }, { or: repeat(26, { '==': [stock, 1] }) }] } },
   ];
   for (const logic of bad) {
     const json = JSON.stringify(logic);

@@ -70,10 +70,10 @@ withShop({}, async (t, shop) => {
       'max_price',
       'min_stock',
     ]) {
-      isError(t, await shop.get(`/api/products?${name}=a%00b`), 400, 'invalid_usage', undefined, `NUL in ${name}`);
-      isError(t, await shop.get(`/api/products?${name}=%00`), 400, 'invalid_usage', undefined, `NUL as ${name}`);
+      isError(t, await shop.get(`/api/products?${name}=a%00b`), 'invalid_usage', `NUL in ${name}`);
+      isError(t, await shop.get(`/api/products?${name}=%00`), 'invalid_usage', `NUL as ${name}`);
     }
-    isError(t, await shop.get('/api/products?name=a&name=%00'), 400, 'invalid_usage', ['/name'], 'NUL in the second');
+    isInvalid(t, await shop.get('/api/products?name=a&name=%00'), ['/name'], 'NUL in the second');
   });
   await t.test('search, filters, order and pages work together', async (t) => {
     await onlyProducts(
@@ -116,7 +116,7 @@ async function sorting(t: Test, shop: Shop, token: string): Promise<void> {
     ['-stock,price,id', 'cdabe'],
     ['price,price', 'cbade'],
   ]) {
-    t.same(await namesOf(shop, `sort=${sort}`), [...names!], `sort=${sort}`);
+    t.same(await namesOf(shop, `sort=${sort}`), names!.split(''), `sort=${sort}`);
   }
   const unknown = await shop.get('/api/products?sort=prize');
   isInvalid(t, unknown, ['/sort'], 'an unknown name');
@@ -141,7 +141,7 @@ async function sorting(t: Test, shop: Shop, token: string): Promise<void> {
     'name,'.repeat(2000),
   ]) {
     const answer = await shop.get(`/api/products?sort=${encodeURIComponent(sort)}`);
-    isError(t, answer, 400, 'invalid_usage', ['/sort'], `sort=${sort.slice(0, 40)}`);
+    isInvalid(t, answer, ['/sort'], `sort=${sort.slice(0, 40)}`);
   }
 }
 
@@ -182,17 +182,10 @@ async function unknownParameters(t: Test, shop: Shop, token: string): Promise<vo
     'x'.repeat(5000),
     '%F0%9F%92%A9',
   ]) {
-    isError(t, await shop.get(`/api/products?${name}=1`), 400, 'invalid_usage', undefined, name.slice(0, 40));
+    isError(t, await shop.get(`/api/products?${name}=1`), 'invalid_usage', name.slice(0, 40));
   }
   isInvalid(t, await shop.get('/api/products?a=1&b=2&name=x'), ['/a', '/b'], 'several');
   isInvalid(t, await shop.get('/api/products?nonsense'), ['/nonsense'], 'without a value');
-  isError(
-    t,
-    await shop.get('/api/products/featured?nonsense=1', { token }),
-    400,
-    'invalid_usage',
-    ['/nonsense'],
-    'an action',
-  );
-  isError(t, await shop.get('/api/roles?nonsense=1', { token }), 400, 'invalid_usage', ['/nonsense'], 'another list');
+  isInvalid(t, await shop.get('/api/products/featured?nonsense=1', { token }), ['/nonsense'], 'an action');
+  isInvalid(t, await shop.get('/api/roles?nonsense=1', { token }), ['/nonsense'], 'another list');
 }

@@ -126,7 +126,7 @@ withShop({}, async (t, shop) => {
         t.equal(body.count, COUNT);
       }
       t.same(
-        [...seen].sort((a, b) => a - b),
+        seen.toSorted((a, b) => a - b),
         ids,
         `sort=${sort}: each once`,
       );

@@ -42,8 +42,8 @@ withShop({}, async (t, shop) => {
       const who = ['nobody', 'a user', 'the administrator'][index];
       const answer = await shop.request(method, url, { token, ...(json === undefined ? {} : { json }) });
       t.equal(answer.status, statuses[index], `${method} ${path}, ${who}`);
-      if (answer.status === 401) isError(t, answer, 401, 'unauthorized');
-      if (answer.status === 403) isError(t, answer, 403, 'forbidden');
+      if (answer.status === 401) isError(t, answer, 'unauthorized');
+      if (answer.status === 403) isError(t, answer, 'forbidden');
     }
   }
 
@@ -59,6 +59,6 @@ withShop({}, async (t, shop) => {
   await t.test('a method override changes nothing', async (t) => {
     const headers = { 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE', 'x-method-override': 'DELETE' };
     t.equal((await shop.get('/api/products/1', { token: user, headers })).status, 200);
-    isError(t, await shop.post('/api/roles?_method=GET', ROLE, { token: user, headers }), 403, 'forbidden');
+    isError(t, await shop.post('/api/roles?_method=GET', ROLE, { token: user, headers }), 'forbidden');
   });
 });

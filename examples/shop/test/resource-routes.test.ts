@@ -36,8 +36,8 @@ withShop({}, async (t, shop) => {
     const answer = await shop.delete(`/api/products/${id}`, { token });
     t.equal(answer.status, 204);
     t.equal(answer.text, '');
-    isError(t, await shop.get(`/api/products/${id}`, { token }), 404, 'not_found', undefined, 'it is gone');
-    isError(t, await shop.delete(`/api/products/${id}`, { token }), 404, 'not_found', undefined, 'twice');
+    isError(t, await shop.get(`/api/products/${id}`, { token }), 'not_found', 'it is gone');
+    isError(t, await shop.delete(`/api/products/${id}`, { token }), 'not_found', 'twice');
   });
   await t.test('a DELETE with a JSON content type and no body is fine', async (t) => {
     const { id } = (await create(shop, token, { name: 'A', price: 1 })).body;
@@ -175,7 +175,7 @@ async function dropped(t: Test, shop: Shop, token: string): Promise<void> {
     200,
     'nothing but what is dropped',
   );
-  isError(t, await shop.get('/api/products/7000', { token }), 404, 'not_found');
+  isError(t, await shop.get('/api/products/7000', { token }), 'not_found');
 }
 
 async function bounds(t: Test, shop: Shop, token: string): Promise<void> {
@@ -277,7 +277,7 @@ async function searchAction(t: Test, shop: Shop, token: string): Promise<void> {
     shop.get<Envelope>(`/api/products/search${query}`, { token });
   const found = await search('?q=oAK');
   t.equal(found.status, 200);
-  t.same(Object.keys(found.body).sort(), ['count', 'keyword', 'next', 'previous', 'results']);
+  t.same(Object.keys(found.body).toSorted(), ['count', 'keyword', 'next', 'previous', 'results']);
   t.match(found.body, { count: 10, next: false, previous: false, keyword: 'oAK' });
   t.same(
     found.body.results.map(({ name }) => name.includes('Oak')),
@@ -300,9 +300,9 @@ async function searchAction(t: Test, shop: Shop, token: string): Promise<void> {
     t.equal((await search(`?q=${q}`)).body.count, count, `q=${q}`);
   }
   for (const query of ['', '?q=', '?q', '?q=&page=1']) {
-    isError(t, await search(query), 400, 'invalid_usage', undefined, `search${query}`);
+    isError(t, await search(query), 'invalid_usage', `search${query}`);
   }
   for (const query of ['?q=a%00b', '?q=a&page=0', '?q=a&nonsense=1', '?q=a&q=b', '?q=a&page_size=x']) {
-    isError(t, await search(query), 400, 'invalid_usage', undefined, `search${query}`);
+    isError(t, await search(query), 'invalid_usage', `search${query}`);
   }
 }

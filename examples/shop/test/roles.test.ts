@@ -16,14 +16,14 @@ withShop({}, async (t, shop) => {
 
   await t.test('reading needs somebody who is logged in', async (t) => {
     for (const path of [ROLES, `${ROLES}/1`]) {
-      isError(t, await shop.get(path), 401, 'unauthorized', undefined, `GET ${path}`);
+      isError(t, await shop.get(path), 'unauthorized', `GET ${path}`);
       t.equal((await shop.request('HEAD', path)).status, 401, `HEAD ${path}`);
       t.equal((await shop.get(path, { token: user })).status, 200, `GET ${path} as a user`);
       t.equal((await shop.get(path, { token: admin })).status, 200, `GET ${path} as the administrator`);
     }
     const { body } = await shop.get<Page<Role>>(ROLES, { token: user });
     t.same(Object.keys(body.results[0] ?? {}), ['id', 'name', 'description']);
-    t.same(body.results.map(({ name }) => name).sort(), ['admin', 'user'], 'the seeded ones');
+    t.same(body.results.map(({ name }) => name).toSorted(), ['admin', 'user'], 'the seeded ones');
   });
 
   await t.test('writing needs an administrator', async (t) => {
@@ -34,15 +34,8 @@ withShop({}, async (t, shop) => {
       ['DELETE', `${ROLES}/1`],
     ] as const) {
       const body = method === 'DELETE' ? {} : { json: { name: 'x' } };
-      isError(t, await shop.request(method, path, body), 401, 'unauthorized', undefined, `${method}, nobody logged in`);
-      isError(
-        t,
-        await shop.request(method, path, { ...body, token: user }),
-        403,
-        'forbidden',
-        undefined,
-        `${method}, a user`,
-      );
+      isError(t, await shop.request(method, path, body), 'unauthorized', `${method}, nobody logged in`);
+      isError(t, await shop.request(method, path, { ...body, token: user }), 'forbidden', `${method}, a user`);
     }
     t.equal((await shop.get<Page<Role>>(ROLES, { token: user })).body.count, 2, 'nothing was written');
   });
@@ -67,7 +60,7 @@ withShop({}, async (t, shop) => {
       'its own name again is no conflict',
     );
     t.equal((await shop.delete(path, { token: admin })).status, 204);
-    isError(t, await shop.get(path, { token: admin }), 404, 'not_found');
+    isError(t, await shop.get(path, { token: admin }), 'not_found');
     const plain = await shop.post<Role>(ROLES, { name: 'plain' }, { token: admin });
     t.same(plain.body, { id: plain.body.id, name: 'plain', description: null });
   });
@@ -84,10 +77,11 @@ withShop({}, async (t, shop) => {
         `description ${JSON.stringify(description)}`,
       );
     }
-    for (const name of ['x'.repeat(50), '💩'.repeat(50), 'É'])
+    for (const name of ['x'.repeat(50), '💩'.repeat(50), 'É']) {
       t.equal((await shop.post(ROLES, { name }, { token: admin })).status, 201, name.slice(0, 20));
+    }
     t.equal((await shop.post(ROLES, { name: 'é' }, { token: admin })).status, 201, 'unique is case-sensitive');
-    isError(t, await shop.post(ROLES, { name: 'É' }, { token: admin }), 409, 'conflict');
+    isError(t, await shop.post(ROLES, { name: 'É' }, { token: admin }), 'conflict');
     const long = { name: 'long', description: 'x'.repeat(100_000) };
     t.equal(
       (await shop.post<Role>(ROLES, long, { token: admin })).body.description?.length,
@@ -99,7 +93,7 @@ withShop({}, async (t, shop) => {
   await t.test('a role that accounts refer to stays', async (t) => {
     const { body } = await shop.get<Page<Role>>(ROLES, { token: admin });
     for (const { id } of body.results.filter(({ name }) => name === 'admin' || name === 'user')) {
-      isError(t, await shop.delete(`${ROLES}/${id}`, { token: admin }), 409, 'conflict');
+      isError(t, await shop.delete(`${ROLES}/${id}`, { token: admin }), 'conflict');
       t.equal((await shop.get(`${ROLES}/${id}`, { token: admin })).status, 200);
     }
     t.equal((await shop.get('/api/accounts', { token: admin })).status, 200, 'the administrator is one still');

@@ -15,36 +15,20 @@ void t.test('an IP rule', async (t) => {
     hasHeaders(t, answer, 5, remaining);
   }
   const refused = await shop.get('/api/products');
-  isError(t, refused, 429, 'too_many_requests', undefined, 'the sixth');
+  isError(t, refused, 'too_many_requests', 'the sixth');
   hasHeaders(t, refused, 5, 0);
   const retryAfter = Number(refused.headers.get('retry-after'));
   t.ok(retryAfter > WINDOW - 60 && retryAfter <= WINDOW, 'Retry-After: until the first of them leaves the window');
-  isError(
-    t,
-    await shop.post('/api/auth/login', ADMIN),
-    429,
-    'too_many_requests',
-    undefined,
-    'one counter for every route',
-  );
-  isError(
-    t,
-    await shop.get('/api/roles', { token: 'bad' }),
-    429,
-    'too_many_requests',
-    undefined,
-    'before authentication',
-  );
+  isError(t, await shop.post('/api/auth/login', ADMIN), 'too_many_requests', 'one counter for every route');
+  isError(t, await shop.get('/api/roles', { token: 'bad' }), 'too_many_requests', 'before authentication');
   isError(
     t,
     await shop.request('POST', '/api/auth/login', { body: '{' }),
-    429,
     'too_many_requests',
-    undefined,
     'before the body is parsed',
   );
-  isError(t, await shop.get('/api/nothing'), 404, 'not_found', undefined, 'after the route');
-  isError(t, await shop.delete('/api/products'), 405, 'method_not_allowed', undefined, 'after the route');
+  isError(t, await shop.get('/api/nothing'), 'not_found', 'after the route');
+  isError(t, await shop.delete('/api/products'), 'method_not_allowed', 'after the route');
   for (let request = 0; request < 10; request += 1) {
     const health = await shop.get(request % 2 === 0 ? '/health/' : '/health');
     t.equal(health.status, 200, '/health/ is never throttled');
@@ -53,7 +37,7 @@ void t.test('an IP rule', async (t) => {
   const spoofed = await shop.get('/api/products', {
     headers: { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7', forwarded: 'for=203.0.113.7' },
   });
-  isError(t, spoofed, 429, 'too_many_requests', undefined, 'X-Forwarded-For changes nothing without TRUST_PROXY');
+  isError(t, spoofed, 'too_many_requests', 'X-Forwarded-For changes nothing without TRUST_PROXY');
 });
 
 void t.test('a user rule', async (t) => {
@@ -65,35 +49,20 @@ void t.test('a user rule', async (t) => {
     t.equal(answer.status, 200, 'nobody logged in: not counted');
     t.equal(answer.headers.has('ratelimit-limit'), false, 'and no rule applied');
   }
-  for (let remaining = 3; remaining >= 0; remaining -= 1)
+  for (let remaining = 3; remaining >= 0; remaining -= 1) {
     hasHeaders(t, await shop.get('/api/roles', { token: user }), 4, remaining);
-  isError(t, await shop.get('/api/roles', { token: user }), 429, 'too_many_requests');
-  isError(
-    t,
-    await shop.get('/api/accounts', { token: user }),
-    429,
-    'too_many_requests',
-    undefined,
-    'before the permission',
-  );
-  isError(
-    t,
-    await shop.get('/api/products', { token: user }),
-    429,
-    'too_many_requests',
-    undefined,
-    'where a token is not needed, too',
-  );
+  }
+  isError(t, await shop.get('/api/roles', { token: user }), 'too_many_requests');
+  isError(t, await shop.get('/api/accounts', { token: user }), 'too_many_requests', 'before the permission');
+  isError(t, await shop.get('/api/products', { token: user }), 'too_many_requests', 'where a token is not needed, too');
   isError(
     t,
     await shop.get('/api/products', { token: await shop.login({ email: 'user@example.com', password: PASSWORD }) }),
-    429,
     'too_many_requests',
-    undefined,
     'another token of the same user',
   );
   t.equal((await shop.get('/api/roles', { token: admin })).status, 200, 'another user has a counter of their own');
-  isError(t, await shop.get('/api/roles', { token: 'bad' }), 401, 'unauthorized', undefined, 'nobody');
+  isError(t, await shop.get('/api/roles', { token: 'bad' }), 'unauthorized', 'nobody');
   t.equal((await shop.get('/health/', { token: user })).status, 200, '/health/ is never throttled');
 });
 
@@ -104,7 +73,7 @@ void t.test('two rules', async (t) => {
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 2, 'of two, the one that is closest to its limit');
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 1);
   hasHeaders(t, await shop.get('/api/products', { token }), 3, 0);
-  isError(t, await shop.get('/api/products', { token }), 429, 'too_many_requests', undefined, 'the user rule');
+  isError(t, await shop.get('/api/products', { token }), 'too_many_requests', 'the user rule');
   t.equal(
     (await shop.get('/api/products')).headers.get('ratelimit-limit'),
     '7',
@@ -187,7 +156,7 @@ void t.test('with Redis, the count is exact across processes', { skip }, async (
   );
   t.equal(answers.filter(({ status }) => status === 200).length, 20);
   t.equal(answers.filter(({ status }) => status === 429).length, 40);
-  t.same(Object.keys((await health(first)).checks).sort(), ['database', 'redis'], 'health checks it');
+  t.same(Object.keys((await health(first)).checks).toSorted(), ['database', 'redis'], 'health checks it');
 });
 
 void t.test('without the Redis it was told of, requests pass and the log says so', async (t) => {
@@ -196,12 +165,7 @@ void t.test('without the Redis it was told of, requests pass and the log says so
   for (let request = 0; request < 3; request += 1) t.equal((await shop.get('/api/products')).status, 200);
   await shop.process.logged((line) => line.level >= 40 && /throttl|store|redis/i.test(line.msg));
   t.equal((await shop.get('/health/')).status, 503);
-  isError(
-    t,
-    await shop.post('/api/auth/send-verification-email', { email: 'a@example.com' }),
-    503,
-    'service_unavailable',
-  );
+  isError(t, await shop.post('/api/auth/send-verification-email', { email: 'a@example.com' }), 'service_unavailable');
 });
 
 async function health(shop: Shop): Promise<{ checks: object }> {

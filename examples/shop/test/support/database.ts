@@ -10,7 +10,7 @@ export const DATABASES = ['sqlite', 'postgresql'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 
 /** A PostgreSQL server on which the tests may create databases: `postgres://user:password@host:port/postgres`. */
-const SERVER = process.env['TEST_POSTGRES_URL'] || undefined;
+const SERVER = nonEmpty(process.env['TEST_POSTGRES_URL']);
 
 /** An empty database that is gone when the test ends: its DATABASE_URL. */
 export async function freshDatabase(t: Test, kind: DatabaseKind): Promise<string> {
@@ -53,4 +53,8 @@ export async function onServer<Row>(url: string, sql: string): Promise<Row[]> {
   } finally {
     await orm.close();
   }
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
 }

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import type { Test } from 'tap';
 
@@ -9,6 +11,11 @@ export interface Mail {
   to: string[];
   headers: string;
   content: string;
+}
+
+interface Envelope {
+  mailFrom: false | { address: string };
+  rcptTo: { address: string }[];
 }
 
 /** A mail server that keeps what it is sent. */
@@ -23,28 +30,22 @@ export class MailServer {
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
       onData: (stream, session, done) => {
-        const chunks: Buffer[] = [];
-        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-        stream.on('end', () => {
-          this.#keep(session.envelope, Buffer.concat(chunks).toString('utf8')).then(() => done(), done);
-        });
+        void this.#receive(stream, session.envelope).then(done, done);
       },
     });
     // A client that goes away in the middle is none of the server's business.
     this.#server.on('error', () => {});
   }
 
-  async #keep(
-    envelope: { mailFrom: false | { address: string }; rcptTo: { address: string }[] },
-    text: string,
-  ): Promise<void> {
+  async #receive(stream: Readable, envelope: Envelope): Promise<void> {
+    const mail = await text(stream);
     await this.beforeAccept();
-    const end = text.indexOf('\r\n\r\n');
+    const end = mail.indexOf('\r\n\r\n');
     this.mails.push({
       from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
       to: envelope.rcptTo.map(({ address }) => address),
-      headers: text.slice(0, end),
-      content: text.slice(end + 4),
+      headers: mail.slice(0, end),
+      content: mail.slice(end + 4),
     });
   }
 

@@ -50,7 +50,7 @@ export class ShopProcess {
   constructor(t: Test, variables: Variables) {
     const env = { ...Object.fromEntries(INHERITED), ...DEFAULTS, ...variables };
     this.child = spawn(process.execPath, [SERVER], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.exited = once(this.child, 'close').then(([code, signal]) => ({ code, signal }) as Exit);
+    this.exited = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
       createInterface(stream).on('line', (line) => this.#keep(line));
     }

@@ -12,7 +12,7 @@ export function forge(
 ): string {
   const fullHeader = { alg: 'HS256', typ: 'JWT', ...header };
   const signed = `${encode(fullHeader)}.${encode(claims)}`;
-  const hash = HASHES[String(fullHeader.alg)] ?? 'sha256';
+  const hash = HASHES[fullHeader.alg] ?? 'sha256';
   return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`;
 }
 
