@@ -36,7 +36,9 @@ export function machineFacts(databases: readonly string[], cores: Cores): Machin
 
 export function machineSentence(facts: MachineFacts): string {
   const packages = Object.entries(facts.packages).map(([name, version]) => `${name} ${version}`);
-  const where = facts.pinned ? 'the server on a core of its own, the load and PostgreSQL on the others' : 'nothing pinned';
+  const where = facts.pinned
+    ? 'the server on a core of its own, the load and PostgreSQL on the others'
+    : 'nothing pinned';
   return [
     `${facts.date}: ${facts.cores} cores (${facts.processor}), ${facts.memoryGiB} GiB, ${facts.system}; ${where}.`,
     `Node ${facts.node}, ${[...packages, ...facts.databases].join(', ')}.`,
@@ -48,7 +50,10 @@ function versionOf(name: string): string {
   const require = createRequire(import.meta.url);
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
     try {
-      const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string; version?: string };
+      const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        name?: string;
+        version?: string;
+      };
       if (manifest.name === name) return manifest.version ?? 'unknown';
     } catch {
       // Not this folder; the one above it may have it.

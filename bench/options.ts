@@ -65,13 +65,17 @@ export function readOptions(argv: readonly string[]): Options {
     rows: rows ?? (quick ? [1_000] : undefined),
     servers: listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 5) : positive('--rounds', values.rounds),
-    durationSeconds: values.duration === undefined ? (quick ? 0.1 : 2) : positive('--duration', values.duration),
+    durationSeconds: values.duration === undefined ? (quick ? 0.3 : 2) : positive('--duration', values.duration),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
     publish: values.publish ?? (!quick && partial.every((value) => value === undefined)),
   };
 }
 
-function listOf<Name extends string>(option: string, names: readonly Name[], text: string | undefined): readonly Name[] {
+function listOf<Name extends string>(
+  option: string,
+  names: readonly Name[],
+  text: string | undefined,
+): readonly Name[] {
   return text === undefined ? names : text.split(',').map((name) => oneOf(option, names, name));
 }
 

@@ -20,6 +20,11 @@ export function publish(name: string, results: object, markdown: string): void {
   writeFileSync(PAGE, `${page.slice(0, first)}${begin}\n${markdown}\n\n${page.slice(last)}`);
 }
 
+/** Puts a picture beside docs/performance.md. */
+export function publishPicture(name: string, svg: string): void {
+  writeFileSync(new URL(name, PAGE), svg);
+}
+
 function toJson(results: object): string {
   return `${JSON.stringify(results, null, 2)}\n`;
 }

@@ -13,19 +13,24 @@ type Message = { readonly id: number; readonly result?: unknown; readonly error?
 const START_TIMEOUT_MS = 30_000;
 
 /** One of the servers, in a process of its own, on a core of its own. */
-export class ServerProcess {
-  readonly name: ServerName;
+export class ServerProcess<Name extends string = ServerName> {
+  readonly name: Name;
   readonly url: string;
   readonly #child: ChildProcess;
   #lastId = 0;
 
-  private constructor(name: ServerName, port: number, child: ChildProcess) {
+  private constructor(name: Name, port: number, child: ChildProcess) {
     this.name = name;
     this.url = `http://127.0.0.1:${port}`;
     this.#child = child;
   }
 
-  static async start(name: ServerName, settings: ServerSettings, cores: Cores): Promise<ServerProcess> {
+  /** @param name of a file in `servers/` */
+  static async start<Name extends string>(
+    name: Name,
+    settings: ServerSettings,
+    cores: Cores,
+  ): Promise<ServerProcess<Name>> {
     const file = fileURLToPath(new URL(`./servers/${name}.ts`, import.meta.url));
     const [command, args] = pinned(cores.server, process.execPath, [file, JSON.stringify(settings)]);
     const child = spawn(command, args, {
@@ -82,9 +87,12 @@ async function receive(child: ChildProcess, id: number, name: string): Promise<u
     };
     const onMessage = (message: Message): void => {
       if (message.id !== id) return;
-      done(() => (message.error === undefined ? resolve(message.result) : reject(new Error(`${name}: ${message.error}`))));
+      done(() =>
+        message.error === undefined ? resolve(message.result) : reject(new Error(`${name}: ${message.error}`)),
+      );
     };
-    const onExit = (code: number | null): void => done(() => reject(new Error(`The ${name} server ended with ${code}`)));
+    const onExit = (code: number | null): void =>
+      done(() => reject(new Error(`The ${name} server ended with ${code}`)));
     const timeout = setTimeout(() => done(() => reject(new Error(`${name} does not answer`))), START_TIMEOUT_MS);
     child.on('message', onMessage).on('exit', onExit);
   });

@@ -8,7 +8,15 @@ export interface BenchRequest {
   readonly body: string | undefined;
 }
 
-export const WORKLOAD_NAMES = ['list', 'filtered', 'page100', 'relation', 'retrieve', 'create', 'authenticated'] as const;
+export const WORKLOAD_NAMES = [
+  'list',
+  'filtered',
+  'page100',
+  'relation',
+  'retrieve',
+  'create',
+  'authenticated',
+] as const;
 export type WorkloadName = (typeof WORKLOAD_NAMES)[number];
 
 /** What the servers are asked for. The requests of one workload are sent in turn, so that no server answers from luck. */

@@ -1,15 +1,16 @@
-import type { DatabaseKind } from '../data/database.ts';
+import { DATABASE_TITLES } from '../data/database.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES } from '../server-process.ts';
 import { type Cell, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
 
-const DATABASE_TITLES: Readonly<Record<DatabaseKind, string>> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
-
 /** A run in Markdown: a table for each database and size of table. */
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
   const { rounds, durationSeconds, connections } = settings;
-  const groups = Map.groupBy(comparisons, ({ database, rows }) => `${DATABASE_TITLES[database]}, ${thousands(rows)} rows`);
+  const groups = Map.groupBy(
+    comparisons,
+    ({ database, rows }) => `${DATABASE_TITLES[database]}, ${thousands(rows)} rows`,
+  );
   const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
   return [
     machineSentence(machine),

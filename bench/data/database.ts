@@ -21,3 +21,5 @@ export interface TableSizes {
 export const SEED_BATCH = 5_000;
 
 export const PASSWORD_OF_NOBODY = '$2b$12$................................................................';
+
+export const DATABASE_TITLES: Readonly<Record<DatabaseKind, string>> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };

@@ -13,12 +13,11 @@ export async function openOrm(
   entities: BenchEntities = benchEntities,
 ): Promise<MikroORM> {
   if (kind === 'postgresql') {
-    const orm = await PostgreSqlORM.init({ clientUrl: location, entities: [...entities] });
-    return orm as unknown as MikroORM;
+    return PostgreSqlORM.init({ clientUrl: location, entities: [...entities] });
   }
   const orm = await SqliteORM.init({ dbName: location, entities: [...entities] });
   await orm.em.getConnection().execute(SQLITE_PRAGMA);
-  return orm as unknown as MikroORM;
+  return orm;
 }
 
 /** Every connection of every server has it: what a commit waits for is the disk's business, not the frameworks'. */

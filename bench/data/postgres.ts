@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { Client } from 'pg';
 import { startPostgres, type TestServer } from '../../scripts/servers.ts';
 import { type BenchDatabase, PASSWORD_OF_NOBODY, SEED_BATCH, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
@@ -46,7 +46,7 @@ export async function createPostgresDatabase(server: PostgresServer, sizes: Tabl
   };
 }
 
-async function seed(client: pg.Client, { products, accounts }: TableSizes): Promise<void> {
+async function seed(client: Client, { products, accounts }: TableSizes): Promise<void> {
   await client.query('insert into role (name) select * from unnest($1::text[])', [ROLES]);
   for (const ids of batches(products)) {
     const rows = ids.map(productRow);
@@ -77,8 +77,8 @@ function columns(rows: readonly (readonly unknown[])[], width: number): unknown[
   return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]));
 }
 
-async function run<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client(url);
+async function run<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client(url);
   await client.connect();
   try {
     return await work(client);

@@ -1,6 +1,13 @@
 /** hand: Fastify and MikroORM as its documentation teaches them: a context a request, findAndCount, serialize. */
 import fastifyJwt from '@fastify/jwt';
-import { type FilterQuery, type InferEntity, type QueryOrderMap, RequestContext, serialize, wrap } from '@mikro-orm/core';
+import {
+  type FilterQuery,
+  type InferEntity,
+  type QueryOrderMap,
+  RequestContext,
+  serialize,
+  wrap,
+} from '@mikro-orm/core';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Account, Draft, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
@@ -55,9 +62,10 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     { schema: { querystring: schemas.AccountsQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
     async ({ query }) => {
       const slice = schemas.sliceOf(query);
-      const found = await em.findAndCount(Account, {}, { ...slice, orderBy: { id: 'asc' }, populate: ['role'] });
-      const accounts = serialize(found[0], { populate: ['role'] });
-      return schemas.envelope(found[1], slice, accounts.map((account) => ({ ...account, role: account.role?.name ?? null })));
+      const populate = ['role'] as const;
+      const [found, count] = await em.findAndCount(Account, {}, { ...slice, orderBy: { id: 'asc' }, populate });
+      const accounts = serialize(found, { populate });
+      return schemas.envelope(count, slice, accounts.map(toAccount));
     },
   );
   app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
@@ -78,6 +86,14 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   );
   return { app };
 });
+
+type SerializedAccount = Omit<schemas.Account, 'role'> & {
+  readonly role?: { readonly name: string } | null | undefined;
+};
+
+function toAccount({ id, email, name, is_active, role }: SerializedAccount): schemas.Account {
+  return { id, email, name, is_active, role: role?.name ?? null };
+}
 
 function productsWhere(query: schemas.ProductsQuery, ignoringCase: '$like' | '$ilike'): FilterQuery<ProductEntity> {
   const conditions: FilterQuery<ProductEntity>[] = [];

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Session } from 'node:inspector/promises';
+import type { AddressInfo } from 'node:net';
 import type { DatabaseKind } from '../data/database.ts';
 
 /** What the benchmark tells a server, in its first argument, as JSON. */
@@ -35,7 +36,7 @@ export interface Usage {
 export interface BenchServer {
   readonly app: FastifyInstance;
   /** Only the floor has constants to be told. */
-  setConstants?(answers: ReadonlyMap<string, Answer>): void;
+  readonly setConstants?: (answers: ReadonlyMap<string, Answer>) => void;
 }
 
 /**
@@ -57,13 +58,10 @@ export async function serve(build: (settings: ServerSettings) => Promise<BenchSe
       case 'constants':
         return setConstants?.(new Map(command.answers));
       case 'startProfile':
-        await session.post('Profiler.enable');
-        await session.post('Profiler.setSamplingInterval', { interval: command.intervalMicroseconds });
-        return session.post('Profiler.start');
+        return startProfile(session, command.intervalMicroseconds);
       case 'stopProfile':
         return (await session.post('Profiler.stop')).profile;
       case 'stop':
-        session.disconnect();
         return app.close();
     }
   };
@@ -75,7 +73,13 @@ export async function serve(build: (settings: ServerSettings) => Promise<BenchSe
   });
   // A parent that is gone leaves no server behind.
   process.on('disconnect', () => process.exit());
-  process.send?.({ id: 0, result: app.addresses()[0]?.port });
+  process.send?.({ id: 0, result: (app.server.address() as AddressInfo).port });
+}
+
+async function startProfile(session: Session, interval: number): Promise<void> {
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval });
+  await session.post('Profiler.start');
 }
 
 function usage(requests: number): Usage {

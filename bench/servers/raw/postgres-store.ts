@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Pool } from 'pg';
 import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
@@ -35,11 +35,11 @@ const ACCOUNTS = {
  * trip; only where a page is empty is the count a second one.
  */
 export class PostgresStore implements Store {
-  readonly #pool: pg.Pool;
+  readonly #pool: Pool;
   readonly #names = new Map<string, string>();
 
   constructor(connectionString: string) {
-    this.#pool = new pg.Pool({ connectionString });
+    this.#pool = new Pool({ connectionString });
   }
 
   async products(query: ProductsQuery, { limit, offset }: Slice): Promise<Page<Product>> {

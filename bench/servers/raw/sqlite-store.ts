@@ -9,6 +9,10 @@ const DIALECT: Dialect = { parameter: () => '?', like: 'like' };
 type ProductRow = [id: number, name: string, price: number, stock: number];
 type AccountRow = [id: number, email: string, name: string, isActive: number, role: string | null];
 
+interface UserRow extends Omit<User, 'is_active'> {
+  readonly is_active: 0 | 1;
+}
+
 interface ListStatements<Row> {
   readonly page: Statement<unknown[], Row>;
   readonly count: Statement<unknown[], number>;
@@ -19,9 +23,9 @@ export class SqliteStore implements Store {
   readonly #database: Sqlite.Database;
   readonly #lists = new Map<string, ListStatements<ProductRow>>();
   readonly #accounts: ListStatements<AccountRow>;
-  readonly #product: Statement<[number], ProductRow>;
-  readonly #user: Statement<[number], User & { is_active: number }>;
-  readonly #createDraft: Statement<[string, number, number], ProductRow>;
+  readonly #product: Statement<unknown[], ProductRow>;
+  readonly #user: Statement<[number], UserRow>;
+  readonly #createDraft: Statement<unknown[], ProductRow>;
 
   constructor(location: string) {
     const database = new Sqlite(location);
@@ -92,8 +96,9 @@ export class SqliteStore implements Store {
   }
 }
 
-function rawPrepare<Parameters extends unknown[], Row>(database: Sqlite.Database, sql: string) {
-  return database.prepare<Parameters, Row>(sql).raw(true);
+/** Rows come as arrays; what is in them, the statement's text says. */
+function rawPrepare<Row extends unknown[]>(database: Sqlite.Database, sql: string): Statement<unknown[], Row> {
+  return database.prepare<unknown[], Row>(sql).raw(true);
 }
 
 function pluckPrepare(database: Sqlite.Database, sql: string): Statement<unknown[], number> {
