@@ -3,12 +3,12 @@ import type { ResolveRef } from './schema-refs.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false };
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([['true', true], ['false', false]]);
 
 /**
  * Makes of the texts of a query string or a path what their schema asks for: `12` an integer (only its canonical form:
- * neither `012` nor `1e1` nor ` 12`), `true`, `false`, `1` and `0` a boolean, one or several values an array. A text that
- * fits nothing, and null, stay as they are, for validation to refuse.
+ * neither `012` nor `1e1` nor ` 12`), `true` and `false` a boolean, one or several values an array. A text that fits
+ * nothing, and null, stay as they are, for validation to refuse.
  */
 export function coerceTexts(schema: JsonSchema, values: Record<string, unknown>, resolveRef: ResolveRef): void {
   for (const part of [schema, ...(schema.allOf ?? [])]) {
@@ -39,7 +39,7 @@ function scalar(schema: JsonSchema, types: readonly string[], text: string): unk
     const chosen = choices.find((choice) => choice !== null && String(choice) === text);
     return chosen === undefined ? text : chosen;
   }
-  if (types.includes('boolean') && Object.hasOwn(BOOLEANS, text)) return BOOLEANS[text];
+  if (types.includes('boolean') && BOOLEANS.has(text)) return BOOLEANS.get(text);
   if (types.includes('integer') && INTEGER.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
   if (types.includes('number') && NUMBER.test(text) && Number.isFinite(Number(text))) return Number(text);
   return text;

@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldType } from '../fields/field-type.ts';
 import { nearest } from '../nearest.ts';
 import { declaredType, isArrayProperty, isCustomType } from './declared-type.ts';
-import type { ShapeField } from './shape-field.ts';
+import { isToOne, type ShapeField } from './shape-field.ts';
 
 /**
  * What `defineEntity` was given, without an initialised ORM: builders carry type, length, precision, scale, nullable
@@ -67,7 +67,8 @@ function shapeField(meta: EntityMetadata, name: string, property: EntityProperty
     type: target === undefined ? declaredType(property) : primaryKeyType(target),
     list: isArrayProperty(property),
     custom: isCustomType(property),
-    nullable: property.nullable === true,
+    nullable: property.nullable === true || property.mappedBy !== undefined,
+    ownNullable: property.nullable === true || property.mappedBy !== undefined,
     target,
   };
 }
@@ -94,8 +95,4 @@ function targetOf(property: EntityProperty): EntityMetadata | undefined {
   const target: unknown = property.entity();
   if (Array.isArray(target)) throw new ImproperlyConfigured(`"${property.name}" refers to several entities: name it in no shape`);
   return declaredMetadata(target as EntityName);
-}
-
-export function isToOne(property: EntityProperty): boolean {
-  return property.kind === 'm:1' || property.kind === '1:1';
 }

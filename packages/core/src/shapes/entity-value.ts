@@ -9,8 +9,9 @@ import type { FieldPath } from '../fields/field-path.ts';
  */
 export function entityReader(path: FieldPath): (entity: object) => unknown {
   const steps = path.steps.map(({ name }) => name);
-  const { name, primary = false } = path.property;
-  const isRelation = path.property.targetMeta !== undefined;
+  const { primary = false } = path.property;
+  const names = namesAfter(path);
+  const isRelation = path.property.targetMeta !== undefined && path.property.embeddable === undefined;
   return (entity) => {
     let current: object = entity;
     for (const step of steps) {
@@ -19,14 +20,27 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
       current = next;
     }
     if (!primary && helper(current)?.isInitialized() === false) throw notLoaded(path.key, steps.join('.'));
-    return isRelation ? keyOf((current as Values)[name]) : scalar((current as Values)[name], path.key);
+    let value: unknown = current;
+    for (const name of names) value = (value as Values | null | undefined)?.[name];
+    return isRelation ? keyOf(value) : scalar(value, path.key);
   };
 }
 
 /** The relations that must be loaded for `entityReader`: all on the way, but for those whose key is all that is asked. */
-export function populateFor(path: FieldPath): string[] {
-  const needed = path.property.primary === true ? path.steps.slice(0, -1) : path.steps;
+export function populateFor({ steps, property }: FieldPath): string[] {
+  const last = steps.at(-1);
+  const isKeyHeld = property.primary === true && (last?.kind === 'm:1' || last?.owner === true);
+  const needed = isKeyHeld ? steps.slice(0, -1) : steps;
   return needed.map((_, index) => needed.slice(0, index + 1).map(({ name }) => name).join('.'));
+}
+
+/**
+ * What to walk in the last entity: one name, or several into an embeddable. None is left where the key of a relation
+ * without a column of its own is asked for (the other side of a one to one), which is the last entity's own.
+ */
+function namesAfter({ key, steps, property }: FieldPath): string[] {
+  const names = key.split('.').slice(steps.length);
+  return names.length === 0 ? [property.name] : names;
 }
 
 type Values = Readonly<Record<string, unknown>>;

@@ -6,21 +6,20 @@ interface Digits {
 
 const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
 
-/**
- * Whether a number has at most `precision` digits, of which at most `scale` stand after the point. The shortest decimal
- * text that reads back as the number is what counts, which is what the client wrote: 0.29 has two decimals, 1.005 has
- * three, whatever their binary neighbours are. No arithmetic on floats is involved.
- *
- * @param value a finite number, or a text of digits such as `-12.50`
- * @example
- * fitsDecimal(12345678.91, 10, 2);   // true
- * fitsDecimal(1.005, 10, 2);         // false
- */
-export function fitsDecimal(value: number | string, precision: number, scale: number): boolean {
-  return decimalPlaces(value) <= scale && wholeDigits(value) <= precision - scale;
+const DECIMAL_TEXT = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
+
+/** Whether a text is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
+export function isDecimalText(text: string): boolean {
+  return DECIMAL_TEXT.test(text);
 }
 
-/** How many digits stand after the point: 0 for 100, 2 for 0.29, 7 for 1e-7. */
+/**
+ * How many digits stand after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. The shortest decimal text that
+ * reads back as the number is what counts, which is what the client wrote, whatever its binary neighbours are. No
+ * arithmetic on floats is involved.
+ *
+ * @param value a finite number, or a text of digits such as `-12.50`
+ */
 export function decimalPlaces(value: number | string): number {
   const { digits, exponent } = digitsOf(value);
   return Math.max(0, digits.length - exponent);

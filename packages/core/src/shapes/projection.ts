@@ -67,7 +67,7 @@ class Plan {
         const relation = boundField(this.#meta, prefix + field.relation);
         // An object may also be what a JSON column holds.
         if (relation.target === undefined) return this.#column(field.relation, field.schema, prefix);
-        checkNested(this.#meta.className, { ...relation, nullable: relation.property.nullable === true }, field.schema);
+        checkNested(this.#meta.className, { ...relation, nullable: relation.ownNullable }, field.schema);
         return `v${this.#index(relation.name)} === null ? null : ${this.literal(field.fields, `${relation.name}.`)}`;
       }
     }
@@ -80,7 +80,7 @@ class Plan {
     }
     const index = this.#index(field.name);
     // Inside a related record its own fields count: that the record may be missing is said of the record.
-    const nullable = prefix === '' ? field.nullable : field.property.nullable === true;
+    const nullable = prefix === '' ? field.nullable : field.ownNullable;
     checkReadable(this.#meta.className, { ...field, nullable }, schema);
     this.writers[index] = wireWriter(field, this.#platform);
     return this.writers[index] === undefined ? `v${index}` : `v${index} === null ? null : write[${index}](v${index})`;

@@ -16,6 +16,8 @@ export interface ShapeField {
   readonly custom: boolean;
   /** True where the column, or any relation on the way, may be NULL. */
   readonly nullable: boolean;
+  /** True where it may be NULL in a record that is there. */
+  readonly ownNullable: boolean;
   /** The target of a to-one relation. */
   readonly target: EntityMetadata | undefined;
 }
@@ -26,7 +28,22 @@ export interface ShapeField {
  * @throws ImproperlyConfigured for an unknown name, naming the nearest
  */
 export function boundField(meta: EntityMetadata, path: string): ShapeField {
-  const { property, type, nullable } = fieldPath(meta, path, '.');
-  const list = isArrayProperty(property);
-  return { name: path, property, type, list, custom: isCustomType(property), nullable, target: property.targetMeta };
+  const { key, steps, property, type, nullable } = fieldPath(meta, path, '.');
+  // The other side of a one to one has no column here: what the path stands for is the key at the end of it.
+  const isForeign = key.split('.').length === steps.length;
+  const relation = isForeign ? (steps.at(-1) as EntityProperty) : property;
+  return {
+    name: path,
+    property,
+    type,
+    list: isArrayProperty(property),
+    custom: isCustomType(property),
+    nullable,
+    ownNullable: isForeign || property.nullable === true,
+    target: isToOne(relation) ? relation.targetMeta : undefined,
+  };
+}
+
+export function isToOne(property: EntityProperty): boolean {
+  return property.kind === 'm:1' || property.kind === '1:1';
 }

@@ -1,0 +1,132 @@
+import type { EntityProperty } from '@mikro-orm/core';
+import { checkFieldJson } from '../fields/field-json.ts';
+import type { FieldType } from '../fields/field-type.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { characters, decimalsMessage } from './error-details.ts';
+import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
+import { FORMAT_MESSAGES } from './formats.ts';
+import { isDate, isTime, parseDateTime } from './iso-date.ts';
+import type { ShapeField } from './shape-field.ts';
+
+/**
+ * Turns a JSON value into what the column takes, or says what is wrong with it. Null is never passed in.
+ *
+ * @throws FieldValueError whose message completes a sentence: `must be a number`
+ */
+export type ColumnRule = (json: unknown) => unknown;
+
+/** What a 4-byte float holds without becoming infinite, and without becoming zero. */
+const REAL_MAX = 3.402_823_4e38;
+const REAL_MIN = 1.175_494_4e-38;
+
+/** What a column can hold, whatever the schema of the body says; undefined where nothing is known of it. */
+export function columnRule({ type, property, list, custom }: ShapeField): ColumnRule | undefined {
+  if (custom) return undefined;
+  if (list) return (json) => listOf(json, property);
+  switch (type.kind) {
+    case 'string':
+      return stringRule(type, property);
+    case 'integer':
+    case 'boolean':
+    case 'enum':
+      return (json) => checkFieldJson(type, json);
+    case 'uuid':
+      return (json) => (typeof json === 'string' ? checkFieldJson(type, json) : fail('must be a UUID'));
+    case 'bigint':
+      return (json) => bigintValue(type, json);
+    case 'number':
+      return numberRule(property);
+    case 'decimal':
+      return (json) => decimalValue(type, json);
+    case 'datetime':
+      return moment;
+    case 'date':
+      return formatted('date', isDate);
+    case 'time':
+      return formatted('time', isTime);
+    case 'binary':
+      return bytes;
+    case 'json':
+      return undefined;
+  }
+}
+
+function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
+  // What the type itself does to a text (trim, lower-case) is done here, so that the answer shows what is stored.
+  const normalize = customType as { normalize?(text: string): string } | undefined;
+  return (json) => {
+    if (typeof json !== 'string') return fail('must be a string');
+    const text = normalize?.normalize === undefined ? json : normalize.normalize(json);
+    if (text.length > maxLength && codePoints(text, maxLength) > maxLength) fail(`must be at most ${characters(maxLength)}`);
+    return text;
+  };
+}
+
+/** How many code points a text has; counts no further than is needed to see that it is too long. */
+function codePoints(text: string, enough: number): number {
+  // A code point takes at most two units.
+  if (text.length > enough * 2) return enough + 1;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function numberRule({ columnTypes }: EntityProperty): ColumnRule {
+  const isReal = /^(?:real|float4|float)\b/i.test(columnTypes?.[0] ?? '');
+  return (json) => {
+    if (typeof json !== 'number' || !Number.isFinite(json)) return fail('must be a number');
+    const size = Math.abs(json);
+    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN)) fail('is out of range for a number of single precision');
+    return json + 0;
+  };
+}
+
+function bigintValue(type: FieldType, json: unknown): unknown {
+  const value = checkFieldJson(type, json);
+  if (type.mode === 'number') return Number(value);
+  return type.mode === 'string' ? String(value) : value;
+}
+
+function decimalValue({ mode, precision, scale = 0 }: FieldType, json: unknown): unknown {
+  const isText = mode === 'string' && typeof json === 'string';
+  if (!isText && (typeof json !== 'number' || !Number.isFinite(json))) {
+    return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
+  }
+  if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
+  const value = json as number | string;
+  if (precision !== undefined) {
+    if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
+    const digits = precision - scale;
+    if (wholeDigits(value) > digits) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+  }
+  return mode === 'string' ? String(value) : (value as number) + 0;
+}
+
+function moment(json: unknown): Date {
+  const parsed = typeof json === 'string' ? parseDateTime(json) : undefined;
+  return parsed ?? fail(FORMAT_MESSAGES['date-time'] as string);
+}
+
+function formatted(format: string, matches: (text: string) => boolean): ColumnRule {
+  return (json) => (typeof json === 'string' && matches(json) ? json : fail(FORMAT_MESSAGES[format] as string));
+}
+
+function bytes(json: unknown): Buffer {
+  const decoded = typeof json === 'string' ? Buffer.from(json, 'base64') : undefined;
+  // Node skips what is no base64, so only what comes back the same was.
+  if (decoded === undefined || decoded.toString('base64') !== json) return fail('must be base64');
+  return decoded;
+}
+
+function listOf(json: unknown, { items }: EntityProperty): unknown {
+  if (!Array.isArray(json)) return fail('must be an array');
+  for (const item of json as unknown[]) {
+    if (typeof item !== 'string' && !Number.isFinite(item)) fail('must be an array of strings or numbers');
+    if (Array.isArray(items) && !(items as unknown[]).includes(item)) fail(`must be an array of: ${items.join(', ')}`);
+  }
+  return json;
+}
+
+function fail(problem: string): never {
+  throw new FieldValueError(problem);
+}

@@ -1,0 +1,30 @@
+import { Type, type TObject, type TSchema } from 'typebox';
+
+/** A copy of a schema without some keywords. What TypeBox keeps out of sight (kinds, refinements) comes along. */
+export function without<Schema extends TSchema>(schema: Schema, ...keywords: readonly string[]): Schema {
+  const descriptors = Object.getOwnPropertyDescriptors(schema) as Record<string, PropertyDescriptor>;
+  for (const keyword of keywords) delete descriptors[keyword];
+  return Object.defineProperties({}, descriptors) as Schema;
+}
+
+/** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
+const OF_THE_WHOLE = [
+  'required', 'minProperties', 'maxProperties', 'dependencies', 'dependentRequired', 'dependentSchemas', 'if', 'then', 'else',
+  'allOf', 'anyOf', 'oneOf', 'not', '~refine',
+];
+
+/**
+ * The schema of any part of an object, `{}` included: nothing is required, nothing has a default, and what the schema
+ * says of the object as a whole is left out.
+ */
+export function partialOf(schema: TObject): TObject {
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([name, child]) => [name, Type.Optional(without(child, 'default'))]),
+  );
+  return Object.assign(without(schema, ...OF_THE_WHOLE), { properties }) as TObject;
+}
+
+/** Whether the schema says anything of the object as a whole, besides what is required. */
+export function speaksOfTheWhole(schema: TObject): boolean {
+  return OF_THE_WHOLE.some((keyword) => keyword !== 'required' && Object.hasOwn(schema, keyword));
+}

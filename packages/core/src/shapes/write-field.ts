@@ -1,0 +1,69 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { primaryKeyOf } from './declared-field.ts';
+import { isToOne, type ShapeField } from './shape-field.ts';
+
+/** One field of a body. */
+export interface WriteField {
+  readonly name: string;
+  /** What the user wrote for it; undefined: derived from the column. */
+  readonly schema: TSchema | undefined;
+  /** Of a reference by another field than the primary key: the related field's name, `name` of `role.name`. */
+  readonly naturalKey: string | undefined;
+  /** Whether it may be left out; undefined: if its column can do without. */
+  readonly optional: boolean | undefined;
+}
+
+/** Whether a record can be created without a value for the column. */
+export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
+  const isNumbered = property.primary === true && (type.kind === 'integer' || type.kind === 'bigint');
+  return (
+    nullable ||
+    property.default !== undefined ||
+    property.defaultRaw !== undefined ||
+    property.onCreate !== undefined ||
+    property.version === true ||
+    // A whole number that is a primary key is made by the database, unless the entity says otherwise.
+    (property.autoincrement ?? isNumbered)
+  );
+}
+
+/** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */
+export function checkWritableProperty(meta: EntityMetadata, name: string, property: EntityProperty): void {
+  const owner = `${meta.className}.${name}`;
+  if (property.formula !== undefined || property.generated !== undefined) {
+    throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
+  }
+  if (property.kind === '1:m' || property.kind === 'm:n') {
+    throw new ImproperlyConfigured(`${owner} leads to many records, which a write shape cannot hold; write them in a hook of the view`);
+  }
+  if (property.kind === '1:1' && property.mappedBy !== undefined) {
+    throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);
+  }
+}
+
+/** The names in `role.name`. @throws ImproperlyConfigured where it is not the field's own relation and one field of it */
+export function naturalKeyOf(meta: EntityMetadata, name: string, path: string): string {
+  const [relation, key, ...more] = path.split('.');
+  if (relation !== name || key === undefined || more.length > 0) {
+    throw new ImproperlyConfigured(
+      `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
+    );
+  }
+  return key;
+}
+
+/** @throws ImproperlyConfigured where several records may have the same value */
+export function checkUnique(target: EntityMetadata, key: string): void {
+  const property = target.properties[key as never] as EntityProperty | undefined;
+  const isPrimary = property?.primary === true && primaryKeyOf(target) === key;
+  const alone = [...(target.uniques ?? [])].some(({ properties }) => [properties].flat().join() === key);
+  if (isPrimary || alone || (property?.unique !== undefined && property.unique !== false)) return;
+  throw new ImproperlyConfigured(`${target.className}.${key} is not unique, so no reference can be made by it`);
+}
+
+/** @throws ImproperlyConfigured for what is no relation to one record */
+export function checkRelation(meta: EntityMetadata, name: string, property: EntityProperty): void {
+  if (!isToOne(property)) throw new ImproperlyConfigured(`${meta.className}.${name} is not a relation to one record`);
+}

@@ -1,0 +1,72 @@
+import type { Opt, PrimaryProperty } from '@mikro-orm/core';
+import type { Static, TOptional, TSchema } from 'typebox';
+import type { FieldName, Related, ToOneName } from '../fields/field-name.ts';
+import type { Flat, NullOf, PropertyValue, WireValue } from './wire-value.ts';
+
+/** The fields of a write shape that are not derived as they are: a schema of one's own, or a reference, `'role.name'`. */
+export type WriteOverrides<Entity> = {
+  readonly [Name in FieldName<Entity>]?:
+    | TSchema
+    | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
+};
+
+/** Which fields a client must send, where the entity would have it otherwise. */
+export interface WriteOptions<Name extends string = string> {
+  /** Must be sent on create and PUT, although their column has a default or may be null. */
+  readonly required?: readonly Name[];
+  /** Need not be sent, although their column has no default; for what a hook of the view fills in. */
+  readonly optional?: readonly Name[];
+}
+
+/** What a write shape takes in. */
+export type WriteInput<Entity, Names extends string, Overrides, Required extends string, Optional extends string> =
+  MakeOptional<
+    { [Name in Exclude<Names, keyof Overrides>]: WireValue<Entity, Name> } & {
+      [Name in keyof Overrides & string]: OverriddenValue<Entity, Overrides[Name]>;
+    },
+    Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
+  >;
+
+/**
+ * What a validated body holds once its references are resolved: the values that the entity's properties take (a Date for
+ * a datetime, the related entity for a reference).
+ */
+export type WriteData<Entity, Input> = {
+  [Name in keyof Input]: Name extends ToOneName<Entity>
+    ? Related<Entity, Name> | NullOf<Entity[Name]>
+    : Name extends keyof Entity
+      ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
+      : Input[Name];
+};
+
+type OverriddenValue<Entity, Override> = Override extends string
+  ? WireValue<Entity, Override>
+  : Override extends TSchema
+    ? Static<Override>
+    : never;
+
+/** The names whose column can do without a value: nullable, or with a value that the entity or the database makes. */
+type LeftOut<Entity, Names> = { [Name in Names & keyof Entity]: CanBeLeftOut<Entity, Name> extends true ? Name : never }[Names &
+  keyof Entity];
+
+type OverridesLeftOut<Entity, Overrides> = {
+  [Name in keyof Overrides]: Overrides[Name] extends string
+    ? LeftOut<Entity, Name>
+    : Overrides[Name] extends TOptional<TSchema>
+      ? Name
+      : never;
+}[keyof Overrides];
+
+type CanBeLeftOut<Entity, Name extends keyof Entity> = [NullOf<Entity[Name]>] extends [never]
+  ? keyof Opt.Brand extends keyof NonNullable<Entity[Name]>
+    ? true
+    : Name extends PrimaryProperty<Entity>
+      ? NonNullable<Entity[Name]> extends number | bigint
+        ? true
+        : false
+      : false
+  : true;
+
+type MakeOptional<Values, Optional> = Flat<
+  { [Name in Exclude<keyof Values, Optional>]: Values[Name] } & { [Name in Extract<keyof Values, Optional>]?: Values[Name] }
+>;

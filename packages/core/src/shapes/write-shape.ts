@@ -1,0 +1,172 @@
+import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldName } from '../fields/field-name.ts';
+import { bindWriteShape } from './bound-write-shape.ts';
+import { declaredField, declaredMetadata } from './declared-field.ts';
+import { writeSchema } from './field-schema.ts';
+import { partialOf, without } from './schema-object.ts';
+import type { WritableSchema } from './writable-schema.ts';
+import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, naturalKeyOf, type WriteField } from './write-field.ts';
+import type { WriteData, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
+
+/**
+ * What comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
+ * schema written by hand, by `toWriteShape`.
+ */
+export interface WriteShape<Entity extends object, Input extends object> {
+  readonly entity: EntityName<Entity>;
+  readonly schema: TObject;
+  /** Any part of it, `{}` included. */
+  readonly partial: TObject;
+  /** Only for the types. */
+  readonly input?: Input;
+  /**
+   * Compiles the validators. Made once for each view, when it is registered.
+   *
+   * @throws ImproperlyConfigured where the schema and the columns can never fit each other
+   */
+  bind(meta: EntityMetadata): BoundWriteShape<WriteData<Entity, Input>>;
+}
+
+/** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
+export interface BoundWriteShape<Data extends object> {
+  readonly schema: TObject;
+  readonly partialSchema: TObject;
+  /**
+   * A new object with what the shape knows of a body: declared defaults filled in, dates as Dates, bigints as the entity
+   * has them. References are still what the client sent.
+   *
+   * @throws InvalidUsage with a detail for every offending field
+   */
+  validate(body: unknown): object;
+  /** As `validate`, for a part of a record: nothing is required, no default is filled in. */
+  validatePartial(body: unknown): object;
+  /**
+   * The data with the related entities in the place of references, loaded by `em`.
+   *
+   * @throws InvalidUsage with a detail for every reference to a record that is not there
+   */
+  resolveReferences(em: EntityManager, data: object): Promise<Data>;
+}
+
+/**
+ * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
+ * A field is required unless its column may be null or has a value of its own (a default, `onCreate`); a required string
+ * must not be empty. A to-one relation is written as the primary key of the related record. The primary key, as
+ * everything else, is only in it when it is named.
+ *
+ * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), or by `'role.name'`, which
+ * refers to a related record by a unique field of it. What the columns can hold is enforced in any case. The fourth
+ * one says which fields are required, or optional, where that differs from the entity.
+ *
+ * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+ * @example
+ * const write = writeShape(Account, ['name', 'email'], { role: 'role.name' });
+ * // POST /accounts {"name":"Ada","email":"ada@example.com","role":"admn"}
+ * // → 400 {"error":"Invalid body: role must be the name of an existing Role", …}
+ */
+export function writeShape<
+  Entity extends object,
+  const Name extends FieldName<Entity>,
+  const Overrides extends WriteOverrides<Entity> = Record<never, never>,
+  const Required extends Name | (keyof Overrides & string) = never,
+  const Optional extends Name | (keyof Overrides & string) = never,
+>(
+  entity: EntityName<Entity>,
+  names: readonly Name[],
+  overrides?: Overrides & { readonly [Other in Exclude<keyof Overrides, FieldName<Entity>>]: never },
+  options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
+): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
+  const meta = declaredMetadata(entity);
+  const all = Object.entries<unknown>({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...overrides });
+  checkOptions(meta, all.map(([name]) => name), options);
+  const fields = all.map(([name, override]) => fieldOf(meta, name, override, options));
+  const schema = Type.Object(Object.fromEntries(fields.map((field) => [field.name, declaredSchema(meta, field)])));
+  return new EntityWriteShape(entity, schema, fields);
+}
+
+/**
+ * A write shape of a schema written by hand: each property is the entity's property of that name. A write shape is given
+ * back as it is.
+ *
+ * @throws ImproperlyConfigured for a schema that lets unknown properties through
+ * @example
+ * toWriteShape(Product, Type.Object({ name: Type.String(), price: Type.Number({ exclusiveMinimum: 0 }) }));
+ */
+export function toWriteShape<Entity extends object, Input extends object>(
+  entity: EntityName<Entity>,
+  shape: WriteShape<Entity, Input>,
+): WriteShape<Entity, Input>;
+export function toWriteShape<Entity extends object, Schema extends TObject>(
+  entity: EntityName<Entity>,
+  schema: Schema & WritableSchema<Entity, Schema>,
+): WriteShape<Entity, Static<Schema> & object>;
+export function toWriteShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: WriteShape<Entity, object> | TObject,
+): WriteShape<Entity, object>;
+export function toWriteShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: WriteShape<Entity, object> | TObject,
+): WriteShape<Entity, object> {
+  if ('bind' in shape) return shape;
+  const { additionalProperties = false, patternProperties } = shape as TObject & { additionalProperties?: unknown; patternProperties?: unknown };
+  if (additionalProperties !== false || patternProperties !== undefined) {
+    throw new ImproperlyConfigured('A write schema must name all of its properties: it may have no additionalProperties and no patternProperties');
+  }
+  const required: readonly string[] = (shape as { required?: string[] }).required ?? [];
+  const fields = Object.entries(shape.properties).map(([name, schema]) => {
+    return { name, schema, naturalKey: undefined, optional: !required.includes(name) };
+  });
+  return new EntityWriteShape(entity, shape, fields);
+}
+
+class EntityWriteShape<Entity extends object, Input extends object> implements WriteShape<Entity, Input> {
+  readonly entity: EntityName<Entity>;
+  readonly schema: TObject;
+  readonly partial: TObject;
+  readonly #fields: readonly WriteField[];
+
+  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly WriteField[]) {
+    this.entity = entity;
+    this.schema = schema;
+    this.partial = partialOf(schema);
+    this.#fields = fields;
+  }
+
+  bind(meta: EntityMetadata): BoundWriteShape<WriteData<Entity, Input>> {
+    return bindWriteShape(meta, this.schema, this.#fields);
+  }
+}
+
+function fieldOf(meta: EntityMetadata, name: string, override: unknown, { required, optional }: WriteOptions): WriteField {
+  const forced = required?.includes(name) === true ? false : optional?.includes(name) === true ? true : undefined;
+  if (typeof override === 'string') return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
+  if (override === undefined) return { name, schema: undefined, naturalKey: undefined, optional: forced };
+  return { name, schema: override as TSchema, naturalKey: undefined, optional: forced ?? Type.IsOptional(override) };
+}
+
+/** The schema of a field by what the entity declares. */
+function declaredSchema(meta: EntityMetadata, { name, schema, naturalKey, optional }: WriteField): TSchema {
+  const field = declaredField(meta, name);
+  checkWritableProperty(meta, name, field.property);
+  if (naturalKey !== undefined) {
+    checkRelation(meta, name, field.property);
+    checkUnique(field.target as EntityMetadata, naturalKey);
+  }
+  const described = naturalKey === undefined ? field : declaredField(meta, `${name}.${naturalKey}`);
+  const derived = schema ?? writeSchema({ ...described, nullable: field.nullable }, canBeLeftOut(field));
+  return (optional ?? canBeLeftOut(field)) ? Type.Optional(derived) : without(derived, '~optional');
+}
+
+function checkOptions(meta: EntityMetadata, names: readonly string[], options: WriteOptions): void {
+  for (const [option, listed] of Object.entries(options) as [string, readonly string[]][]) {
+    for (const name of listed) {
+      if (names.includes(name)) continue;
+      throw new ImproperlyConfigured(
+        `writeShape(${meta.className}): option "${option}" names "${name}", which is not in the shape; it has: ${names.join(', ')}`,
+      );
+    }
+  }
+}
