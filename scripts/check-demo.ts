@@ -7,7 +7,7 @@ const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 20_000;
 
 const command = process.argv.slice(2).join(' ');
-const environment = { ...process.env, HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'sqlite::memory:', NODE_ENV: '' };
+const environment = { ...process.env, HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'sqlite::memory:' };
 // A process group of its own: Ctrl+C reaches npx, pnpm and the server alike.
 const demo = spawn(command, { shell: true, detached: true, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
 const exited = once(demo, 'exit');

@@ -1,6 +1,86 @@
-/** What a stranger's first program does with the published packages. */
-import { NotFound } from '@viewset/core';
+/** A stranger's first program with the published packages: an account, a resource, a login, a list. */
+import { MikroORM, defineEntity, p } from '@mikro-orm/sqlite';
+import { LogEmailSender, auth } from '@viewset/auth';
+import {
+  IPRateLimit,
+  IsAuthenticated,
+  IsSafeMethodOnly,
+  ModelViewSet,
+  Router,
+  action,
+  readShape,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '@viewset/core';
+import fastify from 'fastify';
 
-const error = new NotFound('No such invoice');
-if (error.statusCode !== 404) throw new Error('NotFound is a 404');
-console.log(JSON.stringify(error.toBody()));
+const Role = defineEntity({
+  name: 'Role',
+  properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
+});
+
+const Account = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(Role).nullable(),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime().nullable(),
+  },
+});
+
+const Note = defineEntity({
+  name: 'Note',
+  properties: { id: p.integer().primary(), title: p.string().length(120), pinned: p.boolean().default(false) },
+});
+
+class NoteViewSet extends ModelViewSet(Note, {
+  read: readShape(Note, ['id', 'title', 'pinned']),
+  write: writeShape(Note, ['title', 'pinned']),
+  searchFields: ['title'],
+  filterFields: { pinned: 'pinned', title: 'title__icontains' },
+  orderingFields: { title: 'title' },
+  permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
+}) {
+  total = action({ methods: ['get'] }, async (request) => ({ total: await this.getQueryset(request).count() }));
+}
+
+const orm = await MikroORM.init({ dbName: ':memory:', entities: [Role, Account, Note] });
+await orm.schema.create();
+const em = orm.em.fork();
+for (const title of ['Écrire', 'Lire', 'Compter']) em.create(Note, { title });
+await em.flush();
+
+const app = fastify(serverOptions());
+await app.register(viewset, { orm, throttles: [new IPRateLimit(100, 60)] });
+await app.register(auth, {
+  account: Account,
+  secret: 'a secret of at least thirty-two bytes',
+  mailer: new LogEmailSender(app.log),
+  nonAuthEndpoints: ['GET /api/notes*'],
+});
+const router = new Router({ prefix: 'api' });
+router.register('notes', NoteViewSet);
+await app.register(router.plugin);
+
+await expect(
+  '/api/notes?search=écrire&sort=-title',
+  200,
+  '{"count":1,"next":false,"previous":false,"results":[{"id":1,',
+);
+await expect('/api/notes/total', 200, '{"total":3}');
+await expect('/api/notes?titel=x', 400, '{"error":');
+await expect('/health/', 200, '{"status":"ok"');
+await app.close();
+await orm.close();
+
+async function expect(url: string, status: number, beginning: string): Promise<void> {
+  const response = await app.inject({ url });
+  console.log(`GET ${url}: ${response.statusCode} ${response.body}`);
+  if (response.statusCode === status && response.body.startsWith(beginning)) return;
+  throw new Error(`GET ${url} should have answered ${status} ${beginning}…`);
+}

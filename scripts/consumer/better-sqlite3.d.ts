@@ -1,0 +1,2 @@
+/** MikroORM's declarations name this driver's, which its package does not bring. */
+declare module 'better-sqlite3';
