@@ -23,8 +23,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   const authenticate = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { user_id: userId } = await request.jwtVerify<{ user_id: number }>();
     const user = Number.isSafeInteger(userId) ? await store.user(userId) : undefined;
-    if (user === undefined || !user.is_active)
-      return void reply.code(401).send({ error: 'Authentication is required' });
+    if (user?.is_active !== true) return void reply.code(401).send({ error: 'Authentication is required' });
     request.account = user;
   };
 

@@ -25,6 +25,10 @@ export type Command =
   | { readonly name: 'stopProfile' }
   | { readonly name: 'stop' };
 
+type CommandHandlers = {
+  readonly [Name in Command['name']]: (command: Extract<Command, { name: Name }>) => unknown;
+};
+
 /** What the process has used since it began, and how many requests have come in. */
 export interface Usage {
   readonly cpuMicroseconds: number;
@@ -51,20 +55,14 @@ export async function serve(build: (settings: ServerSettings) => Promise<BenchSe
   const session = new Session();
   session.connect();
 
-  const perform = async (command: Command): Promise<unknown> => {
-    switch (command.name) {
-      case 'usage':
-        return usage(requests);
-      case 'constants':
-        return setConstants?.(new Map(command.answers));
-      case 'startProfile':
-        return startProfile(session, command.intervalMicroseconds);
-      case 'stopProfile':
-        return (await session.post('Profiler.stop')).profile;
-      case 'stop':
-        return app.close();
-    }
+  const commands: CommandHandlers = {
+    usage: () => usage(requests),
+    constants: ({ answers }) => setConstants?.(new Map(answers)),
+    startProfile: ({ intervalMicroseconds }) => startProfile(session, intervalMicroseconds),
+    stopProfile: async () => (await session.post('Profiler.stop')).profile,
+    stop: () => app.close(),
   };
+  const perform = async (command: Command): Promise<unknown> => commands[command.name](command as never);
   process.on('message', ({ id, command }: { id: number; command: Command }) => {
     void perform(command).then(
       (result) => process.send?.({ id, result }),
