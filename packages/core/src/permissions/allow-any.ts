@@ -1,4 +1,4 @@
 import { Permission } from './permission.ts';
 
-/** Lets everybody do everything; says so where a view is meant to be open. */
+/** Lets everybody in: says that it is meant, where an empty list would leave it open. */
 export class AllowAny extends Permission {}

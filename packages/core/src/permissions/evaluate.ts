@@ -1,68 +1,71 @@
 import type { FastifyRequest } from 'fastify';
+import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { Condition } from '../query/condition.ts';
-import { bothGrants, type Grant, GRANTED, scopeCondition } from './grant.ts';
-import type { Permission, PermissionView } from './permission.ts';
+import { ALL, covers, type Grant, intersection, NONE } from './grant.ts';
+import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
-/** What all of a view's permissions together let one request do. */
+/** What a view's permissions come to for one request. */
 export interface PermissionGrant {
-  /** True: the request may not use the view at all. */
+  /** True: nothing is granted. */
   readonly denied: boolean;
-  /** The records that there are for the request; undefined where all are. */
+  /** Which records may be seen; undefined: all of them. The view's queries have to apply it. */
   readonly scope: Condition | undefined;
-  /** True where a record still has to be asked about, as an entity. */
+  /** Whether the record has to be looked at, by `allows`. */
   readonly needsObject: boolean;
-  /** Whether the request may act on a record that is in the scope. */
+  /**
+   * Whether a record of the scope may be touched. Where the request was not about one record (`object: false`), any
+   * record may be asked about: it is looked at in full, its scope included.
+   */
   allows(object: object): boolean | Promise<boolean>;
 }
 
+export interface EvaluateOptions {
+  /** Whether the request is about one record. */
+  readonly object: boolean;
+}
+
+const allowed = (): boolean => true;
+const refused = (): boolean => false;
+const GRANTED: PermissionGrant = Object.freeze({ denied: false, scope: undefined, needsObject: false, allows: allowed });
+const DENIED: PermissionGrant = Object.freeze({ denied: true, scope: undefined, needsObject: false, allows: refused });
+
 /**
- * Asks a view's permissions, every one of which must agree; the later are not asked where one denies. Answers at once
- * where they all do.
- *
- * @param asked.object whether the request is about one record, which will be asked about later
+ * Asks permissions, all of which must grant, once for a request; none is asked after one that grants nothing. No promise
+ * where no permission needs one.
  */
 export function evaluatePermissions(
   permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
-  asked: { readonly object: boolean },
-): PermissionGrant | Promise<PermissionGrant> {
-  let granted: Grant = GRANTED;
-  for (const [index, permission] of permissions.entries()) {
-    const next = permission.grant(request, view, asked.object);
-    if (next instanceof Promise) {
-      const rest = permissions.slice(index + 1);
-      return next.then((grant) => evaluateRest(bothGrants(granted, grant), rest, request, view, asked.object));
-    }
-    granted = bothGrants(granted, next);
-    if (granted.scope === 'none') break;
-  }
-  return permissionGrant(granted);
+  options: EvaluateOptions,
+): Awaitable<PermissionGrant> {
+  return whenReady(grantOf(permissions, 0, ALL, { request, view, ...options }), (granted) => {
+    if (granted === NONE) return DENIED;
+    if (granted === ALL) return GRANTED;
+    const { scope, object: check } = granted;
+    return {
+      denied: false,
+      scope: scope.kind === 'constant' ? undefined : scope,
+      needsObject: options.object && check !== true,
+      allows: options.object
+        ? (object) => check === true || check(object)
+        : (object) =>
+            whenReady(grantOf(permissions, 0, ALL, { request, view, object: true }), (full) => covers(full, object, request)),
+    };
+  });
 }
 
-async function evaluateRest(
-  first: Grant,
-  rest: readonly Permission[],
-  request: FastifyRequest,
-  view: PermissionView,
-  object: boolean,
-): Promise<PermissionGrant> {
-  let granted = first;
-  for (const permission of rest) {
-    if (granted.scope === 'none') break;
-    granted = bothGrants(granted, await permission.grant(request, view, object));
-  }
-  return permissionGrant(granted);
+interface Question extends EvaluateOptions {
+  readonly request: FastifyRequest;
+  readonly view: PermissionView;
 }
 
-const FREE: PermissionGrant = Object.freeze({ denied: false, scope: undefined, needsObject: false, allows: () => true });
-
-function permissionGrant({ scope, object }: Grant): PermissionGrant {
-  if (scope === 'all' && object === true) return FREE;
-  return {
-    denied: scope === 'none',
-    scope: scopeCondition(scope),
-    needsObject: object !== true,
-    allows: (record) => object === true || object(record),
-  };
+function grantOf(permissions: readonly Permission[], place: number, before: Grant, question: Question): Awaitable<Grant> {
+  const permission = permissions[place];
+  if (permission === undefined) return before;
+  const { request, view, object } = question;
+  return whenReady(
+    intersection(before, () => permission[GRANT](request, view, object)),
+    (granted) => (granted === NONE ? NONE : grantOf(permissions, place + 1, granted, question)),
+  );
 }

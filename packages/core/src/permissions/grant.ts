@@ -1,96 +1,71 @@
-import { and, type Condition, never, not, or } from '../query/condition.ts';
+import { type Awaitable, whenReady } from '../awaitable.ts';
+import { always, and, type Condition, never, not, or } from '../query/condition.ts';
+import { type EntityManagerSource, isInScope } from './scope-check.ts';
 
-/** The records that a grant is about: every one, none, or those that a condition is true of. */
-export type Scope = 'all' | 'none' | Condition;
-
-/** What is left to ask of a record: nothing, or this. */
-export type ObjectCheck = true | ((object: object) => boolean | Promise<boolean>);
+/** Asks about one record. */
+export type ObjectCheck = (object: object) => Awaitable<boolean>;
 
 /**
- * What a permission lets through: a record is granted if, and only if, it is in the scope and passes the object check.
- * `and`, `or` and `not` of permissions are `and`, `or` and `not` of that sentence.
+ * Which records a permission grants: those in the scope that pass the object check. Permissions are combined as grants,
+ * so that the result is right for the view, its queries and each record at once.
  */
 export interface Grant {
-  readonly scope: Scope;
-  readonly object: ObjectCheck;
+  readonly scope: Condition;
+  /** True: every record of the scope passes, and none need be looked at. */
+  readonly object: ObjectCheck | true;
 }
 
-/** Tells whether a record is in a scope; asks the database where the scope is a condition. */
-export type Membership = (scope: Scope, object: object) => boolean | Promise<boolean>;
+export const ALL: Grant = Object.freeze({ scope: always, object: true });
+export const NONE: Grant = Object.freeze({ scope: never, object: true });
 
-export const GRANTED: Grant = Object.freeze({ scope: 'all', object: true });
-export const DENIED: Grant = Object.freeze({ scope: 'none', object: true });
-
-export function bothGrants(left: Grant, right: Grant): Grant {
-  return { scope: intersection(left.scope, right.scope), object: bothChecks(left.object, right.object) };
+export function grant(scope: Condition, object: Grant['object']): Grant {
+  if (isNever(scope)) return NONE;
+  return isAlways(scope) && object === true ? ALL : { scope, object };
 }
 
-export function eitherGrant(left: Grant, right: Grant, isMember: Membership): Grant {
-  if (left.scope === 'none') return right;
-  if (right.scope === 'none') return left;
-  const scope = union(left.scope, right.scope);
-  if (left.object === true && right.object === true) return { scope, object: true };
-  // The query lets through what either half does: each half must be asked whether the record is one of its own.
-  const check = eitherCheck(fullCheck(left, isMember), fullCheck(right, isMember));
-  return { scope, object: check };
+/** What both grant. The second is asked only where the first grants anything. */
+export function intersection(first: Grant, second: () => Awaitable<Grant>): Awaitable<Grant> {
+  if (first === NONE) return NONE;
+  return whenReady(second(), (other) => grant(and(first.scope, other.scope), bothPass(first.object, other.object)));
 }
 
-export function noGrant(operand: Grant, isMember: Membership): Grant {
-  if (operand.object === true) return { scope: complement(operand.scope), object: true };
-  return { scope: 'all', object: negatedCheck(fullCheck(operand, isMember)) };
+/** What either grants. The second is asked only where the first does not grant everything. */
+export function union(first: Grant, second: () => Awaitable<Grant>, source: EntityManagerSource): Awaitable<Grant> {
+  if (first === ALL) return ALL;
+  return whenReady(second(), (other) => {
+    if (first === NONE || other === ALL) return other;
+    if (other === NONE) return first;
+    const scope = or(first.scope, other.scope);
+    if (first.object === true && other.object === true) return grant(scope, true);
+    return grant(scope, (object) =>
+      whenReady(covers(first, object, source), (covered) => covered || covers(other, object, source)),
+    );
+  });
 }
 
-function intersection(left: Scope, right: Scope): Scope {
-  if (left === 'none' || right === 'none') return 'none';
-  if (left === 'all') return right;
-  return right === 'all' ? left : and(left, right);
+/** What is not granted. */
+export function complement(granted: Grant, source: EntityManagerSource): Grant {
+  if (granted.object === true) return grant(not(granted.scope), true);
+  return grant(always, (object) => whenReady(covers(granted, object, source), (covered) => !covered));
 }
 
-function union(left: Scope, right: Scope): Scope {
-  if (left === 'all' || right === 'all') return 'all';
-  if (left === 'none') return right;
-  return right === 'none' ? left : or(left, right);
+/** Whether one record is granted, in the scope and past the object check. */
+export function covers({ scope, object: check }: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
+  if (isNever(scope)) return false;
+  const inScope = isAlways(scope) || isInScope(source, scope, object);
+  return check === true ? inScope : whenReady(inScope, (inside) => inside && check(object));
 }
 
-function complement(scope: Scope): Scope {
-  if (scope === 'all') return 'none';
-  return scope === 'none' ? 'all' : not(scope);
+function bothPass(first: Grant['object'], second: Grant['object']): Grant['object'] {
+  if (first === true) return second;
+  if (second === true) return first;
+  return (object) => whenReady(first(object), (passed) => passed && second(object));
 }
 
-/** The scope as a condition for a query; undefined where it narrows nothing. */
-export function scopeCondition(scope: Scope): Condition | undefined {
-  if (scope === 'all') return undefined;
-  return scope === 'none' ? never : scope;
+function isAlways(condition: Condition): boolean {
+  return condition.kind === 'constant' && condition.value;
 }
 
-function fullCheck({ scope, object }: Grant, isMember: Membership): ObjectCheck {
-  if (scope === 'all') return object;
-  return bothChecks((record) => isMember(scope, record), object);
-}
-
-function bothChecks(left: ObjectCheck, right: ObjectCheck): ObjectCheck {
-  if (left === true) return right;
-  if (right === true) return left;
-  return (object) => {
-    const first = left(object);
-    if (first instanceof Promise) return first.then((passed) => passed && right(object));
-    return first && right(object);
-  };
-}
-
-function eitherCheck(left: ObjectCheck, right: ObjectCheck): ObjectCheck {
-  if (left === true || right === true) return true;
-  return (object) => {
-    const first = left(object);
-    if (first instanceof Promise) return first.then((passed) => passed || right(object));
-    return first || right(object);
-  };
-}
-
-function negatedCheck(operand: ObjectCheck): ObjectCheck {
-  if (operand === true) return () => false;
-  return (object) => {
-    const passed = operand(object);
-    return passed instanceof Promise ? passed.then((value) => !value) : !passed;
-  };
+function isNever(condition: Condition): boolean {
+  return condition.kind === 'constant' && !condition.value;
 }

@@ -1,29 +1,39 @@
+import { Reference } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { wrongOption } from '../options.ts';
 import { Permission, type PermissionClass } from './permission.ts';
 
 /**
- * Lets in whoever has the administrator's role, which is named `admin` unless `named` says otherwise. The user's `role`
- * must be loaded.
+ * Lets in users whose role is the administrators'. The role has to be loaded with the user, as an entity, a loaded
+ * reference or a plain object with a `name`.
  *
  * @example
- * permissionClasses: [IsRoleAdminUser]
- * permissionClasses: [IsRoleAdminUser.named('owner')]
+ * permissionClasses: [IsRoleAdminUser]                  // the role named "admin"
+ * permissionClasses: [IsRoleAdminUser.named('owner')]   // another
  */
 export class IsRoleAdminUser extends Permission {
-  /** The name of the role that counts as administrator. */
-  protected readonly roleName: string = 'admin';
+  /** The name of the role. */
+  static readonly role: string = 'admin';
+
+  /** The same, for a role of another name. */
+  static named(role: string): PermissionClass {
+    if (typeof role !== 'string' || role === '') throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
+    class IsNamedRoleUser extends IsRoleAdminUser {
+      static override readonly role = role;
+    }
+    Object.defineProperty(IsNamedRoleUser, 'name', { value: `IsRoleAdminUser(${role})` });
+    return IsNamedRoleUser;
+  }
 
   override hasPermission(request: FastifyRequest): boolean {
-    return (getCurrentUser(request) as { role?: { name?: string } | null } | null)?.role?.name === this.roleName;
+    const { role } = this.constructor as typeof IsRoleAdminUser;
+    return roleName(getCurrentUser(request)) === role;
   }
+}
 
-  /** The same with another role's name. */
-  static named(roleName: string): PermissionClass {
-    if (typeof roleName !== 'string' || roleName === '') throw wrongOption('IsRoleAdminUser', 'named()', 'the name of a role', roleName);
-    return class IsNamedRoleUser extends IsRoleAdminUser {
-      protected override readonly roleName = roleName;
-    };
-  }
+function roleName(user: unknown): unknown {
+  const role = (user as { role?: object | null } | null)?.role;
+  if (role === null || role === undefined) return undefined;
+  return (Reference.unwrapReference(role) as { name?: unknown }).name;
 }

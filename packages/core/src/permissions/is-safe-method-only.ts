@@ -4,10 +4,10 @@ import { Permission } from './permission.ts';
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets through requests that only read (RFC 9110, section 9.2.1).
+ * Lets in requests that only read: GET, HEAD and OPTIONS.
  *
  * @example
- * permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)]   // everybody reads, users write
+ * permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)]   // everybody reads, who is logged in writes
  */
 export class IsSafeMethodOnly extends Permission {
   override hasPermission(request: FastifyRequest): boolean {

@@ -1,14 +1,15 @@
 import { wrongOption } from '../options.ts';
-import { instanceOf, Permission, type PermissionClass } from './permission.ts';
+import { isPermissionClass, type Permission, type PermissionClass } from './permission.ts';
 
-/** The instances of a list of permission classes. Throws ImproperlyConfigured for anything else in it. */
+/**
+ * Makes one instance of each class, to serve every request.
+ * @param owner what declares them, for the error
+ * @throws ImproperlyConfigured for something that is no permission class
+ */
 export function makePermissions(classes: readonly PermissionClass[], owner: string): readonly Permission[] {
-  if (!Array.isArray(classes)) throw wrongOption(owner, 'permissionClasses', 'an array of permission classes', classes);
-  return classes.map((PermissionType) => {
-    const isClass = typeof PermissionType === 'function' && PermissionType.prototype instanceof Permission;
-    if (!isClass && PermissionType !== Permission) {
-      throw wrongOption(owner, 'permissionClasses', 'an array of permission classes', PermissionType);
-    }
-    return instanceOf(PermissionType);
+  if (!Array.isArray(classes)) throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
+  return classes.map((Class: unknown, index) => {
+    if (isPermissionClass(Class)) return new Class();
+    throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
   });
 }

@@ -1,143 +1,160 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { Condition } from '../query/condition.ts';
-import { bothGrants, DENIED, eitherGrant, type Grant, GRANTED, type Membership, noGrant } from './grant.ts';
+import { type Awaitable, whenReady } from '../awaitable.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { wrongOption } from '../options.ts';
+import { compare } from '../query/compare.ts';
+import { always, and, type Condition } from '../query/condition.ts';
+import type { Lookups } from '../query/lookup-name.ts';
+import { resolveLookup } from '../query/resolve-lookup.ts';
+import { complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
 
-/** The view that a permission is asked about. */
+/** What a permission knows of the view that asks it. */
 export interface PermissionView {
-  /** The name of the view's class. */
   readonly name: string;
-  /** The operation or action that the request asks for: `list`, `retrieve`, `featured`, … */
+  /** The operation or action asked for: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string;
-  /** The condition of some lookups on the view's entity, for a scope: `view.where({ owner: user.id })`. */
-  where(lookups: Readonly<Record<string, unknown>>): Condition;
-  /** Whether a record is one of those that a condition is true of; one query. @internal */
-  isWithin(request: FastifyRequest, object: object, condition: Condition): Promise<boolean>;
+  /** The view's entity, where it has one. */
+  readonly meta?: EntityMetadata | undefined;
 }
 
-/** A permission as a view lists it: the class. */
-export type PermissionClass = (new () => Permission) & Pick<typeof Permission, 'and' | 'or' | 'not'>;
+/** A class of permissions, written or composed. */
+export interface PermissionClass {
+  new (): Permission;
+  readonly name: string;
+  and(other: PermissionClass): PermissionClass;
+  or(other: PermissionClass): PermissionClass;
+  not(): PermissionClass;
+}
 
-type MaybePromise<Value> = Value | Promise<Value>;
+/** The method that answers a permission's questions all at once. */
+export const GRANT: unique symbol = Symbol('viewset.grant');
+
+/** Lookups of an entity that is named (`records<Order>(…)`), or of one that is not. */
+type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Record<string, unknown>> : Lookups<Entity>;
 
 /**
- * Says who may do what. Override any of three questions; each may answer with a promise:
+ * Who may do what. A subclass overrides any of three questions, each of which grants by default; those it leaves alone
+ * cost nothing. One instance serves every request.
  *
- * - `hasPermission`: may this request use the view at all? Asked before the body is read.
- * - `hasObjectPermission`: may it act on this record? Asked of a record that the view has loaded as an entity.
- * - `scope`: which records are there for it? Lists, retrieve, update and destroy see no others; a record outside is a 404.
+ * | question | asked | false or outside it means |
+ * |---|---|---|
+ * | `hasPermission` | of every request to the view | 401 or 403 |
+ * | `hasObjectPermission` | of the one record of retrieve, update, destroy and detail actions | 401 or 403 |
+ * | `scope` | of every query of the view, lists too | the record is not there: 404 |
  *
- * A failed check is a 401 while nobody is logged in and a 403 otherwise. One instance serves all requests.
+ * Classes compose: `A.and(B)`, `A.or(B)`, `A.not()` are permission classes again, right for all three questions. The
+ * second of two is not asked where the first decides.
  *
  * @example
  * class IsOwner extends Permission {
- *   override hasPermission(request: FastifyRequest) {
- *     return getCurrentUser(request) !== null;
- *   }
+ *   override hasPermission(request: FastifyRequest) { return getCurrentUser(request) !== null; }
  *   override scope(request: FastifyRequest, view: PermissionView) {
- *     return view.where({ owner: getCurrentUser(request)?.id });
+ *     return this.records<Order>(view, { owner__id: getCurrentUser(request)!.id });
  *   }
  * }
- * permissionClasses: [IsOwner.or(IsRoleAdminUser)]
+ * permissionClasses: [IsOwner.or(IsRoleAdminUser)]   // … where owner_id = 7, and no condition for an administrator
  */
 export class Permission {
-  hasPermission(_request: FastifyRequest, _view: PermissionView): MaybePromise<boolean> {
-    return true;
-  }
-
-  hasObjectPermission(_request: FastifyRequest, _view: PermissionView, _object: object): MaybePromise<boolean> {
-    return true;
-  }
-
-  scope?(request: FastifyRequest, view: PermissionView): MaybePromise<Condition | undefined>;
-
-  /** The class that grants what both grant. The second is not asked where the first denies. */
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return combine(`(${this.name} and ${other.name})`, (request, view, object) => {
-      const [left, right] = [instanceOf(this), instanceOf(other)];
-      return then(left.grant(request, view, object), (first) =>
-        first.scope === 'none' ? first : then(right.grant(request, view, object), (second) => bothGrants(first, second)),
-      );
-    });
+    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
+      whenReady(ask(0), (first) => intersection(first, () => ask(1))));
   }
 
-  /** The class that grants what either grants. The second is not asked where the first grants everything. */
   static or(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return combine(`(${this.name} or ${other.name})`, (request, view, object) => {
-      const [left, right] = [instanceOf(this), instanceOf(other)];
-      return then(left.grant(request, view, object), (first) =>
-        first.scope === 'all' && first.object === true
-          ? first
-          : then(right.grant(request, view, object), (second) => eitherGrant(first, second, membership(request, view))),
-      );
-    });
+    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
+      whenReady(ask(0), (first) => union(first, () => ask(1), request)));
   }
 
-  /** The class that grants what this one does not. */
   static not(this: PermissionClass): PermissionClass {
-    return combine(`(not ${this.name})`, (request, view, object) =>
-      then(instanceOf(this).grant(request, view, object), (granted) => noGrant(granted, membership(request, view))),
-    );
+    return compose(`(not ${this.name})`, [this], (ask, request) => whenReady(ask(0), (only) => complement(only, request)));
+  }
+
+  /** Whether the request may use the view at all. Asked before the body is read. */
+  hasPermission(_request: FastifyRequest, _view: PermissionView): boolean | Promise<boolean> {
+    return true;
+  }
+
+  /** Whether the request may touch this record, one of the scope. A record is read as an entity where this is overridden. */
+  hasObjectPermission(_request: FastifyRequest, _view: PermissionView, _object: object): boolean | Promise<boolean> {
+    return true;
   }
 
   /**
-   * The three answers as one; what views evaluate and `and`, `or`, `not` combine.
-   *
-   * @param object whether a record will be asked about; where not, object checks count as passed
-   * @internal
+   * Which records the request may see. Undefined: all of them. Override it with a condition, made by `records` as a rule;
+   * it narrows the queries of list, retrieve, update and destroy alike.
    */
-  grant(request: FastifyRequest, view: PermissionView, object: boolean): MaybePromise<Grant> {
-    return then(this.hasPermission(request, view), (granted) => {
-      if (!granted) return DENIED;
-      const checked = object && this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
-      if (!checked && this.scope === undefined) return GRANTED;
-      return then(this.scope?.(request, view), (scope) => ({
-        scope: scope ?? 'all',
-        object: checked ? (record: object) => this.hasObjectPermission(request, view, record) : true,
-      }));
+  scope(_request: FastifyRequest, _view: PermissionView): Condition | undefined | Promise<Condition | undefined> {
+    return undefined;
+  }
+
+  /** The records of the view's entity that the lookups find; for `scope`. Throws ImproperlyConfigured for a wrong name. */
+  protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
+    const { meta } = view;
+    if (meta === undefined) throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
+    const conditions = Object.entries(lookups).map(([name, value]) => {
+      const { path, lookup } = resolveLookup(meta, name);
+      return compare(path, lookup, value);
     });
+    return and(...conditions);
+  }
+
+  /** @internal */
+  [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
+    return whenReady(this.hasPermission(request, view), (has) =>
+      has ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject)) : NONE,
+    );
+  }
+
+  #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
+    const asksObject = this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
+    // Where no record is at hand, a scope speaks for its class's object check; without one the answer stays open.
+    if (!asksObject || (!wantsObject && scope !== undefined)) return grant(scope ?? always, true);
+    return grant(scope ?? always, (object) => this.hasObjectPermission(request, view, object));
   }
 }
 
-type GrantOf = Permission['grant'];
-
-/** A permission class made of others: its three answers are those of the combined grant. */
-function combine(name: string, grantOf: GrantOf): PermissionClass {
-  const Combined = class extends Permission {
-    override grant(request: FastifyRequest, view: PermissionView, object: boolean): MaybePromise<Grant> {
-      return grantOf(request, view, object);
-    }
-
-    override hasPermission(request: FastifyRequest, view: PermissionView): MaybePromise<boolean> {
-      return then(this.grant(request, view, true), ({ scope }) => scope !== 'none');
-    }
-
-    override hasObjectPermission(request: FastifyRequest, view: PermissionView, record: object): MaybePromise<boolean> {
-      return then(this.grant(request, view, true), ({ scope, object }) =>
-        then(membership(request, view)(scope, record), (member) => member && (object === true || object(record))),
-      );
-    }
-  };
-  Object.defineProperty(Combined, 'name', { value: name });
-  return Combined;
+/** Whether something can stand in a list of permission classes. */
+export function isPermissionClass(value: unknown): value is PermissionClass {
+  return typeof value === 'function' && (value === Permission || value.prototype instanceof Permission);
 }
 
-const instances = new WeakMap<PermissionClass, Permission>();
+/** Combines the grants of a composition's classes, each of which is asked for by its place. */
+type Algebra = (ask: (place: number) => Awaitable<Grant>, request: FastifyRequest) => Awaitable<Grant>;
 
-/** Permissions keep no state, so one instance of a class serves every view that lists it. */
-export function instanceOf(PermissionType: PermissionClass): Permission {
-  let instance = instances.get(PermissionType);
-  if (instance === undefined) instances.set(PermissionType, (instance = new PermissionType()));
-  return instance;
+const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
+
+function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
+  class Composed extends Permission {
+    readonly #operands = classes.map((Class) => new Class());
+
+    override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
+      return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
+    }
+
+    override hasObjectPermission(request: FastifyRequest, view: PermissionView, object: object): boolean | Promise<boolean> {
+      return whenReady(this.#combined(request, view, true), (granted) => covers(granted, object, request));
+    }
+
+    override scope(request: FastifyRequest, view: PermissionView): Condition | Promise<Condition> {
+      return whenReady(this.#combined(request, view, false), ({ scope }) => scope);
+    }
+
+    override [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
+      // A subclass that overrides a question means what it says: it is asked like any class that was written.
+      const isOverridden = QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
+      return isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+    }
+
+    #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
+      return algebra((place) => this.#operands[place]![GRANT](request, view, wantsObject), request);
+    }
+  }
+  Object.defineProperty(Composed, 'name', { value: name });
+  return Composed;
 }
 
-function membership(request: FastifyRequest, view: PermissionView): Membership {
-  return (scope, record) => {
-    if (scope === 'all') return true;
-    return scope === 'none' ? false : view.isWithin(request, record, scope);
-  };
-}
-
-/** Goes on at once where the value is there, so that permissions that answer at once cost no promise. */
-function then<Value, Next>(value: MaybePromise<Value>, next: (value: Value) => MaybePromise<Next>): MaybePromise<Next> {
-  return value instanceof Promise ? value.then(next) : next(value);
+function nameOf(left: PermissionClass, operator: 'and' | 'or', right: unknown): string {
+  if (isPermissionClass(right)) return right.name;
+  throw wrongOption(`${left.name}.${operator}()`, 'other', 'a class that extends Permission', right);
 }

@@ -1,0 +1,165 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { evaluatePermissions } from '../../src/permissions/evaluate.ts';
+import { makePermissions } from '../../src/permissions/make-permissions.ts';
+import { Permission, type PermissionClass, type PermissionView } from '../../src/permissions/permission.ts';
+import type { Condition } from '../../src/query/condition.ts';
+import { QuerySet } from '../../src/query/queryset.ts';
+import { forEachDatabase } from '../support/databases.ts';
+
+const Thing = defineEntity({
+  name: 'Thing',
+  properties: {
+    id: p.integer().primary(),
+    color: p.string().nullable(),
+    size: p.integer().nullable(),
+  },
+});
+
+interface ThingRecord {
+  readonly id: number;
+  readonly color?: string | null | undefined;
+  readonly size?: number | null | undefined;
+}
+
+const COLORS = ['red', 'blue', null];
+const SIZES = [1, 2, null];
+
+/** A class of permissions, and what it means for a record, said in the plainest way. */
+interface Meaning {
+  readonly Class: PermissionClass;
+  readonly grants: (record: ThingRecord) => boolean;
+}
+
+interface LeafParts {
+  readonly view: boolean;
+  readonly color?: string;
+  readonly size?: number;
+  readonly later: boolean;
+}
+
+/** A class with a view check, a scope on colors and an object check on sizes, each only where it is given. */
+function leaf({ view, color, size, later }: LeafParts): Meaning {
+  class Leaf extends Permission {
+    override hasPermission(): boolean | Promise<boolean> {
+      return later ? Promise.resolve(view) : view;
+    }
+    override scope(_request: FastifyRequest, its: PermissionView): Condition | undefined {
+      return color === undefined ? undefined : this.records(its, { color });
+    }
+  }
+  class LeafWithObject extends Leaf {
+    override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, thing: ThingRecord): boolean | Promise<boolean> {
+      return later ? Promise.resolve(thing.size === size) : thing.size === size;
+    }
+  }
+  const name = `${view ? '' : '!'}${later ? 'later' : ''}[${color ?? ''} ${size ?? ''}]`;
+  const Class = size === undefined ? Leaf : LeafWithObject;
+  Object.defineProperty(Class, 'name', { value: name });
+  const grants = (record: ThingRecord): boolean =>
+    view && (color === undefined || record.color === color) && (size === undefined || record.size === size);
+  return { Class, grants };
+}
+
+/** Numbers that are the same on every run. */
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function sorted(ids: readonly number[]): number[] {
+  return ids.toSorted((a, b) => a - b);
+}
+
+function randomMeaning(random: (below: number) => number, depth: number): Meaning {
+  const kind = depth === 0 ? 0 : random(4);
+  if (kind === 0) {
+    const color = [undefined, 'red', 'blue'][random(3)];
+    const size = [undefined, 1, 2][random(3)];
+    const parts = { view: random(4) > 0, later: random(4) === 0 };
+    return leaf({ ...parts, ...(color === undefined ? {} : { color }), ...(size === undefined ? {} : { size }) });
+  }
+  const left = randomMeaning(random, depth - 1);
+  if (kind === 1) return { Class: left.Class.not(), grants: (record) => !left.grants(record) };
+  const right = randomMeaning(random, depth - 1);
+  return kind === 2
+    ? { Class: left.Class.and(right.Class), grants: (record) => left.grants(record) && right.grants(record) }
+    : { Class: left.Class.or(right.Class), grants: (record) => left.grants(record) || right.grants(record) };
+}
+
+forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
+  const seeding = orm.em.fork();
+  for (const color of COLORS) for (const size of SIZES) seeding.create(Thing, { color, size });
+  await seeding.flush();
+  const view: PermissionView = { name: 'ThingViewSet', getAction: () => 'retrieve', meta: orm.getMetadata().get(Thing) };
+  const newRequest = (): FastifyRequest => ({ em: orm.em.fork() }) as unknown as FastifyRequest;
+
+  t.test('whatever is composed, a record is granted if and only if the composition grants it', async (t) => {
+    const random = randomNumbers(7);
+    let granted = 0;
+    for (let round = 0; round < 150; round++) {
+      const { Class, grants } = randomMeaning(random, 3);
+      const request = newRequest();
+      const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: true });
+      const expected: number[] = [];
+      for (const thing of await request.em.findAll(Thing)) if (grants(thing)) expected.push(thing.id);
+      const found: number[] = [];
+      if (!grant.denied) {
+        const all = QuerySet.of(request.em, Thing);
+        const things = await (grant.scope === undefined ? all : all.where(grant.scope)).entities();
+        for (const thing of things) if (!grant.needsObject || (await grant.allows(thing))) found.push(thing.id);
+      }
+      granted += found.length;
+      if (sorted(found).join() !== sorted(expected).join()) t.same(found, expected, Class.name);
+    }
+    t.ok(granted > 100, `${granted} records were granted`);
+  });
+
+  t.test('where there was no object at hand, a record that is asked about is looked at in full', async (t) => {
+    const random = randomNumbers(11);
+    for (let round = 0; round < 60; round++) {
+      const { Class, grants } = randomMeaning(random, 2);
+      const request = newRequest();
+      const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
+      const permission = new Class();
+      for (const thing of await request.em.findAll(Thing)) {
+        const expected = grants(thing);
+        if ((await grant.allows(thing)) !== expected) t.fail(`${Class.name} allows ${JSON.stringify(thing)}`);
+        const isComposed = Class.name.startsWith('(');
+        if (isComposed && (await permission.hasObjectPermission(request, view, thing)) !== expected) t.fail(Class.name);
+      }
+    }
+    t.pass('all agree');
+  });
+
+  t.test('a list shows what the scopes let through, or what nothing speaks against', async (t) => {
+    const listed = async (Class: PermissionClass): Promise<string[]> => {
+      const request = newRequest();
+      const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
+      if (grant.denied) return ['denied'];
+      const all = QuerySet.of(request.em, Thing);
+      const things = await (grant.scope === undefined ? all : all.where(grant.scope)).entities();
+      return [...new Set(things.map((thing) => String(thing.color)))].toSorted();
+    };
+    const Red = leaf({ view: true, color: 'red', later: false }).Class;
+    const RedAndSmall = leaf({ view: true, color: 'red', size: 1, later: false }).Class;
+    const Small = leaf({ view: true, size: 1, later: false }).Class;
+    t.same(await listed(Red), ['red']);
+    t.same(await listed(Red.not()), ['blue', 'null']);
+    t.same(await listed(RedAndSmall.not()), ['blue', 'null'], 'the scope speaks for the object check');
+    t.same(await listed(Small.not()), ['blue', 'null', 'red'], 'no scope: nothing is hidden');
+    t.same(await listed(Red.and(Red.not())), []);
+    t.same(await listed(Red.or(Red.not())), ['blue', 'null', 'red']);
+  });
+
+  t.test('what is no entity cannot be in a scope', async (t) => {
+    const Class = leaf({ view: true, color: 'red', later: false }).Class.or(leaf({ view: true, size: 1, later: false }).Class);
+    const request = newRequest();
+    const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: true });
+    await t.rejects(async () => grant.allows({ id: 1 }), { name: 'ImproperlyConfigured' });
+  });
+});
