@@ -1,0 +1,83 @@
+import { type EntityMetadata, type EntityName, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '@viewset/core';
+
+/**
+ * What an entity needs to serve as the account: these properties, under these names. It may have any others, as long
+ * as an account can be made without them (nullable, `default` or `onCreate`).
+ *
+ * | property | |
+ * |---|---|
+ * | `id` | integer, primary key |
+ * | `email` | unique; stored trimmed and in lower case |
+ * | `password` | at least 60 characters; stored as a bcrypt hash |
+ * | `name` | |
+ * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
+ * | `last_login` | datetime, nullable; the last successful login |
+ * | `role` | nullable reference to an entity with a `name` |
+ */
+export interface AccountFields {
+  id: number;
+  email: string;
+  password: string;
+  name: string;
+  is_active: boolean;
+  last_login?: Date | null | undefined;
+}
+
+/** Any entity that has at least these fields, as the ORM takes it: of `defineEntity`, an EntitySchema or a class. */
+export type AccountSchema = { readonly '~entity': AccountFields } | (abstract new (...args: never[]) => AccountFields);
+
+/** An account with its role loaded. */
+export interface AccountEntity extends AccountFields {
+  role?: RoleFields | null;
+}
+
+export interface RoleFields {
+  id: number;
+  name: string;
+}
+
+/** The account entity and its roles, known to satisfy the contract. */
+export interface AccountModel {
+  readonly account: EntityName<AccountEntity>;
+  readonly role: EntityName<RoleFields>;
+  readonly meta: EntityMetadata<AccountEntity>;
+}
+
+const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
+const BCRYPT_HASH_LENGTH = 60;
+
+type Properties = Readonly<Record<string, EntityProperty | undefined>>;
+
+/** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
+export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
+  const account = entity as EntityName<AccountEntity>;
+  const meta = orm.getMetadata().find(account);
+  if (meta === undefined) throw wrong('must be an entity that the ORM knows (its option "entities")');
+  const properties = meta.properties as Properties;
+  const missing = PROPERTIES.filter((name) => properties[name] === undefined);
+  if (missing.length > 0) throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
+  if (meta.primaryKeys.join(',') !== 'id') throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
+  if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
+  const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
+  if (length < BCRYPT_HASH_LENGTH) throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
+  return { account, role: roleOf(meta), meta };
+}
+
+function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> {
+  const { kind, targetMeta } = properties.role;
+  const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+  if (!isReference || targetMeta === undefined) throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
+  const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
+  if (missing.length > 0) throw wrong(`must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`);
+  return targetMeta.class as EntityName<RoleFields>;
+}
+
+function isUnique(meta: EntityMetadata<AccountEntity>, name: 'email'): boolean {
+  const named = meta.uniques.some(({ properties }) => [properties].flat().join(',') === name);
+  return named || Boolean(meta.properties[name].unique);
+}
+
+function wrong(problem: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`auth: option "account" ${problem}`);
+}

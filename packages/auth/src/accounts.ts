@@ -1,0 +1,88 @@
+import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { InvalidUsage, type Projection, QuerySet, readShape } from '@viewset/core';
+import type { AccountEntity, AccountModel } from './account-contract.ts';
+import { AccountUser } from './account-user.ts';
+
+/** What a registration gives an account. */
+export interface NewAccount {
+  readonly email: string;
+  readonly password: string;
+  readonly name: string;
+}
+
+/** An account and its role, as one row. */
+interface AccountRow extends Omit<AccountUser, 'role'> {
+  readonly role_id: number | null;
+  readonly role_name: string | null;
+}
+
+const MAX_INT4 = 2 ** 31 - 1;
+
+/** Every query that authentication makes of accounts. */
+export class Accounts {
+  readonly #model: AccountModel;
+  readonly #defaultRole: string;
+  readonly #user: Projection<AccountRow>;
+  readonly #maxId: number;
+
+  constructor(model: AccountModel, defaultRole: string, platform: ReturnType<EntityManager['getPlatform']>) {
+    this.#model = model;
+    this.#defaultRole = defaultRole;
+    const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], { role_id: 'role.id', role_name: 'role.name' });
+    this.#user = shape.bind(model.meta, platform);
+    this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
+  }
+
+  /** The account of a token, in one query; null where there is none, or it is disabled. */
+  async user(em: EntityManager, id: unknown): Promise<AccountUser | null> {
+    if (!this.#isId(id)) return null;
+    const row = await QuerySet.of(em, this.#model.account).filter({ id, is_active: true }).first(this.#user);
+    if (row === undefined) return null;
+    const { role_id, role_name, ...account } = row;
+    const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+    return new AccountUser({ ...account, role });
+  }
+
+  /** @param email normalized */
+  byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
+    return QuerySet.of(em, this.#model.account).filter({ email }).entity({ populate: ['role'] });
+  }
+
+  /** Throws InvalidUsage where the address has an account. */
+  async requireUnregistered(em: EntityManager, email: string): Promise<void> {
+    if (await QuerySet.of(em, this.#model.account).filter({ email }).exists()) throw taken();
+  }
+
+  /** Sets `last_login` and nothing else. False where the account is gone or disabled by now. */
+  async recordLogin(em: EntityManager, id: number): Promise<boolean> {
+    const now = new Date();
+    return (await em.nativeUpdate(this.#model.account, { id, is_active: true }, { last_login: now })) > 0;
+  }
+
+  /** Throws InvalidUsage where somebody else was faster with the address. */
+  async create(em: EntityManager, { email, password, name }: NewAccount): Promise<AccountEntity> {
+    const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
+    const account = em.create(this.#model.account, { email, password, name, is_active: true, role: role ?? null } as never);
+    try {
+      await em.persist(account).flush();
+    } catch (error) {
+      if (error instanceof UniqueConstraintViolationException && this.#concernsEmail(error)) throw taken(error);
+      throw error;
+    }
+    return account;
+  }
+
+  /** Not every integer fits the column, and a database refuses to compare with one that does not. */
+  #isId(value: unknown): value is number {
+    return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
+  }
+
+  #concernsEmail(error: UniqueConstraintViolationException): boolean {
+    return this.#model.meta.properties.email.fieldNames.some((column) => error.message.includes(column));
+  }
+}
+
+function taken(cause?: unknown): InvalidUsage {
+  const details = [{ in: 'body', path: '/email', message: 'is already registered' }] as const;
+  return new InvalidUsage('The e-mail address is already registered', { details, cause });
+}

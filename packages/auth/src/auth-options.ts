@@ -1,0 +1,129 @@
+import { hkdfSync } from 'node:crypto';
+import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
+import type { TokenOptions } from './access-tokens.ts';
+import type { AccountSchema } from './account-contract.ts';
+import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
+import type { EmailSender } from './email-sender.ts';
+import { NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { PasswordHasher } from './password-hasher.ts';
+import { AUTH_PATHS } from './routes/auth-routes.ts';
+import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
+import { verificationEmail, type VerificationEmail } from './verification-email.ts';
+
+/** What the `auth` plugin takes. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
+export interface AuthOptions {
+  /** The entity of accounts; see AccountFields for what it needs. */
+  readonly account: AccountSchema;
+  /** Signs tokens (HS256) and keys verification codes; at least 32 bytes, the same in every process. */
+  readonly secret?: string;
+  /** The algorithm of tokens; a token of any other is refused. Default: HS256. */
+  readonly algorithm?: TokenAlgorithm;
+  /** The key pair in PEM, for RS256, ES256 and EdDSA. */
+  readonly keys?: TokenKeys;
+  /** How long a token is valid, in whole seconds. Default: 86400, a day. */
+  readonly expirationDelta?: number;
+  /** Where the three routes are mounted. Default: `/auth`. */
+  readonly urlPrefix?: string;
+  /** The payload of a request; throws Unauthorized where there is none. Default: the claims of its bearer token. */
+  readonly authenticate?: Authenticate;
+  /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
+  readonly retrieveUser?: RetrieveUser;
+  /** Loads a user by id and stores it as `request.user`. Default: what `retrieveUser` gave is stored as it is. */
+  readonly storeUser?: StoreUser;
+  /** Paths that need no token (see NonAuthEndpoints). Default: the three routes under `urlPrefix`. */
+  readonly nonAuthEndpoints?: readonly string[];
+  /** Sends the verification codes; closed with the application. */
+  readonly mailer: EmailSender;
+  /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
+  readonly store?: Store;
+  /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
+  readonly codeSecret?: string;
+  /** The cost of password hashes: 2^rounds. Default: 12. */
+  readonly bcryptRounds?: number;
+  /** The role of new accounts, by name; none where no role has that name. Default: `user`. */
+  readonly defaultRole?: string;
+  /** Words the mail of a verification code. Default: English, plain text. */
+  readonly verificationEmail?: VerificationEmail;
+}
+
+/** The options with their defaults, checked and frozen. */
+export interface ResolvedAuthOptions {
+  readonly account: AccountSchema;
+  readonly token: TokenOptions;
+  readonly urlPrefix: string;
+  readonly authenticate: Authenticate | undefined;
+  readonly retrieveUser: RetrieveUser | undefined;
+  readonly storeUser: StoreUser | undefined;
+  readonly endpoints: NonAuthEndpoints;
+  readonly mailer: EmailSender;
+  readonly store: Store | undefined;
+  readonly codeKey: Uint8Array;
+  readonly hasher: PasswordHasher;
+  readonly defaultRole: string;
+  readonly verificationEmail: VerificationEmail;
+}
+
+const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
+  'account', 'secret', 'algorithm', 'keys', 'expirationDelta', 'urlPrefix', 'authenticate', 'retrieveUser', 'storeUser',
+  'nonAuthEndpoints', 'mailer', 'store', 'codeSecret', 'bcryptRounds', 'defaultRole', 'verificationEmail',
+];
+const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'verificationEmail'] as const;
+/** Seconds that still fit wherever a token's times are read as 32 bits. */
+const MAX_EXPIRATION = 2 ** 31 - 1;
+
+/** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
+export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
+  checkOptionNames('auth', options, OPTION_NAMES);
+  if (options.account === undefined) throw wrong('account', 'the entity of accounts', options.account);
+  if (typeof options.mailer?.send !== 'function') {
+    throw wrong('mailer', 'an EmailSender (SmtpEmailSender; LogEmailSender for development)', options.mailer);
+  }
+  for (const name of FUNCTIONS) {
+    const given: unknown = options[name];
+    if (given !== undefined && typeof given !== 'function') throw wrong(name, 'a function', given);
+  }
+  const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
+  return Object.freeze({
+    account: options.account,
+    token: resolveToken(options),
+    urlPrefix,
+    authenticate: options.authenticate,
+    retrieveUser: options.retrieveUser,
+    storeUser: options.storeUser,
+    endpoints: new NonAuthEndpoints(options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${urlPrefix}/${path}`)),
+    mailer: options.mailer,
+    store: options.store,
+    codeKey: resolveCodeKey(options),
+    hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
+    defaultRole: options.defaultRole ?? 'user',
+    verificationEmail: options.verificationEmail ?? verificationEmail,
+  });
+}
+
+function resolveToken(options: AuthOptions): TokenOptions {
+  const { algorithm = 'HS256', expirationDelta: lifetimeSeconds = 86_400 } = options;
+  if (!TOKEN_ALGORITHMS.includes(algorithm)) throw wrong('algorithm', `one of ${TOKEN_ALGORITHMS.join(', ')}`, algorithm);
+  if (!Number.isInteger(lifetimeSeconds) || lifetimeSeconds < 1 || lifetimeSeconds > MAX_EXPIRATION) {
+    throw wrong('expirationDelta', `a whole number of seconds from 1 to ${MAX_EXPIRATION}`, lifetimeSeconds);
+  }
+  if (algorithm === 'HS256') {
+    if (options.keys !== undefined) throw new ImproperlyConfigured('auth: option "keys" is for RS256, ES256 and EdDSA, not for HS256');
+    return { algorithm, key: checkSecret('secret', options.secret), lifetimeSeconds };
+  }
+  return { algorithm, key: checkKeys(algorithm, options.keys), lifetimeSeconds };
+}
+
+/** Tokens and codes never share a key: with one secret for both, each has what HKDF (RFC 5869) makes of it. */
+function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
+  const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
+  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', 'viewset verification codes', 32));
+}
+
+function resolvePrefix(urlPrefix: string): string {
+  if (typeof urlPrefix === 'string' && /^(\/[^/:*?#\s]+)*\/?$/.test(urlPrefix)) return urlPrefix.replace(/\/$/, '');
+  throw wrong('urlPrefix', 'a path such as "/api/auth"', urlPrefix);
+}
+
+function wrong(name: keyof AuthOptions, expected: string, came: unknown): ImproperlyConfigured {
+  return wrongOption('auth', name, expected, came);
+}

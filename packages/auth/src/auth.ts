@@ -1,0 +1,94 @@
+import { type CurrentUser, MemoryStore } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { AccessTokens, claimsOf, type TokenAccount } from './access-tokens.ts';
+import { checkAccount } from './account-contract.ts';
+import { AccountSubscriber } from './account-subscriber.ts';
+import { Accounts } from './accounts.ts';
+import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
+import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
+import { requireBearerToken } from './bearer-token.ts';
+import { addAuthRoutes } from './routes/auth-routes.ts';
+import { VerificationCodes } from './verification-codes.ts';
+
+/** What the plugin keeps for its application, as `app.auth`: for logins of your own, such as one by another service. */
+export interface AuthInstance {
+  /** A token for an account whose role is loaded. */
+  issueToken(account: TokenAccount): string;
+  readonly authenticate: Authenticate;
+  readonly retrieveUser: RetrieveUser;
+  readonly storeUser: StoreUser;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly auth: AuthInstance;
+  }
+}
+
+/**
+ * Login, registration, verification codes, and the question of who sends a request: from here on every route needs a
+ * token, except those that `nonAuthEndpoints` lists and those with `config: { public: true }`. Register it after
+ * `viewset` and before the routes that it is to guard.
+ *
+ * Throws ImproperlyConfigured for a wrong option, a short secret, or an entity that cannot serve as the account.
+ *
+ * @example
+ * await app.register(auth, { account: Account, secret, urlPrefix: '/api/auth', mailer: new LogEmailSender(app.log) });
+ * // POST /api/auth/login {"email":"ann@example.com","password":"…"}   200 {"access_token":"…"}
+ */
+export const auth = fp(
+  async (app: FastifyInstance, given: AuthOptions): Promise<void> => {
+    const options = resolveAuthOptions(given);
+    const { orm } = app.viewset;
+    const model = checkAccount(orm, options.account);
+    orm.em.getEventManager().registerSubscriber(new AccountSubscriber(options.account, options.hasher));
+    const accounts = new Accounts(model, options.defaultRole, orm.em.getPlatform());
+    const tokens = await AccessTokens.register(app, options.token);
+    const instance = makeInstance(options, accounts, tokens);
+    app.decorate('auth', instance);
+    addHooks(app, options, instance);
+    const codes = new VerificationCodes(options.store ?? ownStore(app), options.codeKey);
+    const { hasher, mailer, verificationEmail } = options;
+    await app.register(async (scope) => {
+      addAuthRoutes(scope, options.urlPrefix, { accounts, hasher, tokens, codes, mailer, verificationEmail });
+    });
+  },
+  { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: AccessTokens): AuthInstance {
+  const find = async (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> =>
+    // The application declares what its users are; without a `retrieveUser` of its own, they are these.
+    (await accounts.user(request.em, id)) as CurrentUser | null;
+  return Object.freeze({
+    issueToken: (account) => tokens.issue(claimsOf(account)),
+    authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
+    retrieveUser: options.retrieveUser ?? ((request, payload) => find(request, payload?.user_id)),
+    storeUser:
+      options.storeUser ??
+      (async (request, userId) => {
+        const user = await find(request, userId);
+        if (user !== null) request.user = user;
+      }),
+  } satisfies AuthInstance);
+}
+
+function addHooks(app: FastifyInstance, options: ResolvedAuthOptions, { authenticate, retrieveUser }: AuthInstance): void {
+  const needsHeader = options.authenticate === undefined;
+  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
+  const { onRequest, onSend } = new Authentication(steps, options.endpoints);
+  app.addHook('onRequest', onRequest);
+  app.addHook('onSend', onSend);
+  app.addHook('onReady', async () => {
+    // Nobody waits for it: should a login come first, it waits.
+    void options.hasher.prepare();
+  });
+  app.addHook('onClose', async () => options.mailer.close?.());
+}
+
+function ownStore(app: FastifyInstance): MemoryStore {
+  const store = new MemoryStore();
+  app.addHook('onClose', async () => store.close());
+  return store;
+}

@@ -1,0 +1,74 @@
+import { type CurrentUser, getCurrentUser, Unauthorized } from '@viewset/core';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { INVALID_TOKEN_CHALLENGE, bearerToken, invalidToken } from './bearer-token.ts';
+import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
+
+/** What a request says of its sender: the claims of a verified token, or what an `authenticate` of your own answers. */
+export type AuthPayload = Readonly<Record<string, unknown>> & { readonly user_id?: unknown };
+
+/** The payload of a request. Throws Unauthorized where it has none, or none that is good. */
+export type Authenticate = (request: FastifyRequest) => AuthPayload | Promise<AuthPayload>;
+/** The user of a payload; null where the payload is empty, has no `user_id`, or names nobody who may come in. */
+export type RetrieveUser = (
+  request: FastifyRequest,
+  payload: AuthPayload | null | undefined,
+) => CurrentUser | null | Promise<CurrentUser | null>;
+/** Loads the user of an id and stores it as `request.user`, where there is one. */
+export type StoreUser = (request: FastifyRequest, userId: CurrentUser['id']) => void | Promise<void>;
+
+export interface AuthenticationSteps {
+  readonly authenticate: Authenticate;
+  readonly retrieveUser: RetrieveUser;
+  /** Undefined: what `retrieveUser` answers is stored, without being loaded again. */
+  readonly storeUser: StoreUser | undefined;
+  /** True where a request without an Authorization header cannot be anybody's. */
+  readonly needsHeader: boolean;
+}
+
+/** The hook that finds out who sent a request, before anything else is made of it. */
+export class Authentication {
+  readonly #steps: AuthenticationSteps;
+  readonly #endpoints: NonAuthEndpoints;
+  /** Requests to public paths whose token counted as none: if the answer is a 401 after all, it says why. */
+  readonly #rejected = new WeakSet<FastifyRequest>();
+
+  constructor(steps: AuthenticationSteps, endpoints: NonAuthEndpoints) {
+    this.#steps = steps;
+    this.#endpoints = endpoints;
+  }
+
+  readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    if (request.is404 || request.routeOptions.config.public === true) return done();
+    const isPublic = this.#endpoints.includes(request.method, request.url);
+    if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
+    this.#identify(request).then(
+      () => done(),
+      (error: Error) => done(isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : error),
+    );
+  };
+
+  readonly onSend = (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: HookHandlerDoneFunction): void => {
+    if (reply.statusCode === 401 && this.#rejected.has(request)) reply.header('www-authenticate', INVALID_TOKEN_CHALLENGE);
+    done();
+  };
+
+  async #identify(request: FastifyRequest): Promise<void> {
+    const { authenticate, retrieveUser, storeUser } = this.#steps;
+    const user = await retrieveUser(request, await authenticate(request));
+    if (user === null) throw nobody(request);
+    if (storeUser === undefined) request.user = user;
+    else await storeUser(request, user.id);
+    if (getCurrentUser(request) === null) throw nobody(request);
+  }
+
+  #ignore(request: FastifyRequest, { headers }: Unauthorized): undefined {
+    request.user = null;
+    if (headers['www-authenticate'] === INVALID_TOKEN_CHALLENGE) this.#rejected.add(request);
+  }
+}
+
+/** The token is one of ours, but whose it was is gone or disabled. */
+function nobody(request: FastifyRequest): Unauthorized {
+  const sent = bearerToken(request.headers.authorization) !== undefined;
+  return sent ? invalidToken('The token is no longer valid') : new Unauthorized();
+}

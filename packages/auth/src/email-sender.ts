@@ -1,0 +1,32 @@
+import type { FastifyBaseLogger } from 'fastify';
+
+/**
+ * Sends mail. Implement it for a provider that does not speak SMTP; what it throws is answered with 503 and stands in
+ * the log.
+ *
+ * @example
+ * const mailer: EmailSender = { send: (recipient, subject, content) => provider.send({ to: recipient, subject, text: content }) };
+ */
+export interface EmailSender {
+  /**
+   * Resolves when the mail is accepted for delivery.
+   * @param recipient one address, as `name@example.com`
+   * @param isHtml whether `content` is HTML; plain text by default
+   */
+  send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void>;
+  /** Called once, when the application has closed. */
+  close?(): Promise<void> | void;
+}
+
+/** Prints mail in the log, at info level, instead of sending it: for development without a mail server. */
+export class LogEmailSender implements EmailSender {
+  readonly #log: Pick<FastifyBaseLogger, 'info'>;
+
+  constructor(log: Pick<FastifyBaseLogger, 'info'>) {
+    this.#log = log;
+  }
+
+  async send(recipient: string, subject: string, content: string, isHtml = false): Promise<void> {
+    this.#log.info({ mail: { recipient, subject, content, is_html: isHtml } }, `mail to ${recipient}`);
+  }
+}

@@ -1,0 +1,18 @@
+export { auth, type AuthInstance } from './auth.ts';
+export type { TokenAccount } from './access-tokens.ts';
+export type { AuthOptions } from './auth-options.ts';
+export { authSettings, type AuthSettings } from './settings.ts';
+
+export type { AccountFields, AccountSchema } from './account-contract.ts';
+export { AccountUser } from './account-user.ts';
+export { AccountSubscriber } from './account-subscriber.ts';
+export { PasswordHasher } from './password-hasher.ts';
+
+export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './authentication.ts';
+export { NonAuthEndpoints } from './non-auth-endpoints.ts';
+export type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
+
+export { LogEmailSender, type EmailSender } from './email-sender.ts';
+export { SmtpEmailSender, type SmtpOptions } from './smtp-email-sender.ts';
+export type { EmailText, VerificationEmail } from './verification-email.ts';
+export { isEmail, normalizeEmail } from './email-address.ts';

@@ -1,0 +1,103 @@
+import { ImproperlyConfigured } from '@viewset/core';
+
+interface Endpoint {
+  /** The path as the router sees it, without a trailing slash. */
+  readonly path: string;
+  /** True where the path is a beginning, and any rest may follow. */
+  readonly prefix: boolean;
+  /** Undefined: every method. */
+  readonly methods: ReadonlySet<string> | undefined;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']);
+/** A method or none, a path or none, a star or none. */
+const ENTRY = /^(?:([a-z]+)\s+)?(\/[^\s?#*]*)?(\*?)$/i;
+const EXPECTED = 'a path ("/a"), a beginning with "*" behind it ("/a/*"), or either with a method in front ("GET /a")';
+
+/**
+ * The paths that need no token: NON_AUTH_ENDPOINTS, compiled once.
+ *
+ * An entry is an exact path; `*` as its last character matches any rest; a method may stand in front, and GET brings
+ * HEAD along. What is compared is the path that the router sees: percent-decoded as the router decodes it, without
+ * query, and a trailing slash makes no difference. Where the two could differ (a router that ignores case or doubled
+ * slashes), the request is not public.
+ *
+ * @example
+ * const endpoints = new NonAuthEndpoints(['/auth/login', 'GET /api/products', '/public/*']);
+ * endpoints.includes('HEAD', '/api/products/?page=2'); // true
+ * endpoints.includes('POST', '/api/products');         // false
+ */
+export class NonAuthEndpoints {
+  readonly #exact = new Map<string, Endpoint[]>();
+  readonly #prefixes: Endpoint[] = [];
+
+  /** Throws ImproperlyConfigured for an entry that is none. */
+  constructor(entries: readonly string[]) {
+    if (!Array.isArray(entries)) throw wrongEntry(entries);
+    for (const endpoint of entries.map(readEntry)) {
+      if (endpoint.prefix) this.#prefixes.push(endpoint);
+      else this.#exact.set(endpoint.path, [...(this.#exact.get(endpoint.path) ?? []), endpoint]);
+    }
+  }
+
+  /** @param url the request's URL as it stands in the request line: path and query, not decoded */
+  includes(method: string, url: string): boolean {
+    const path = routerPath(url);
+    if (path === undefined) return false;
+    const exact = this.#exact.get(trimSlash(path));
+    if (exact?.some((endpoint) => takes(endpoint, method)) === true) return true;
+    return this.#prefixes.some((endpoint) => takes(endpoint, method) && startsWith(path, endpoint.path));
+  }
+}
+
+function takes(endpoint: Endpoint, method: string): boolean {
+  return endpoint.methods === undefined || endpoint.methods.has(method);
+}
+
+/** `/public` starts with `/public/`, since it is the same path as `/public/`. */
+function startsWith(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) || `${path}/` === prefix;
+}
+
+/**
+ * The path by which find-my-way picks a route: cut at the query, percent-decoded except for the characters that
+ * `decodeURI` reserves and for `%25`. Undefined where it cannot be decoded (and no route is found either).
+ */
+function routerPath(url: string): string | undefined {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
+  const end = target.search(/[?#]/);
+  const path = end === -1 ? target : target.slice(0, end);
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURI(path.replaceAll('%25', '%2525'));
+  } catch {
+    return undefined;
+  }
+}
+
+function trimSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function readEntry(entry: unknown): Endpoint {
+  const parts = typeof entry === 'string' ? ENTRY.exec(entry.trim()) : null;
+  if (parts === null) throw wrongEntry(entry);
+  const [, word, written = '', star] = parts;
+  const prefix = star === '*';
+  const path = routerPath(written);
+  const method = word?.toUpperCase();
+  if (path === undefined || (path === '' && !prefix)) throw wrongEntry(entry);
+  if (method !== undefined && !METHODS.has(method)) throw wrongEntry(entry);
+  return { path: prefix ? path : trimSlash(path), prefix, methods: methodsOf(method) };
+}
+
+function methodsOf(method: string | undefined): ReadonlySet<string> | undefined {
+  if (method === undefined) return undefined;
+  return new Set(method === 'GET' ? ['GET', 'HEAD'] : [method]);
+}
+
+function wrongEntry(entry: unknown): ImproperlyConfigured {
+  return new ImproperlyConfigured(
+    `auth: each entry of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS) must be ${EXPECTED}, but ${JSON.stringify(entry)} came`,
+  );
+}

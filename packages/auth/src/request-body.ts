@@ -1,0 +1,65 @@
+import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
+import { type Static, type TSchema, Type } from 'typebox';
+import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
+import { MAX_PASSWORD_BYTES } from './password-hasher.ts';
+
+const MIN_PASSWORD_LENGTH = 6;
+const MAX_PASSWORD_LENGTH = 50;
+const MAX_NAME_LENGTH = 100;
+
+/** What the documentation says of the bodies; what is checked of them, and when, is said below. */
+const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
+const password = Type.String({ minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH });
+const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
+export const LOGIN_BODY = Type.Object({ email, password: Type.String() });
+export const REGISTER_BODY = Type.Object({ email, password, name, code: Type.String({ pattern: '^[0-9]{6}$' }) });
+export const SEND_BODY = Type.Object({ email });
+
+/** A refinement sees values of any type; what is no text is told so, and only so. */
+const Email = Type.Refine(
+  Type.String(),
+  (text: unknown) => typeof text !== 'string' || isEmail(text),
+  () => `must be an e-mail address of at most ${MAX_EMAIL_LENGTH} characters`,
+);
+/** A password that is too long in characters is told so, and not also that it is too long in bytes. */
+const Password = Type.Refine(
+  password,
+  (text: unknown) => typeof text !== 'string' || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES || [...text].length > MAX_PASSWORD_LENGTH,
+  () => `must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`,
+);
+const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+/**
+ * The readers of the three routes' bodies. Each throws InvalidUsage with every offending field in its details, and
+ * ParseError where there is no body; an address comes out trimmed and in lower case.
+ */
+export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }));
+/** The Account write shape of the specification. */
+export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name }));
+export const readAddress = bodyReader(Type.Object({ email: Email }));
+
+const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }));
+
+/** The verification code: asked for only after the rest of the registration is in order. */
+export function readCode(body: unknown): string {
+  if ((body as { code?: unknown } | null)?.code === null) throw wrongCode('is required');
+  return readCodeField(body).code;
+}
+
+export function wrongCode(message: string): InvalidUsage {
+  return new InvalidUsage(`The verification code ${message}`, { details: [{ in: 'body', path: '/code', message }] });
+}
+
+function bodyReader<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+  const validate = compileValidator(schema, 'body');
+  return (body) => {
+    if (body === undefined) throw new ParseError('The request body must be JSON, but it is empty');
+    return validate(withNormalEmail(body)) as Static<Schema>;
+  };
+}
+
+function withNormalEmail(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const { email: text } = body as { email?: unknown };
+  return typeof text === 'string' ? { ...body, email: normalizeEmail(text) } : body;
+}

@@ -1,0 +1,68 @@
+import { readJsonOnly } from '@viewset/core';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { LOGIN_BODY, REGISTER_BODY, SEND_BODY } from '../request-body.ts';
+import { type LoginParts, loginHandler } from './login.ts';
+import { type RegisterParts, registerHandler } from './register.ts';
+import { type SendParts, sendHandler } from './send-verification-email.ts';
+
+export type AuthRouteParts = LoginParts & RegisterParts & SendParts;
+
+interface AuthRoute {
+  readonly path: string;
+  readonly summary: string;
+  readonly body: TSchema;
+  readonly status: 200 | 201;
+  readonly answer: TSchema;
+  readonly handler: RouteHandlerMethod;
+}
+
+const Message = Type.Object({ message: Type.String() });
+const Registered = Type.Object({
+  message: Type.String(),
+  user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String() }),
+});
+
+export const AUTH_PATHS = ['login', 'register', 'send-verification-email'] as const;
+
+/** Mounts the three routes of authentication on a scope of their own, named `auth-login` and so on. */
+export function addAuthRoutes(scope: FastifyInstance, urlPrefix: string, parts: AuthRouteParts): void {
+  readJsonOnly(scope);
+  // The schemas document the bodies; the handlers check them, in the order that the specification gives.
+  scope.setValidatorCompiler(() => () => true);
+  for (const { path, summary, body, status, answer, handler } of routesOf(parts)) {
+    const url = `${urlPrefix}/${path}`;
+    scope.viewset.routeNames.add(`auth-${path}`, url);
+    scope.post(url, { schema: { tags: ['auth'], summary, body, response: { [status]: answer } } as object, handler });
+  }
+}
+
+function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
+  const [login, register, send] = AUTH_PATHS;
+  return [
+    {
+      path: login,
+      summary: 'Exchange an e-mail address and a password for an access token',
+      body: LOGIN_BODY,
+      status: 200,
+      answer: Type.Object({ access_token: Type.String() }),
+      handler: loginHandler(parts),
+    },
+    {
+      path: register,
+      summary: 'Make an account, with the code that was sent to its address',
+      body: REGISTER_BODY,
+      status: 201,
+      answer: Registered,
+      handler: registerHandler(parts),
+    },
+    {
+      path: send,
+      summary: 'Send a verification code to an e-mail address',
+      body: SEND_BODY,
+      status: 200,
+      answer: Message,
+      handler: sendHandler(parts),
+    },
+  ];
+}

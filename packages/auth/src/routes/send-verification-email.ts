@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceUnavailable } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { EmailSender } from '../email-sender.ts';
+import { readAddress } from '../request-body.ts';
+import { CODE_LIFETIME_SECONDS, type VerificationCodes } from '../verification-codes.ts';
+import type { VerificationEmail } from '../verification-email.ts';
+
+/** The client has its answer within ten seconds, whatever the sender does. */
+const SEND_TIMEOUT_MS = 9_000;
+
+export interface SendParts {
+  readonly codes: VerificationCodes;
+  readonly mailer: EmailSender;
+  readonly verificationEmail: VerificationEmail;
+}
+
+/**
+ * Sends a new code to an address. Whether the address has an account is not looked up, so the answer cannot tell. A
+ * code whose mail was not accepted is taken back, and the send does not count.
+ */
+export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
+  return async (request: FastifyRequest): Promise<{ message: string }> => {
+    const { email } = readAddress(request.body);
+    const stamp = await codes.countSend(email);
+    const code = await codes.issue(email);
+    const { subject, content, isHtml } = verificationEmail(code, CODE_LIFETIME_SECONDS / 60);
+    try {
+      await withinTime(mailer.send(email, subject, content, isHtml ?? false));
+    } catch (cause) {
+      await Promise.all([codes.revoke(email, code), codes.uncountSend(email, stamp)]).catch((error: unknown) => {
+        request.log.warn({ err: error }, 'a verification code that was not sent could not be taken back');
+      });
+      throw new ServiceUnavailable('The e-mail could not be sent; try again later', { cause });
+    }
+    return { message: 'A verification code has been sent' };
+  };
+}
+
+async function withinTime(sending: Promise<void>): Promise<void> {
+  const timer = new AbortController();
+  const timeout = sleep(SEND_TIMEOUT_MS, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`The mail was not accepted within ${SEND_TIMEOUT_MS} ms`);
+  });
+  try {
+    await Promise.race([sending, timeout]);
+  } finally {
+    timer.abort();
+    timeout.catch(() => {});
+  }
+}

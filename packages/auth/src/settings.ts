@@ -1,0 +1,41 @@
+import { ImproperlyConfigured } from '@viewset/core';
+
+/** What the environment says about authentication, ready to be spread into the plugin's options. */
+export interface AuthSettings {
+  readonly secret: string;
+  readonly expirationDelta: number;
+  /** Absent where NON_AUTH_ENDPOINTS is not set: the plugin's default holds. */
+  readonly nonAuthEndpoints?: readonly string[];
+}
+
+/**
+ * Reads SECRET_KEY, JWT_SECRET (default: SECRET_KEY), JWT_ACCESS_TOKEN_EXPIRES (seconds, default 86400) and
+ * NON_AUTH_ENDPOINTS (comma-separated). An empty variable counts as absent. Throws ImproperlyConfigured, naming the
+ * variable, where there is no secret or a value is wrong.
+ *
+ * @example
+ * await app.register(auth, { ...authSettings(process.env), account: Account, mailer });
+ */
+export function authSettings(env: Readonly<Record<string, string | undefined>>): AuthSettings {
+  const secret = env['JWT_SECRET'] || env['SECRET_KEY'];
+  if (!secret) throw new ImproperlyConfigured('SECRET_KEY (or JWT_SECRET) must be set, to at least 32 random bytes');
+  const endpoints = env['NON_AUTH_ENDPOINTS'];
+  return {
+    secret,
+    expirationDelta: readSeconds('JWT_ACCESS_TOKEN_EXPIRES', env['JWT_ACCESS_TOKEN_EXPIRES'], 86_400),
+    ...(endpoints ? { nonAuthEndpoints: readList(endpoints) } : {}),
+  };
+}
+
+function readSeconds(name: string, text: string | undefined, whenAbsent: number): number {
+  if (!text) return whenAbsent;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new ImproperlyConfigured(`${name} must be a whole number of seconds above 0, but ${JSON.stringify(text)} came`);
+}
+
+function readList(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}

@@ -1,0 +1,87 @@
+import { ImproperlyConfigured } from '@viewset/core';
+import { createTransport } from 'nodemailer';
+import type { EmailSender } from './email-sender.ts';
+
+export interface SmtpOptions {
+  /**
+   * `smtp://host:port` or `smtps://user:password@host:port`. Over `smtp:` the connection is encrypted as soon as the
+   * server offers it (STARTTLS); nodemailer's options may follow as a query (`?requireTLS=true`).
+   */
+  readonly url: string;
+  /** The sender: `shop@example.com`, or `Shop <shop@example.com>`. */
+  readonly from: string;
+  /** The longest that one mail may take, from name look-up to the server's last word, in milliseconds; 8,000. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Sends mail through an SMTP server, on a connection of its own for each mail, so that none can have gone stale.
+ * Throws when the server is down, refuses, or has not taken the mail after `timeoutMs`.
+ *
+ * A server's certificate is verified wherever something depends on it: over `smtps:`, with `requireTLS`, and before a
+ * password is sent. Without those, encryption is opportunistic, and an unverified certificate is still better than the
+ * clear text that the server would get otherwise.
+ *
+ * @example
+ * const mailer = new SmtpEmailSender({ url: 'smtp://localhost:1025', from: 'shop@example.com' });
+ * await mailer.send('ann@example.com', 'Welcome', 'Hello Ann');
+ */
+export class SmtpEmailSender implements EmailSender {
+  readonly #transport: ReturnType<typeof createTransport>;
+  readonly #from: string;
+  readonly #timeoutMs: number;
+
+  /** Throws ImproperlyConfigured for a URL that is none of SMTP's, or an empty sender. */
+  constructor({ url, from, timeoutMs = 8_000 }: SmtpOptions) {
+    const server = parseSmtpUrl(url);
+    if (typeof from !== 'string' || !from.includes('@') || hasLineBreak(from)) {
+      throw new ImproperlyConfigured('SmtpEmailSender: option "from" must be an e-mail address (MAIL_FROM)');
+    }
+    if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) {
+      throw new ImproperlyConfigured(`SmtpEmailSender: option "timeoutMs" must be above 0, but ${String(timeoutMs)} came`);
+    }
+    const verified = server.protocol === 'smtps:' || server.username !== '' || server.searchParams.get('requireTLS') === 'true';
+    this.#transport = createTransport({
+      url,
+      tls: { rejectUnauthorized: verified },
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      dnsTimeout: timeoutMs,
+      // Content comes from code, never from a file or a URL that a value names.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+    this.#from = from;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async send(recipient: string, subject: string, content: string, isHtml = false): Promise<void> {
+    if (hasLineBreak(recipient) || hasLineBreak(subject)) throw new TypeError('A mail header must be a single line');
+    await this.#transport.sendMail({
+      from: this.#from,
+      // As an object the address is taken whole; as text it would be parsed, and a comma would make two of it.
+      to: { name: '', address: recipient },
+      subject,
+      [isHtml ? 'html' : 'text']: content,
+      signal: AbortSignal.timeout(this.#timeoutMs),
+    });
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+}
+
+function parseSmtpUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^smtps?:$/.test(parsed.protocol) || parsed.hostname === '') {
+    // The URL may hold a password, so it is not repeated.
+    throw new ImproperlyConfigured('SmtpEmailSender: option "url" must be smtp://host:port or smtps://host:port (SMTP_URL)');
+  }
+  return parsed;
+}
+
+function hasLineBreak(text: string): boolean {
+  return /[\r\n]/.test(text);
+}

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto';
+import fastifyJwt from '@fastify/jwt';
+import { Unauthorized } from '@viewset/core';
+import fastify from 'fastify';
+import t from 'tap';
+import { AccessTokens, type TokenOptions } from '../src/access-tokens.ts';
+import { makeKeys } from './support/keys.ts';
+
+const secret = 'an application secret of 32 bytes';
+const claims = { user_id: 7, username: 'Ann', email: 'ann@example.com', role: 'user' };
+const HS256: TokenOptions = { algorithm: 'HS256', key: secret, lifetimeSeconds: 60 };
+
+async function makeTokens(options: TokenOptions = HS256): Promise<AccessTokens> {
+  const app = fastify();
+  t.teardown(() => app.close());
+  return AccessTokens.register(app, options);
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const decode = (part: string | undefined): unknown => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
+
+/** A token made by hand, signed with the right secret unless told otherwise. */
+function forge(header: object, payload: object, key: string = secret, hash = 'sha256'): string {
+  const input = `${encode(header)}.${encode(payload)}`;
+  return `${input}.${createHmac(hash, key).update(input).digest('base64url')}`;
+}
+
+t.test('a token carries exactly the six claims, and no more', async (t) => {
+  const tokens = await makeTokens();
+  const before = Math.floor(Date.now() / 1000);
+  const token = tokens.issue({ ...claims, password: 'x' } as never);
+  const [header, payload] = token.split('.');
+  t.strictSame(decode(header), { alg: 'HS256', typ: 'JWT' });
+  const { iat, exp, ...rest } = decode(payload) as Record<string, number>;
+  t.strictSame(rest, claims);
+  t.ok(iat! >= before && iat! <= before + 2);
+  t.equal(exp! - iat!, 60);
+  t.match(tokens.read(token), claims);
+});
+
+for (const [algorithm, key] of [
+  ['RS256', makeKeys({ type: 'rsa', bits: 2048 })],
+  ['ES256', makeKeys({ type: 'ec', curve: 'P-256' })],
+  ['EdDSA', makeKeys({ type: 'ed25519' })],
+] as const) {
+  t.test(`${algorithm} signs with the private key and refuses the public one as an HMAC secret`, async (t) => {
+    const tokens = await makeTokens({ algorithm, key, lifetimeSeconds: 60 });
+    const token = tokens.issue(claims);
+    t.match(decode(token.split('.')[0]), { alg: algorithm });
+    t.match(tokens.read(token), claims);
+    const now = Math.floor(Date.now() / 1000);
+    const confused = forge({ alg: 'HS256', typ: 'JWT' }, { ...claims, iat: now, exp: now + 60 }, key.public);
+    t.throws(() => tokens.read(confused), Unauthorized);
+    const other = await makeTokens({ ...HS256 });
+    t.throws(() => other.read(token), Unauthorized);
+  });
+}
+
+t.test('whatever is not a token of ours is a 401', async (t) => {
+  const tokens = await makeTokens();
+  const now = Math.floor(Date.now() / 1000);
+  const live = { ...claims, iat: now, exp: now + 60 };
+  const good = tokens.issue(claims);
+  t.match(tokens.read(forge({ alg: 'HS256' }, live)), claims, 'the forger’s tools work');
+  const [header, payload, signature] = good.split('.') as [string, string, string];
+  const bad: Record<string, string> = {
+    'no alg': forge({}, live),
+    none: `${encode({ alg: 'none' })}.${encode(live)}.`,
+    'none, with a signature': forge({ alg: 'none' }, live),
+    None: `${encode({ alg: 'None' })}.${encode(live)}.`,
+    HS512: forge({ alg: 'HS512' }, live, secret, 'sha512'),
+    'another secret': forge({ alg: 'HS256' }, live, `${secret}!`),
+    'no signature': `${header}.${payload}.`,
+    'two parts': `${header}.${payload}`,
+    'four parts': `${good}.x`,
+    'changed payload': `${header}.${encode({ ...live, user_id: 1 })}.${signature}`,
+    'changed signature': `${header}.${payload}.${signature.slice(0, -4)}AAAA`,
+    padded: `${good}=`,
+    expired: forge({ alg: 'HS256' }, { ...live, exp: now - 1 }),
+    'exp long ago': forge({ alg: 'HS256' }, { ...live, exp: -1e300 }),
+    'no exp': forge({ alg: 'HS256' }, { ...claims, iat: now }),
+    'exp as text': forge({ alg: 'HS256' }, { ...live, exp: String(now + 60) }),
+    'exp null': forge({ alg: 'HS256' }, { ...live, exp: null }),
+    'not yet': forge({ alg: 'HS256' }, { ...live, nbf: now + 60 }),
+    'payload an array': forge({ alg: 'HS256' }, [1]),
+    'unknown crit': forge({ alg: 'HS256', crit: ['x'], x: 1 }, live),
+    empty: '..',
+    'one dot': '.',
+    word: 'x',
+    'a page of dots': '.'.repeat(8000),
+  };
+  for (const [name, token] of Object.entries(bad)) {
+    t.throws(() => tokens.read(token), Unauthorized, name);
+  }
+  t.throws(() => tokens.read(forge({ alg: 'HS256' }, { ...live, exp: now - 1 })), { message: 'The token has expired' });
+});
+
+t.test('an application’s own use of @fastify/jwt is left alone', async (t) => {
+  const app = fastify();
+  t.teardown(() => app.close());
+  await app.register(fastifyJwt, { secret: 'another application’s secret, as long' });
+  let tokens: AccessTokens | undefined;
+  await app.register(async (scope) => {
+    tokens = await AccessTokens.register(scope, HS256);
+  });
+  await app.ready();
+  t.throws(() => tokens!.read(app.jwt.sign({ ...claims })), Unauthorized);
+  t.throws(() => app.jwt.verify(tokens!.issue(claims)));
+  t.match(app.jwt.verify(app.jwt.sign({ a: 1 })), { a: 1 });
+});

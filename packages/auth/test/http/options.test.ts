@@ -1,0 +1,105 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { viewset } from '@viewset/core';
+import fastify from 'fastify';
+import t from 'tap';
+import { openSqlite } from '../../../core/test/support/databases.ts';
+import { auth, type AuthOptions } from '../../src/index.ts';
+import { MailBox, SECRET, startApp } from '../support/app.ts';
+import { Account, Role } from '../support/entities.ts';
+import { makeKeys } from '../support/keys.ts';
+
+const entities = [Account, Role];
+const good: AuthOptions = { account: Account, secret: SECRET, mailer: new MailBox(), bcryptRounds: 4 };
+
+t.test('a wrong option stops the start with a sentence that names it', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const start = async (options: object): Promise<void> => {
+    const app = fastify();
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm });
+    await app.register(auth, options as AuthOptions);
+    await app.ready();
+  };
+  await start(good);
+  const keys = makeKeys({ type: 'ed25519' });
+  const wrong: [object, RegExp][] = [
+    [{ ...good, secert: 'x' }, /unknown option "secert"; did you mean "secret"\?/],
+    [{ ...good, secret: undefined }, /option "secret" must be a string/],
+    [{ ...good, secret: 'short' }, /option "secret" must have at least 32 bytes, but has 5/],
+    [{ ...good, codeSecret: 'short' }, /option "codeSecret" must have at least 32 bytes/],
+    [{ ...good, algorithm: 'none' }, /option "algorithm" must be one of HS256, RS256, ES256, EdDSA, but "none" came/],
+    [{ ...good, algorithm: 'RS256' }, /option "keys" must be/],
+    [{ ...good, keys }, /option "keys" is for/],
+    [{ ...good, secret: undefined, algorithm: 'EdDSA', keys }, /option "secret" must be a string/],
+    [{ ...good, expirationDelta: 0 }, /option "expirationDelta" must be a whole number of seconds/],
+    [{ ...good, expirationDelta: '1d' }, /option "expirationDelta"/],
+    [{ ...good, urlPrefix: 'auth' }, /option "urlPrefix" must be a path/],
+    [{ ...good, urlPrefix: '/a/:b' }, /option "urlPrefix"/],
+    [{ ...good, authenticate: 'x' }, /option "authenticate" must be a function/],
+    [{ ...good, nonAuthEndpoints: ['login'] }, /"nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\).*"login" came/],
+    [{ ...good, nonAuthEndpoints: '/a,/b' }, /"nonAuthEndpoints"/],
+    [{ ...good, mailer: undefined }, /option "mailer" must be an EmailSender/],
+    [{ ...good, account: undefined }, /option "account" must be/],
+    [{ ...good, bcryptRounds: 99 }, /option "bcryptRounds" must be an integer from 4 to 20, but 99 came/],
+    [{ ...good, account: defineEntity({ name: 'Stranger', properties: { id: p.integer().primary() } }) }, /must be an entity that the ORM knows/],
+  ];
+  for (const [options, message] of wrong) await t.rejects(start(options), { name: 'ImproperlyConfigured', message }, message.source);
+});
+
+t.test('an entity that cannot serve as the account is refused, by the property that it lacks', async (t) => {
+  const base = {
+    id: p.integer().primary(),
+    name: p.string(),
+    email: p.string().unique(),
+    password: p.string(),
+    role: () => p.manyToOne(Role).nullable(),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime().nullable(),
+  };
+  const { role: _role, last_login: _last, ...withoutTwo } = base;
+  const Nameless = defineEntity({ name: 'Nameless', properties: { id: p.integer().primary() } });
+  const candidates = [
+    [defineEntity({ name: 'A', properties: withoutTwo }), /A has no last_login, role/],
+    [defineEntity({ name: 'B', properties: { ...base, email: p.string() } }), /B\.email is not/],
+    [defineEntity({ name: 'C', properties: { ...base, password: p.string().length(50) } }), /room for a bcrypt hash/],
+    [defineEntity({ name: 'D', properties: { ...base, role: p.string() } }), /D\.role is none/],
+    [defineEntity({ name: 'E', properties: { ...base, role: () => p.manyToOne(Nameless).nullable() } }), /Nameless has no name/],
+    [defineEntity({ name: 'F', properties: { ...base, id: p.integer(), uid: p.integer().primary() } }), /"id" as its primary key/],
+  ] as const;
+  for (const [account, message] of candidates) {
+    const orm = await openSqlite(t, { entities: [account, Role, Nameless] });
+    const app = fastify();
+    await app.register(viewset, { orm });
+    await t.rejects(async () => app.register(auth, { ...good, account } as AuthOptions), { name: 'ImproperlyConfigured', message });
+    await app.close().catch(() => {});
+  }
+});
+
+t.test('without viewset before it, the plugin says so', async (t) => {
+  const app = fastify();
+  t.teardown(() => app.close());
+  await t.rejects(async () => app.register(auth, good), /@viewset\/core/);
+});
+
+t.test('the routes stand under the prefix and have names', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const app = await startApp(t, orm, { urlPrefix: '/api/auth/' });
+  t.equal((await app.post('/api/auth/login', {})).status, 401);
+  t.equal((await app.post('/api/auth/login/', {})).status, 401);
+  t.equal((await app.post('/api/auth/register', {})).status, 400);
+  t.equal((await app.post('/auth/login', {})).status, 404);
+  t.equal(app.app.viewset.routeNames.reverse('auth-login'), '/api/auth/login');
+  t.equal(app.app.viewset.routeNames.reverse('auth-send-verification-email'), '/api/auth/send-verification-email');
+});
+
+for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
+  t.test(`${algorithm}, with a key pair`, async (t) => {
+    const kinds = { RS256: { type: 'rsa', bits: 2048 }, ES256: { type: 'ec', curve: 'P-256' }, EdDSA: { type: 'ed25519' } } as const;
+    const orm = await openSqlite(t, { entities });
+    const app = await startApp(t, orm, { algorithm, keys: makeKeys(kinds[algorithm]) });
+    await app.addAccount('ann@example.com');
+    const token = await app.login('ann@example.com');
+    t.match(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString(), `"alg":"${algorithm}"`);
+    t.equal((await app.get('/me', token)).status, 200);
+  });
+}

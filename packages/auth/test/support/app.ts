@@ -1,0 +1,117 @@
+import type { MikroORM } from '@mikro-orm/core';
+import { getCurrentUser, serverOptions, viewset } from '@viewset/core';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Test } from 'tap';
+import { type AccountUser, auth, type AuthOptions, type EmailSender } from '../../src/index.ts';
+import { Account, Role } from './entities.ts';
+
+declare module '@viewset/core' {
+  interface ViewsetTypes {
+    user: AccountUser;
+  }
+}
+
+export const SECRET = 'an application secret of 32 bytes';
+export const PASSWORD = 'correct horse';
+
+/** Keeps what it is given instead of sending it. */
+export class MailBox implements EmailSender {
+  readonly mails: { recipient: string; subject: string; content: string; isHtml: boolean | undefined }[] = [];
+  /** Makes the next sends fail. */
+  failure: Error | undefined;
+  closed = 0;
+
+  async send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    this.mails.push({ recipient, subject, content, isHtml });
+  }
+
+  close(): void {
+    this.closed++;
+  }
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Record<string, never> & { readonly error?: string; readonly code?: string };
+  readonly text: string;
+}
+
+/** The plugin in an application that listens, and what a client of it does. */
+export class TestApp {
+  readonly app: FastifyInstance;
+  readonly orm: MikroORM;
+  readonly mailer = new MailBox();
+  #url = '';
+
+  constructor(orm: MikroORM) {
+    this.orm = orm;
+    this.app = fastify(serverOptions());
+  }
+
+  async start(options: Partial<AuthOptions>, addRoutes: (app: FastifyInstance) => void): Promise<void> {
+    const { app, orm, mailer } = this;
+    await app.register(viewset, { orm });
+    await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, ...options });
+    app.get('/me', async (request) => ({ user: getCurrentUser(request) }));
+    addRoutes(app);
+    this.#url = await app.listen({ port: 0, host: '127.0.0.1' });
+  }
+
+  async request(method: string, path: string, options: { json?: unknown; body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
+    const body = options.body ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
+    const headers = { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers };
+    const answer = await fetch(this.#url + path, { method, headers, ...(body === undefined ? {} : { body }) });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, text, body: (text === '' ? {} : JSON.parse(text)) as Answer['body'] };
+  }
+
+  post(path: string, json: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.request('POST', path, { json, headers });
+  }
+
+  get(path: string, token?: string): Promise<Answer> {
+    return this.request('GET', path, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  }
+
+  async login(email: string, password: string = PASSWORD): Promise<string> {
+    return (await this.post('/auth/login', { email, password })).body['access_token'] as unknown as string;
+  }
+
+  /** Asks for a code and reads it from the mail. */
+  async code(email: string): Promise<string> {
+    await this.post('/auth/send-verification-email', { email });
+    return /\b\d{6}\b/.exec(this.mailer.mails.at(-1)?.content ?? '')?.[0] ?? '';
+  }
+
+  async addAccount(email: string, more: { is_active?: boolean; role?: Role | null; password?: string } = {}): Promise<Account> {
+    const em = this.orm.em.fork();
+    const account = em.create(Account, { email, password: PASSWORD, name: 'Ann', is_active: true, ...more });
+    await em.persist(account).flush();
+    return account;
+  }
+
+  async addRole(name: string): Promise<Role> {
+    const em = this.orm.em.fork();
+    const role = em.create(Role, { name });
+    await em.persist(role).flush();
+    return role;
+  }
+
+  async stored(email: string): Promise<Account | null> {
+    return this.orm.em.fork().findOne(Account, { email }, { populate: ['role'] });
+  }
+}
+
+export async function startApp(
+  t: Test,
+  orm: MikroORM,
+  options: Partial<AuthOptions> = {},
+  addRoutes: (app: FastifyInstance) => void = () => {},
+): Promise<TestApp> {
+  const app = new TestApp(orm);
+  t.teardown(() => app.app.close());
+  await app.start(options, addRoutes);
+  return app;
+}

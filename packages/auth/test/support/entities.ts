@@ -1,0 +1,25 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+export const Role = defineEntity({
+  name: 'Role',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(50).unique(),
+  },
+});
+export type Role = InferEntity<typeof Role>;
+
+export const Account = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(Role).nullable(),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime(3).nullable(),
+    created_at: p.datetime(3).onCreate(() => new Date()),
+  },
+});
+export type Account = InferEntity<typeof Account>;

@@ -1,0 +1,138 @@
+import { MemoryStore } from '@viewset/core';
+import t from 'tap';
+import { CODE_LIFETIME_SECONDS, VerificationCodes } from '../src/verification-codes.ts';
+
+const ANN = 'ann@example.com';
+const secret = new Uint8Array(32).fill(7);
+
+function setUp() {
+  let now = 0;
+  const store = new MemoryStore({ clock: () => now });
+  return { codes: new VerificationCodes(store, secret), store, wait: (seconds: number) => (now += seconds * 1000) };
+}
+
+const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
+
+t.test('a code is six digits, uniformly, leading zeros kept', async (t) => {
+  const { codes } = setUp();
+  const leading = new Map<string, number>();
+  for (let round = 0; round < 3000; round++) {
+    const code = await codes.issue(`${round}@example.com`);
+    if (!/^\d{6}$/.test(code)) t.fail(code);
+    leading.set(code.slice(0, 1), (leading.get(code.slice(0, 1)) ?? 0) + 1);
+  }
+  t.equal(leading.size, 10);
+  for (const count of leading.values()) t.ok(count > 200 && count < 400, String(count));
+});
+
+t.test('the right code is taken once', async (t) => {
+  const { codes } = setUp();
+  const code = await codes.issue(ANN);
+  t.equal(await codes.take('bob@example.com', code), undefined, 'it is one address’s');
+  t.ok(await codes.take(ANN, code));
+  t.equal(await codes.take(ANN, code), undefined);
+});
+
+t.test('of many that come at once with the right code, one takes it', async (t) => {
+  const { codes } = setUp();
+  const code = await codes.issue(ANN);
+  const taken = await Promise.all(Array.from({ length: 20 }, () => codes.take(ANN, code)));
+  t.equal(taken.filter((result) => result !== undefined).length, 1);
+});
+
+t.test('a code lasts 600 seconds', async (t) => {
+  const { codes, wait } = setUp();
+  const first = await codes.issue(ANN);
+  wait(CODE_LIFETIME_SECONDS - 1);
+  t.match(await codes.take(ANN, first), { tries: 0 });
+  const second = await codes.issue(ANN);
+  wait(CODE_LIFETIME_SECONDS + 1);
+  t.equal(await codes.take(ANN, second), undefined);
+});
+
+t.test('five wrong tries void a code; a new code starts anew', async (t) => {
+  const { codes } = setUp();
+  const first = await codes.issue(ANN);
+  for (let round = 0; round < 4; round++) t.equal(await codes.take(ANN, wrong(first)), undefined);
+  t.match(await codes.take(ANN, first), { tries: 4 }, 'four do not');
+  const second = await codes.issue(ANN);
+  for (const guess of [wrong(second), 'x', '', wrong(second), '\ud800']) t.equal(await codes.take(ANN, guess), undefined);
+  t.equal(await codes.take(ANN, second), undefined);
+  const third = await codes.issue(ANN);
+  t.match(await codes.take(ANN, third), { tries: 0 });
+});
+
+t.test('a new code takes the place of the old one', async (t) => {
+  const { codes } = setUp();
+  const [first, second] = [await codes.issue(ANN), await codes.issue(ANN)];
+  if (first !== second) t.equal(await codes.take(ANN, first), undefined);
+  t.ok(await codes.take(ANN, second));
+});
+
+t.test('a code that was taken in vain comes back as it was', async (t) => {
+  const { codes, wait } = setUp();
+  const code = await codes.issue(ANN);
+  await codes.take(ANN, wrong(code));
+  wait(500);
+  const taken = await codes.take(ANN, code);
+  t.match(taken, { tries: 1 });
+  await codes.restore(ANN, code, taken!);
+  wait(99);
+  const again = await codes.take(ANN, code);
+  t.match(again, { tries: 1 });
+  await codes.restore(ANN, code, again!);
+  wait(2);
+  t.equal(await codes.take(ANN, code), undefined, 'not a second longer than before');
+});
+
+t.test('a code that comes back does not replace a newer one', async (t) => {
+  const { codes } = setUp();
+  const old = await codes.issue(ANN);
+  const taken = await codes.take(ANN, old);
+  const fresh = await codes.issue(ANN);
+  await codes.restore(ANN, old, taken!);
+  t.ok(await codes.take(ANN, fresh));
+});
+
+t.test('a code that was never delivered is taken back, a newer one is not', async (t) => {
+  const { codes } = setUp();
+  const undelivered = await codes.issue(ANN);
+  await codes.revoke(ANN, undelivered);
+  t.equal(await codes.take(ANN, undelivered), undefined);
+  const old = await codes.issue(ANN);
+  const fresh = await codes.issue(ANN);
+  if (old !== fresh) await codes.revoke(ANN, old);
+  t.ok(await codes.take(ANN, fresh));
+});
+
+t.test('five sends to one address in 600 seconds, each its own; one that failed does not count', async (t) => {
+  const { codes, wait } = setUp();
+  for (let send = 0; send < 5; send++) {
+    await codes.countSend(ANN);
+    wait(1);
+  }
+  const refused = await codes.countSend(ANN).catch((error: unknown) => error);
+  t.match(refused, { statusCode: 429, headers: { 'retry-after': '595' } });
+  await codes.countSend('bob@example.com');
+  wait(595);
+  const sent = await codes.countSend(ANN);
+  await t.rejects(codes.countSend(ANN));
+  await codes.uncountSend(ANN, sent);
+  await codes.countSend(ANN);
+});
+
+t.test('the store sees neither codes nor addresses', async (t) => {
+  const seen: unknown[] = [];
+  const spy = new Proxy(new MemoryStore(), {
+    get: (store, name: keyof MemoryStore) => {
+      const member: unknown = store[name];
+      return typeof member === 'function' ? (...inputs: unknown[]) => (seen.push(inputs), member.apply(store, inputs)) : member;
+    },
+  });
+  const codes = new VerificationCodes(spy, secret);
+  await codes.countSend(ANN);
+  const code = await codes.issue(ANN);
+  await codes.take(ANN, code);
+  t.ok(seen.length >= 3);
+  t.notMatch(JSON.stringify(seen), new RegExp(`ann|example|"${code}"`));
+});
