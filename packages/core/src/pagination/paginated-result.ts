@@ -75,9 +75,9 @@ export const PaginatedResult: new <Item, Extra extends object = object>(
 ) => PaginatedResult<Item, Extra> = Result as never;
 
 function addExtra(result: object, extra: object): void {
-  for (const name of Object.keys(extra)) {
-    if (name in result)
-      throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${name}"; the envelope has it`);
+  const taken = Object.keys(extra).find((name) => name in result);
+  if (taken !== undefined) {
+    throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${taken}"; the envelope has it`);
   }
   Object.assign(result, extra);
 }
