@@ -37,7 +37,57 @@ export {
 } from './errors.ts';
 
 export { getCurrentUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
+export { InvalidUsageCollector } from './invalid-usage-collector.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
+
+export { computed, type Computed } from './shapes/computed.ts';
+export { readShape, type ReadShape } from './shapes/read-shape.ts';
+export { writeShape, type BoundWriteShape, type WriteShape } from './shapes/write-shape.ts';
+export { compileValidator } from './shapes/validator.ts';
+export type { WritableSchema } from './shapes/writable-schema.ts';
+
+export { QuerySet, type EntityOptions, type Page } from './query/queryset.ts';
+export { after, always, and, before, compare, matching, never, not, or, type Condition, type OrderKey } from './query/condition.ts';
+export { resolveLookup, parseLookupText, type ResolvedLookup } from './query/resolve-lookup.ts';
+export type { Lookup } from './query/lookup.ts';
+export type { LookupName, Lookups, OrderName } from './query/lookup-name.ts';
+export type { Projection } from './query/projection.ts';
+
+export { fieldPath, type FieldPath } from './fields/field-path.ts';
+export type { FieldKind, FieldType } from './fields/field-type.ts';
+export type { PathOf } from './fields/field-name.ts';
+export { FieldValueError } from './fields/field-value-error.ts';
+
+export { Filter, type FilterClass, type FilterTarget } from './filters/filter.ts';
+export { DEFAULT_FILTERS } from './filters/default-filters.ts';
+export { JsonLogicFilter } from './filters/json-logic-filter.ts';
+export { OrderingFilter } from './filters/ordering-filter.ts';
+export { QueryParameterFilter } from './filters/query-parameter-filter.ts';
+export { SearchFilter } from './filters/search-filter.ts';
+
+export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions } from './pagination/paginator.ts';
+export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
+export { LimitOffsetPagination } from './pagination/limit-offset-pagination.ts';
+export { PageNumberPagination } from './pagination/page-number-pagination.ts';
+export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
+
+export { Permission, type PermissionClass, type PermissionView } from './permissions/permission.ts';
+export { AllowAny } from './permissions/allow-any.ts';
+export { IsAuthenticated } from './permissions/is-authenticated.ts';
+export { IsRoleAdminUser } from './permissions/is-role-admin-user.ts';
+export { IsSafeMethodOnly } from './permissions/is-safe-method-only.ts';
+
+export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';
+export { HeaderRateLimit, type HeaderRateLimitOptions } from './throttle/header-rate-limit.ts';
+export { IPRateLimit } from './throttle/ip-rate-limit.ts';
+export { PathRateLimit, type PathRateLimitOptions } from './throttle/path-rate-limit.ts';
+export { UserRateLimit } from './throttle/user-rate-limit.ts';
+export { RequestLimiter, type RequestLimiterOptions } from './throttle/request-limiter.ts';
+
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.ts';
+export { RedisStore, type RedisStoreOptions } from './stores/redis-store.ts';
+export { StoreUnavailable } from './stores/store-unavailable.ts';
+export type { HitResult, PutOptions, Store, TakeResult } from './stores/store.ts';
 
 export {
   HTTP_100_CONTINUE,

@@ -1,18 +1,16 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { TooManyRequests } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
-import { MemoryStore } from '../stores/memory-store.ts';
-import { RequestLimiter } from '../throttle/request-limiter.ts';
 import { REQUEST_STATE } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
-import type { LimiterFactory } from '../viewset/view-routes.ts';
+import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { errorHandler } from './error-handler.ts';
 import { notFoundHandler } from './not-found.ts';
-import { type ResolvedOptions, resolveOptions, type ViewsetOptions } from './options.ts';
+import { resolveOptions, type ViewsetOptions } from './options.ts';
+import { addThrottles } from './throttles.ts';
 
 /** What the plugin keeps for its application, as `app.viewset`. */
 export interface ViewsetInstance {
@@ -21,7 +19,7 @@ export interface ViewsetInstance {
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
   /** @internal */
-  readonly makeLimiter: LimiterFactory;
+  readonly makeRules: RuleListFactory;
 }
 
 declare module 'fastify' {
@@ -50,9 +48,9 @@ export const viewset = fp(
     decorateRequests(app, options.orm);
     app.setErrorHandler(errorHandler);
     app.setNotFoundHandler(notFoundHandler);
-    const makeLimiter = addThrottles(app, options);
+    const makeRules = addThrottles(app, options);
     const { orm, defaults } = options;
-    app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeLimiter }));
+    app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));
     if (options.health !== false) healthRoutes(app, options.health ?? new HealthRegistry());
   },
   { name: '@viewset/core', fastify: '5.x' },
@@ -69,60 +67,4 @@ function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
       return (this[ENTITY_MANAGER] ??= orm.em.fork());
     },
   });
-}
-
-/**
- * Rules on addresses run before authentication, for the application and for the route alike; rules on users after it,
- * which is why they hang on each route. Where no rule of a kind exists, nothing is paid for it.
- */
-function addThrottles(app: FastifyInstance, options: ResolvedOptions): LimiterFactory {
-  const store = options.store ?? ownStore(app);
-  const makeLimiter: LimiterFactory = (scope, rules) =>
-    rules.length === 0 ? undefined : new RequestLimiter({ scope, rules, store, log: app.log });
-  const limiter = makeLimiter('app', options.throttles);
-  app.addHook('onRequest', addressThrottle(limiter));
-  if (limiter?.has('user') || options.throttleRate !== undefined) {
-    app.addHook('onRoute', (route) => prependUserThrottle(route, limiter, options.throttleRate));
-  }
-  return makeLimiter;
-}
-
-function ownStore(app: FastifyInstance): MemoryStore {
-  const store = new MemoryStore();
-  app.addHook('onClose', async () => store.close());
-  return store;
-}
-
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
-
-function addressThrottle(limiter: RequestLimiter | undefined): Hook {
-  return (request, reply, done) => {
-    const { config } = request.routeOptions;
-    if (request.is404 || config.throttle === false) return done();
-    const limiters = config.viewset?.limiters ?? [];
-    checkAll(limiter === undefined ? limiters : [limiter, ...limiters], 'address', request, reply).then(() => done(), done);
-  };
-}
-
-async function checkAll(
-  limiters: readonly RequestLimiter[],
-  phase: 'address' | 'user',
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  for (const limiter of limiters) await limiter.check(phase, request, reply);
-}
-
-function prependUserThrottle(
-  route: RouteOptions,
-  limiter: RequestLimiter | undefined,
-  throttleRate: ViewsetOptions['throttleRate'],
-): void {
-  if (route.config?.throttle === false) return;
-  const own = route.onRequest === undefined ? [] : [route.onRequest].flat();
-  const throttle = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    await limiter?.check('user', request, reply);
-    if (throttleRate !== undefined && !(await throttleRate(request))) throw new TooManyRequests(1);
-  };
-  route.onRequest = [throttle, ...own];
 }

@@ -75,10 +75,10 @@ export class Router {
   };
 
   #mount(app: FastifyInstance, { path, basename, view }: Registration): void {
-    const { orm, defaults, makeLimiter, routeNames } = app.viewset;
+    const { orm, defaults, makeRules, routeNames } = app.viewset;
     const context = { orm, defaults, path: [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/') };
     const url = context.path.startsWith('/') ? context.path : `/${context.path}`;
-    const mounted = { view, basename, context: { ...context, path: url }, makeLimiter };
+    const mounted = { view, basename, context: { ...context, path: url }, makeRules };
     view.bind(mounted.context);
     for (const route of viewRoutes(mounted)) {
       const template = route.url.replace(/\(.*\)/, '');

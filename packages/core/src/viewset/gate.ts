@@ -1,36 +1,34 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { whenReady } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission } from '../permissions/permission.ts';
-import type { RequestLimiter } from '../throttle/request-limiter.ts';
 import { stateOf } from './request-state.ts';
 import { permissionDenied, type ViewSet } from './viewset.ts';
 
-/** What stands before a route: who is counted, who is let in, and whether the path names a record at all. */
+/** What stands before a route: who is let in, and whether the path names a record at all. */
 export interface GateOptions {
   readonly view: ViewSet;
-  /** The view's and the action's throttles, those that come after authentication. */
-  readonly limiters: readonly RequestLimiter[];
   readonly permissions: readonly Permission[];
   readonly detail: boolean;
 }
 
-type Step = (request: FastifyRequest, reply: FastifyReply) => void | Promise<void>;
+type Step = (request: FastifyRequest) => void | Promise<void>;
 
 export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
 
 /**
- * The onRequest hook of a route, before its body is read: user throttles, view permission, the form of the pk, in the
+ * The onRequest hook of a route, before its body is read: the view's `throttleRate`, its permissions, the form of the pk, in the
  * contract's order. Undefined where nothing stands before the route; no promise is made where no step needs one.
  */
 export function compileGate(options: GateOptions): Gate | undefined {
   const steps = gateSteps(options);
   if (steps.length === 0) return undefined;
-  return (request, reply, done) => runSteps(steps, 0, request, reply, done);
+  return (request, _reply, done) => runSteps(steps, 0, request, done);
 }
 
-function gateSteps({ view, limiters, permissions, detail }: GateOptions): Step[] {
-  const steps: Step[] = limiters.map((limiter) => (request, reply) => limiter.check('user', request, reply));
+function gateSteps({ view, permissions, detail }: GateOptions): Step[] {
+  const steps: Step[] = [];
   if (view.throttleRate !== undefined) steps.push((request) => askView(view, request));
   if (permissions.length > 0) steps.push((request) => checkPermissions(view, permissions, detail, request));
   if (detail) steps.push((request) => readPk(view, request));
@@ -41,14 +39,13 @@ function runSteps(
   steps: readonly Step[],
   first: number,
   request: FastifyRequest,
-  reply: FastifyReply,
   done: HookHandlerDoneFunction,
 ): void {
   try {
     for (let index = first; index < steps.length; index++) {
-      const pending = steps[index]!(request, reply);
+      const pending = steps[index]!(request);
       if (pending === undefined) continue;
-      pending.then(() => runSteps(steps, index + 1, request, reply, done), done);
+      pending.then(() => runSteps(steps, index + 1, request, done), done);
       return;
     }
   } catch (error) {
@@ -69,8 +66,7 @@ function checkPermissions(
   request: FastifyRequest,
 ): void | Promise<void> {
   const grant = evaluatePermissions(permissions, request, view, { object: detail });
-  if (grant instanceof Promise) return grant.then((granted) => admit(request, granted));
-  admit(request, grant);
+  return whenReady(grant, (granted) => admit(request, granted));
 }
 
 function admit(request: FastifyRequest, grant: PermissionGrant): void {

@@ -1,9 +1,9 @@
-import type { EntityName } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { parseFieldText } from '../fields/field-text.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { compare, type Condition } from '../query/condition.ts';
+import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Projection } from '../query/projection.ts';
 import type { BoundWriteShape } from '../shapes/write-shape.ts';
@@ -12,7 +12,7 @@ import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
 import type { ViewContext } from './view-context.ts';
-import { type OperationSchemas, permissionDenied, ViewSet } from './viewset.ts';
+import { type OperationSchemas, ViewSet } from './viewset.ts';
 
 /** A write that a hook may enrich with fields that the client does not send. */
 export type WriteData<Entity, Input> = Input & { readonly [Field in keyof Entity & string]?: unknown };
@@ -46,7 +46,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    const queryset = QuerySet.of(request, this.#entity).orderByPaths(this.resource.ordering);
+    const queryset = QuerySet.of(request.em, this.#entity).orderByPaths(this.resource.ordering);
     return this.#scoped(request, queryset);
   }
 
@@ -174,18 +174,16 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** @internal */
   override schemasOf(operation: Operation, partial: boolean): OperationSchemas {
-    const { readSchema, write } = this.resource;
+    const { readSchema } = this.resource;
     switch (operation) {
       case 'list':
         return { response: { 200: this.resource.listSchema() } };
       case 'retrieve':
         return { response: { 200: readSchema } };
       case 'create':
-        return { body: this.#write.schema, validateBody: (body) => this.#write.validate(body), response: { 201: readSchema } };
+        return { ...this.#bodySchemas(false), response: { 201: readSchema } };
       case 'update':
-        return partial
-          ? { body: this.#write.partialSchema, validateBody: (body) => this.#write.validatePartial(body), response: { 200: readSchema } }
-          : { body: this.#write.schema, validateBody: (body) => this.#write.validate(body), response: { 200: readSchema } };
+        return { ...this.#bodySchemas(partial), response: { 200: readSchema } };
       case 'destroy':
         return {};
     }
@@ -215,13 +213,8 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     }
   }
 
-  override where(lookups: Readonly<Record<string, unknown>>): Condition {
-    return lookupCondition(this.resource.meta, lookups);
-  }
-
-  /** @internal */
-  override isWithin(request: FastifyRequest, object: object, condition: Condition): Promise<boolean> {
-    return this.#stored(request, object as Entity).where(condition).exists();
+  override get meta(): EntityMetadata {
+    return this.resource.meta;
   }
 
   /** @internal */
@@ -245,6 +238,13 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     return write;
   }
 
+  #bodySchemas(partial: boolean): OperationSchemas {
+    const write = this.#write;
+    return partial
+      ? { body: write.partialSchema, validateBody: (body) => write.validatePartial(body) }
+      : { body: write.schema, validateBody: (body) => write.validate(body) };
+  }
+
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
   #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
     const scope = stateOf(request).grant?.scope;
@@ -265,15 +265,8 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
   async #reread(request: FastifyRequest, entity: Entity): Promise<{ pk: unknown; record: Output }> {
-    const stored = await this.#stored(request, entity).first(this.#projection);
-    return { pk: this.#pkOf(entity), record: stored ?? this.represent(entity) };
-  }
-
-  #stored(request: FastifyRequest, entity: Entity): QuerySet<Entity> {
-    return QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', this.#pkOf(entity)));
-  }
-
-  #pkOf(entity: Entity): unknown {
-    return (entity as Record<string, unknown>)[this.resource.pk.property.name];
+    const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
+    const stored = QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', pk));
+    return { pk, record: (await stored.first(this.#projection)) ?? this.represent(entity) };
   }
 }

@@ -6,17 +6,22 @@ import { makePermissions } from '../permissions/make-permissions.ts';
 import type { Permission, PermissionClass } from '../permissions/permission.ts';
 import { compileValidator } from '../shapes/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { RequestLimiter } from '../throttle/request-limiter.ts';
+import type { RuleList } from '../throttle/rule-list.ts';
 import { type Action, actionsOf, kebabCase } from './action.ts';
 import { compileGate } from './gate.ts';
 import { OPERATION_ROUTES } from './operations.ts';
-import { stateOf } from './request-state.ts';
 import { type UnknownParameterCheck, unknownParameterCheck } from './unknown-parameters.ts';
 import type { ViewContext } from './view-context.ts';
 import type { OperationHandler, OperationSchemas, ViewSet } from './viewset.ts';
 
-/** Makes the limiter of some rules, under a name that is the same in every process; undefined for no rules. */
-export type LimiterFactory = (scope: string, rules: readonly RateLimitRule[]) => RequestLimiter | undefined;
+/** Rules that a view or an action declares, and whose counters they have. */
+export interface DeclaredRules {
+  readonly scope: string;
+  readonly rules: readonly RateLimitRule[];
+}
+
+/** Makes the rules that a route is held to: the application's and those declared. */
+export type RuleListFactory = (declared: readonly DeclaredRules[]) => RuleList;
 
 /** A view at its place: everything that its routes are made of. */
 export interface MountedView {
@@ -24,7 +29,7 @@ export interface MountedView {
   /** First half of its routes' names, `products`. */
   readonly basename: string;
   readonly context: ViewContext;
-  readonly makeLimiter: LimiterFactory;
+  readonly makeRules: RuleListFactory;
 }
 
 /** A route of a view before it is Fastify's: operations and actions alike. */
@@ -36,7 +41,7 @@ interface ViewRoute {
   readonly detail: boolean;
   readonly schemas: OperationSchemas & { readonly querystring?: TSchema; readonly summary?: string };
   readonly permissionClasses: readonly PermissionClass[];
-  readonly limiters: readonly RequestLimiter[];
+  readonly rules: RuleList;
   readonly handler: OperationHandler;
 }
 
@@ -53,7 +58,7 @@ export function viewRoutes(mounted: MountedView): RouteOptions[] {
 
 function operationRoutes(mounted: MountedView): ViewRoute[] {
   const { view, basename, context } = mounted;
-  const limiter = mounted.makeLimiter(basename, view.throttles);
+  const rules = mounted.makeRules([{ scope: basename, rules: view.throttles }]);
   const operations = view.operations();
   return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(({ operation, method, detail }) => ({
     action: operation,
@@ -63,7 +68,7 @@ function operationRoutes(mounted: MountedView): ViewRoute[] {
     detail,
     schemas: view.schemasOf(operation, method === 'PATCH'),
     permissionClasses: view.permissionClasses ?? context.defaults.permissionClasses,
-    limiters: limiter === undefined ? [] : [limiter],
+    rules,
     handler: view[operation]!.bind(view),
   }));
 }
@@ -73,11 +78,7 @@ function actionRoutes(mounted: MountedView): ViewRoute[] {
 }
 
 function actionRoute(mounted: MountedView, name: string, { options, methods, detail, handler }: Action): ViewRoute {
-  const { view, basename, context, makeLimiter } = mounted;
-  const limiters = [
-    makeLimiter(basename, view.throttles),
-    makeLimiter(`${basename}.${name}`, options.throttles ?? []),
-  ].filter((limiter) => limiter !== undefined);
+  const { view, basename, context, makeRules } = mounted;
   const base = detail ? recordPath(mounted) : context.path;
   return {
     action: name,
@@ -87,7 +88,10 @@ function actionRoute(mounted: MountedView, name: string, { options, methods, det
     detail,
     schemas: actionSchemas(options),
     permissionClasses: options.permissionClasses ?? view.permissionClasses ?? context.defaults.permissionClasses,
-    limiters,
+    rules: makeRules([
+      { scope: basename, rules: view.throttles },
+      { scope: `${basename}.${name}`, rules: options.throttles ?? [] },
+    ]),
     handler: detail ? onRecord(view, handler) : handler,
   };
 }
@@ -123,11 +127,11 @@ function recordPath({ view, context }: MountedView): string {
 
 function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameterCheck | undefined): RouteOptions {
   const permissions: readonly Permission[] = makePermissions(route.permissionClasses, `${view.name}.${route.action}`);
-  const gate = compileGate({ view, limiters: route.limiters, permissions, detail: route.detail });
+  const gate = compileGate({ view, permissions, detail: route.detail });
   return {
     method: route.method,
     url: route.url,
-    config: { viewset: { action: route.action, route: route.routeName, limiters: route.limiters } },
+    config: { viewset: { action: route.action, route: route.routeName, rules: route.rules } },
     ...(gate === undefined ? {} : { onRequest: gate }),
     schema: fastifySchema(route),
     validatorCompiler: validatorCompiler(route.schemas),

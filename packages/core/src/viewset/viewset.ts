@@ -1,11 +1,11 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
-import type { Condition } from '../query/condition.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { RequestLimiter } from '../throttle/request-limiter.ts';
+import type { RuleList } from '../throttle/rule-list.ts';
 import type { Operation } from './operations.ts';
 import { stateOf } from './request-state.ts';
 import type { ViewContext } from './view-context.ts';
@@ -91,14 +91,9 @@ export abstract class ViewSet implements PermissionView {
     return [];
   }
 
-  /** The condition of some lookups on the view's entity; for permissions' scopes. */
-  where(_lookups: Readonly<Record<string, unknown>>): Condition {
-    throw new TypeError(`${this.name} has no entity: a permission's scope needs a ModelViewSet`);
-  }
-
-  /** @internal */
-  async isWithin(_request: FastifyRequest, _object: object, _condition: Condition): Promise<boolean> {
-    throw new TypeError(`${this.name} has no entity: a permission's scope needs a ModelViewSet`);
+  /** The view's entity, where it has one. */
+  get meta(): EntityMetadata | undefined {
+    return undefined;
   }
 
   /** Reads the pk of a path; undefined where it cannot be one. @internal */
@@ -130,7 +125,7 @@ declare module 'fastify' {
     viewset?: {
       readonly action: string;
       readonly route: string;
-      readonly limiters: readonly RequestLimiter[];
+      readonly rules: RuleList;
     };
     /** True: the authentication plugin lets anybody in. */
     public?: boolean;

@@ -1,0 +1,73 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction, RouteOptions } from 'fastify';
+import { TooManyRequests } from '../errors.ts';
+import { MemoryStore } from '../stores/memory-store.ts';
+import { RequestLimiter } from '../throttle/request-limiter.ts';
+import { RuleList } from '../throttle/rule-list.ts';
+import type { RuleListFactory } from '../viewset/view-routes.ts';
+import type { ResolvedOptions } from './options.ts';
+
+/**
+ * Hangs the throttles on an application: the rules on addresses before authentication, those on users after it. A route
+ * is held to the application's rules and its view's together. Where there are no rules of a kind, nothing is asked.
+ *
+ * @returns makes the rules of one route of a view, under scopes that are the same in every process
+ */
+export function addThrottles(app: FastifyInstance, options: ResolvedOptions): RuleListFactory {
+  const store = options.store ?? ownStore(app);
+  const common = new RequestLimiter({ rules: options.throttles, store, log: app.log });
+  const address = { asked: common.has('address') };
+  app.addHook('onRequest', addressThrottle(common, address));
+  app.addHook('onRoute', (route) => addUserThrottle(route, common, options.throttleRate));
+  const limiters = new Map<string, RequestLimiter>();
+  return (declared) => {
+    const own = declared
+      .filter(({ rules }) => rules.length > 0)
+      .map(({ scope, rules }) => {
+        const limiter = limiters.get(scope) ?? new RequestLimiter({ scope, rules, store, log: app.log });
+        limiters.set(scope, limiter);
+        return limiter;
+      });
+    const list = own.length === 0 ? common : RuleList.combine([common, ...own]);
+    address.asked ||= list.has('address');
+    return list;
+  };
+}
+
+function ownStore(app: FastifyInstance): MemoryStore {
+  const store = new MemoryStore();
+  app.addHook('onClose', async () => store.close());
+  return store;
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+
+function addressThrottle(common: RuleList, address: { readonly asked: boolean }): Hook {
+  return (request, reply, done) => {
+    if (!address.asked || request.is404) return done();
+    const { config } = request.routeOptions;
+    if (config.throttle === false) return done();
+    const checked = attempt(() => (config.viewset?.rules ?? common).check('address', request, reply));
+    if (checked instanceof Promise) checked.then(() => done(), done);
+    else done(checked);
+  };
+}
+
+/** A hook with a callback may not throw; what is thrown at once is answered with. */
+function attempt(check: () => void | Promise<void>): Error | undefined | Promise<void> {
+  try {
+    return check() as undefined | Promise<void>;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function addUserThrottle(route: RouteOptions, common: RuleList, throttleRate: ResolvedOptions['throttleRate']): void {
+  const rules = route.config?.viewset?.rules ?? common;
+  if (route.config?.throttle === false || (!rules.has('user') && throttleRate === undefined)) return;
+  const own = route.onRequest === undefined ? [] : [route.onRequest].flat();
+  const throttle = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    await rules.check('user', request, reply);
+    if (throttleRate !== undefined && !(await throttleRate(request))) throw new TooManyRequests(1);
+  };
+  route.onRequest = [throttle, ...own];
+}
