@@ -1,0 +1,31 @@
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
+import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
+import t from 'tap';
+import { declaredField, declaredMetadata } from '../../src/shapes/declared-field.ts';
+import { boundField, type ShapeField } from '../../src/shapes/shape-field.ts';
+import { SPECIMENS, Specimen } from './specimens.ts';
+
+/** A field without what only an initialised ORM can know: the property itself. */
+function described({ property: _, target, ...field }: ShapeField): unknown {
+  return { ...field, target: target?.className };
+}
+
+for (const [database, ORM] of [['SQLite', SqliteORM], ['PostgreSQL', PostgreSqlORM]] as const) {
+  t.test(`what a builder declares is what ${database} has`, async (t) => {
+    const orm = await ORM.init({ entities: SPECIMENS, dbName: 'none' });
+    const meta = orm.getMetadata().get(Specimen);
+    const declared = declaredMetadata(Specimen);
+    for (const name of [...Object.keys(declared.properties), 'maker.name', 'maker.country.code', 'country.name']) {
+      // Nothing is derived from the type of a column that the application wrote itself.
+      if (name === 'point') continue;
+      t.same(described(declaredField(declared, name)), described(boundField(meta, name)), name);
+    }
+  });
+}
+
+t.test('an entity that is not made by defineEntity has nothing to derive from', async (t) => {
+  class Plain {
+    declare id: number;
+  }
+  t.throws(() => declaredMetadata(Plain), { name: 'ImproperlyConfigured', message: /defineEntity\(\).*Plain came/ });
+});
