@@ -70,14 +70,14 @@ export class JsonLogicReader {
   }
 
   #equality(operator: '==' | '!=', operands: readonly unknown[], at: string): Condition {
-    const { path, value } = this.#sides(operands, at);
+    const { path, value, valueAt } = this.#sides(operands, at);
     if (value === null) return compare(path, 'isnull', operator === '==');
-    return this.#compare(path, operator === '==' ? 'exact' : 'ne', value, at);
+    return this.#compare(path, operator === '==' ? 'exact' : 'ne', value, valueAt);
   }
 
   #ordered(operator: OrderOperator, operands: readonly unknown[], at: string): Condition {
-    const { path, value, flipped } = this.#sides(operands, at);
-    return this.#compare(path, flipped ? FLIPPED[operator] : ORDERED[operator], value, at);
+    const { path, value, valueAt, flipped } = this.#sides(operands, at);
+    return this.#compare(path, flipped ? FLIPPED[operator] : ORDERED[operator], value, valueAt);
   }
 
   #between(operator: '<' | '<=', operands: readonly unknown[], at: string): Condition {
@@ -114,11 +114,15 @@ export class JsonLogicReader {
   }
 
   /** The field and the value of a comparison, which may stand either way round. */
-  #sides(operands: readonly unknown[], at: string): { path: FieldPath; value: unknown; flipped: boolean } {
-    const left = this.#field(operands[0], `${at}/0`);
-    const right = this.#field(operands[1], `${at}/1`);
-    if (left !== undefined && right === undefined) return { path: left, value: operands[1], flipped: false };
-    if (right !== undefined && left === undefined) return { path: right, value: operands[0], flipped: true };
+  #sides([left, right]: readonly unknown[], at: string): Sides {
+    const path = this.#field(left, `${at}/0`);
+    const flippedPath = this.#field(right, `${at}/1`);
+    if (path !== undefined && flippedPath === undefined) {
+      return { path, value: right, valueAt: `${at}/1`, flipped: false };
+    }
+    if (flippedPath !== undefined && path === undefined) {
+      return { path: flippedPath, value: left, valueAt: `${at}/0`, flipped: true };
+    }
     throw new JsonLogicError('one operand must be a {"var": …} and the other a value', at);
   }
 
@@ -136,8 +140,20 @@ export class JsonLogicReader {
     const meant = nearest(name, this.#fields.keys());
     const hint = meant === undefined ? '' : `did you mean "${meant}"? `;
     const allowed = [...this.#fields.keys()].join(', ');
-    throw new JsonLogicError(`expected a field that may be filtered by (${hint}allowed: ${allowed})`, at, name);
+    throw new JsonLogicError(
+      `expected a field that may be filtered by (${hint}allowed: ${allowed})`,
+      `${at}/var`,
+      name,
+    );
   }
+}
+
+interface Sides {
+  readonly path: FieldPath;
+  readonly value: unknown;
+  readonly valueAt: string;
+  /** True where the value stands on the left. */
+  readonly flipped: boolean;
 }
 
 const ORDERED = { '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;

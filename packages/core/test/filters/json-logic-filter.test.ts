@@ -129,7 +129,7 @@ const REFUSED: readonly (readonly [rule: unknown, message: RegExp])[] = [
   [{ '==': [{ var: 0 }, 1] }, /name of a field/],
   [{ '==': [{ var: null }, 1] }, /name of a field/],
   // the value's type
-  [{ '==': [{ var: 'stock' }, '1'] }, /"stock" must be an integer, but "1" came/],
+  [{ '==': [{ var: 'stock' }, '1'] }, /"stock" must be an integer.*, but "1" came, at \/==\/1$/],
   [{ '==': [{ var: 'stock' }, 1.5] }, /"stock" must be/],
   [{ '==': [{ var: 'stock' }, true] }, /"stock" must be/],
   [{ '==': [{ var: 'stock' }, 2_147_483_648] }, /"stock" must be/],
@@ -189,8 +189,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
         JSON.stringify(rule)?.slice(0, 100),
       );
     }
-    t.throws(() => apply({ '==': [{ var: 'stock' }, '1'] }), {
-      message: 'Query parameter "filter" is not usable: "stock" must be an integer, but "1" came, at /==',
+    t.throws(() => apply({ '==': [{ var: 'active' }, 1] }), {
+      message: 'Query parameter "filter" is not usable: "active" must be true or false, but 1 came, at /==/1',
       details: [{ in: 'query', path: '/filter' }],
     });
   });
