@@ -1,5 +1,7 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import type { FieldType } from './field-type.ts';
+import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import { fieldType, isReference, type FieldType } from './field-type.ts';
 
 /** A way from an entity through its relations to one column, resolved once and then shared. */
 export interface FieldPath {
@@ -16,12 +18,128 @@ export interface FieldPath {
   readonly toMany: boolean;
 }
 
+const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
+
 /**
- * Resolves a path, the same object for the same path.
+ * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
+ * the foreign key where the entity has it, else the primary key at the other end.
  * @throws ImproperlyConfigured for an unknown name, naming what is there and the nearest
  * @example
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
  */
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
-  throw new Error(`not written yet ${meta.className} ${path} ${separator}`);
+  let paths = known.get(meta);
+  if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
+  const found = paths.get(path);
+  if (found !== undefined) return found;
+  const resolved = resolve(meta, path, separator);
+  const shared = paths.get(resolved.key) ?? resolved;
+  paths.set(resolved.key, shared);
+  paths.set(path, shared);
+  return shared;
+}
+
+/** The names of an entity's fields and relations, without what MikroORM adds for itself. */
+export function fieldNames(meta: EntityMetadata): string[] {
+  const isOwn = (property: EntityProperty): boolean =>
+    property.embedded === undefined && !property.name.endsWith('__inverse') && (property.persist !== false || isComputed(property));
+  return Object.values<EntityProperty>(meta.properties).filter(isOwn).map((property) => property.name);
+}
+
+function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
+  const names: string[] = [];
+  const steps: EntityProperty[] = [];
+  let place = { name: root.className, properties: root.properties as Record<string, EntityProperty>, all: fieldNames(root) };
+  let rest = path.split(separator);
+  for (;;) {
+    const { property, name, left } = take(place.properties, rest, separator);
+    if (property === undefined) throw unknownName(root, path, rest[0] ?? '', place);
+    names.push(name);
+    const target = property.targetMeta;
+    if (left.length === 0) return finish(root, path, names, steps, property);
+    if (target === undefined || property.polymorphic) throw notARelation(root, path, property, left[0] ?? '');
+    if (property.kind === ReferenceKind.EMBEDDED) {
+      if (property.object) throw notARelation(root, path, property, left[0] ?? '');
+      place = { name: target.className, properties: property.embeddedProps, all: Object.keys(property.embeddedProps) };
+    } else {
+      steps.push(property);
+      place = { name: target.className, properties: target.properties, all: fieldNames(target) };
+    }
+    rest = left;
+  }
+}
+
+/** Takes one name off a path. A name may contain the separator itself, so the longest that exists wins. */
+function take(
+  properties: Record<string, EntityProperty>,
+  rest: readonly string[],
+  separator: string,
+): { property: EntityProperty | undefined; name: string; left: string[] } {
+  for (let length = rest.length; length > 0; length--) {
+    const name = rest.slice(0, length).join(separator);
+    if (Object.hasOwn(properties, name)) return { property: properties[name], name, left: rest.slice(length) };
+  }
+  return { property: undefined, name: '', left: [] };
+}
+
+function finish(
+  root: EntityMetadata,
+  path: string,
+  names: readonly string[],
+  walked: readonly EntityProperty[],
+  last: EntityProperty,
+): FieldPath {
+  const isForeign = isReference(last) && !ownsColumn(last);
+  const steps = isForeign ? [...walked, last] : walked;
+  const property = isForeign ? primaryKeyOf(root, path, last.targetMeta as EntityMetadata) : last;
+  if (property.persist === false && !isComputed(property)) {
+    throw new ImproperlyConfigured(`${root.className}: "${path}" is not stored in the database (persist: false)`);
+  }
+  return Object.freeze({
+    key: names.join('.'),
+    steps,
+    property,
+    type: fieldType(property),
+    nullable: isForeign || property.nullable === true || steps.some((step) => step.nullable === true || !ownsColumn(step)),
+    toMany: steps.some(isToMany),
+  });
+}
+
+function primaryKeyOf(root: EntityMetadata, path: string, target: EntityMetadata): EntityProperty {
+  const [name, ...others] = target.primaryKeys;
+  const property = name === undefined || others.length > 0 ? undefined : (target.properties[name] as EntityProperty | undefined);
+  if (property !== undefined) return property;
+  throw new ImproperlyConfigured(`${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`);
+}
+
+/** True of a relation to many records. */
+export function isToMany(property: EntityProperty): boolean {
+  return property.kind === ReferenceKind.ONE_TO_MANY || property.kind === ReferenceKind.MANY_TO_MANY;
+}
+
+/** True of a to-one relation whose foreign key is on this side. */
+export function ownsColumn(property: EntityProperty): boolean {
+  return property.kind === ReferenceKind.MANY_TO_ONE || (property.kind === ReferenceKind.ONE_TO_ONE && property.owner);
+}
+
+function isComputed(property: EntityProperty): boolean {
+  return property.formula !== undefined || (property.persist === false && property.kind !== ReferenceKind.SCALAR);
+}
+
+function unknownName(
+  root: EntityMetadata,
+  path: string,
+  name: string,
+  place: { readonly name: string; readonly all: readonly string[] },
+): ImproperlyConfigured {
+  const near = nearest(name, place.all);
+  return new ImproperlyConfigured(
+    `${root.className}: "${path}" names no field; ${place.name} has no "${name}"` +
+      `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${place.all.join(', ')}`,
+  );
+}
+
+function notARelation(root: EntityMetadata, path: string, property: EntityProperty, name: string): ImproperlyConfigured {
+  const what = property.targetMeta === undefined ? 'is not a relation' : 'is kept in one column';
+  return new ImproperlyConfigured(`${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`);
 }

@@ -1,10 +1,49 @@
-import type { Platform } from '@mikro-orm/core';
+import { BigIntType, DecimalType, DoubleType, UuidType, type EntityProperty, type Platform } from '@mikro-orm/core';
 import type { FieldPath } from './field-path.ts';
+import { customTypeOf, valueProperty, type FieldType } from './field-type.ts';
 
 /**
  * Turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates, JSON, booleans,
  * custom types. Undefined where the driver's value is that already. Null stays null and is never passed in.
  */
 export function valueReader(path: FieldPath, platform: Platform): ((raw: unknown) => unknown) | undefined {
-  throw new Error(`not written yet ${path.key} ${String(platform)}`);
+  const property = valueProperty(path.property);
+  const custom = customTypeOf(property);
+  if (custom !== undefined) return (raw) => custom.convertToJSValue(raw, platform);
+  return builtInReader(property, path.type, platform);
 }
+
+function builtInReader(
+  property: EntityProperty,
+  type: FieldType,
+  platform: Platform,
+): ((raw: unknown) => unknown) | undefined {
+  const builtIn = property.customType;
+  if (builtIn instanceof BigIntType || builtIn instanceof DecimalType || builtIn instanceof DoubleType) {
+    return numberReader(property, type);
+  }
+  if (builtIn instanceof UuidType) return undefined;
+  if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform);
+  if (property.runtimeType === 'Date') return dateReader(platform);
+  if (property.runtimeType === 'boolean') return property.columnTypes[0] === 'boolean' ? undefined : Boolean;
+  return property.runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? Number : undefined;
+}
+
+function numberReader(property: EntityProperty, type: FieldType): (raw: unknown) => unknown {
+  if (type.kind === 'bigint' && type.mode === 'bigint') return (raw) => BigInt(raw as string);
+  return (type.mode ?? property.runtimeType) === 'number' ? Number : String;
+}
+
+/** As MikroORM's own mapper: a time without an offset is in the time zone of the configuration. */
+function dateReader(platform: Platform): (raw: unknown) => unknown {
+  const zone = platform.getTimezone();
+  return (raw) => {
+    if (raw instanceof Date) return raw;
+    // SQLite keeps milliseconds.
+    if (typeof raw !== 'string') return new Date(Number(raw));
+    const isLocal = zone !== undefined && zone !== 'local' && !HAS_OFFSET.test(raw);
+    return platform.parseDate(isLocal ? raw + zone : raw);
+  };
+}
+
+const HAS_OFFSET = /:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;

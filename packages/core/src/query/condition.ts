@@ -1,12 +1,11 @@
 import type { EntityMetadata, FilterQuery } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { Lookup } from './lookup.ts';
+import type { OrderKey } from './order.ts';
 
-/** One key of an order. NULLs come last in ascending and first in descending order, on every database. */
-export interface OrderKey {
-  readonly path: FieldPath;
-  readonly descending: boolean;
-}
+export { compare } from './compare.ts';
+export { after, before } from './keyset.ts';
+export { reversed, type OrderKey } from './order.ts';
 
 /**
  * What a record must be like: an immutable tree. Every condition is true or false of a record, never unknown: a
@@ -18,7 +17,13 @@ export type Condition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
-  | { readonly kind: 'matching'; readonly meta: EntityMetadata; readonly where: FilterQuery<object> };
+  | {
+      readonly kind: 'matching';
+      readonly meta: EntityMetadata;
+      readonly where: FilterQuery<object>;
+      /** True where MikroORM has made database values of the values already. */
+      readonly converted?: boolean;
+    };
 
 /** True of every record. */
 export const always: Condition = Object.freeze({ kind: 'constant', value: true });
@@ -26,40 +31,39 @@ export const always: Condition = Object.freeze({ kind: 'constant', value: true }
 /** True of no record. */
 export const never: Condition = Object.freeze({ kind: 'constant', value: false });
 
-/** A comparison of a field. `in` takes an array, `range` two values (both inclusive), `isnull` a boolean. */
-export function compare(path: FieldPath, lookup: Lookup, value: unknown): Condition {
-  return { kind: 'compare', path, lookup, value };
-}
-
 /** True where all are; `always` of none. */
 export function and(...conditions: readonly Condition[]): Condition {
-  return { kind: 'and', conditions };
+  return combine('and', conditions, always, never);
 }
 
 /** True where at least one is; `never` of none. */
 export function or(...conditions: readonly Condition[]): Condition {
-  return { kind: 'or', conditions };
+  return combine('or', conditions, never, always);
 }
 
 /** True where the condition is not. */
 export function not(condition: Condition): Condition {
-  return { kind: 'not', condition };
+  if (condition.kind === 'constant') return condition.value ? never : always;
+  return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
 }
 
-/**
- * True of the records that come after a given one in an order; the keys must make the order total (`totalOrder()`).
- * @param values what `orderValues(keys)` read from that record, one for each key
- */
-export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
-  return { kind: 'after', keys, values };
+/** What the lookups cannot say, in MikroORM's own words, of the records of one entity. */
+export function matching(meta: EntityMetadata, where: FilterQuery<object>): Condition {
+  return { kind: 'matching', meta, where };
 }
 
-/** True of the records that come before a given one in an order. */
-export function before(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
-  return after(reversed(keys), values);
-}
-
-/** The same order from its other end. */
-export function reversed(keys: readonly OrderKey[]): readonly OrderKey[] {
-  return keys.map((key) => ({ path: key.path, descending: !key.descending }));
+/** Flattens, drops what changes nothing (`neutral`), and stops at what decides (`deciding`). */
+function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
+  const conditions: Condition[] = [];
+  for (const condition of given) {
+    if (condition.kind === 'constant') {
+      if (condition.value === (deciding === always)) return deciding;
+    } else if (condition.kind === kind) {
+      for (const inner of condition.conditions) conditions.push(inner);
+    } else {
+      conditions.push(condition);
+    }
+  }
+  if (conditions.length === 0) return neutral;
+  return conditions.length === 1 ? (conditions[0] as Condition) : { kind, conditions };
 }

@@ -1,7 +1,6 @@
 import type { ConditionPathOf, PathOf, PathValue } from '../fields/field-name.ts';
 import type { Lookup } from './lookup.ts';
 
-type TextLookup = 'iexact' | 'contains' | 'icontains' | 'startswith' | 'istartswith' | 'endswith' | 'iendswith';
 type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
 type EqualityLookup = 'exact' | 'ne' | 'in' | 'isnull';
 

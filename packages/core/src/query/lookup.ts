@@ -23,7 +23,27 @@ export const LOOKUPS = [
 /** How a field is compared with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
 
+const EQUALITY: readonly Lookup[] = ['exact', 'ne', 'in', 'isnull'];
+const ORDERED: readonly Lookup[] = ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'];
+const NULL_ONLY: readonly Lookup[] = ['isnull'];
+
+const BY_KIND: Readonly<Record<FieldKind, readonly Lookup[]>> = {
+  string: LOOKUPS,
+  integer: ORDERED,
+  bigint: ORDERED,
+  number: ORDERED,
+  decimal: ORDERED,
+  boolean: EQUALITY,
+  datetime: ORDERED,
+  date: ORDERED,
+  time: ORDERED,
+  uuid: EQUALITY,
+  json: NULL_ONLY,
+  binary: NULL_ONLY,
+  enum: EQUALITY,
+};
+
 /** The lookups that fit a kind of field. */
 export function lookupsFor(kind: FieldKind): readonly Lookup[] {
-  throw new Error(`not written yet ${kind}`);
+  return BY_KIND[kind];
 }

@@ -1,5 +1,7 @@
+import { Utils } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { OrderKey } from './condition.ts';
+import { valueProperty } from '../fields/field-type.ts';
+import type { OrderKey } from './order.ts';
 
 /** What a query reads of each record, and how a record is made of it. */
 export interface Projection<Record> {
@@ -13,9 +15,42 @@ export interface Projection<Record> {
   readonly populate: readonly string[];
 }
 
+/** A value of an order's key, fit for JSON. */
+export type OrderValue = string | number | boolean | null;
+
 /**
  * Reads the values of an order's keys exactly, as strings, numbers, booleans and nulls, fit for JSON and for `after()`.
+ * Of rows they are what the database says, to the microsecond and to the last digit; of entities what they hold.
  */
-export function orderValues(keys: readonly OrderKey[]): Projection<readonly (string | number | boolean | null)[]> {
-  throw new Error(`not written yet ${keys.length}`);
+export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
+  const paths = keys.map(({ path }) => path);
+  return {
+    paths,
+    readRow: (row) => row.map(orderValue),
+    readEntity: (entity) => paths.map((path) => orderValue(valueAt(entity, path))),
+    populate: [...new Set(paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')))],
+  };
+}
+
+function orderValue(value: unknown): OrderValue {
+  if (value === undefined || value === null) return null;
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
+}
+
+function valueAt(entity: object, path: FieldPath): unknown {
+  let value: unknown = entity;
+  for (const step of path.steps) value = memberOf(value, step.name);
+  value = memberOf(value, path.property.name);
+  return Utils.isEntity<object>(value, true) ? memberOf(unwrapped(value), valueProperty(path.property).name) : value;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return value === null || value === undefined ? value : (unwrapped(value) as { readonly [name: string]: unknown })[name];
+}
+
+/** What a reference refers to. */
+function unwrapped(value: unknown): unknown {
+  const { unwrap } = value as { unwrap?: () => unknown };
+  return typeof unwrap === 'function' ? unwrap.call(value) : value;
 }

@@ -1,7 +1,14 @@
 import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
-import type { Condition, OrderKey } from './condition.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { compare } from './compare.ts';
+import { always, and, matching, never, not, type Condition } from './condition.ts';
+import { hydrationOf } from './hydration.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
+import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
 import type { Projection } from './projection.ts';
+import { resolveLookup } from './resolve-lookup.ts';
+import { readCount, readExists, readPage, readRows, type Slice } from './run.ts';
+import { selectionOf, type Selection } from './selection.ts';
 
 /** One page of records, and how many there are in all. */
 export interface Page<Record> {
@@ -10,106 +17,197 @@ export interface Page<Record> {
 }
 
 export interface EntityOptions {
-  /** To-one relations to load with the same statement, `role` or `role.parent`. */
+  /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
   readonly populate?: readonly string[];
   /** Locks the rows against others' writes until the transaction ends (`for update`); only inside a transaction. */
   readonly lock?: boolean;
 }
 
+/** Something that has an entity manager, such as a request, whose own is made when it is first read. */
+export interface EntityManagerSource {
+  readonly em: EntityManager;
+}
+
+interface State<Entity extends object> {
+  readonly source: EntityManager | EntityManagerSource;
+  readonly meta: EntityMetadata<Entity>;
+  readonly condition: Condition;
+  readonly order: readonly OrderKey[];
+  readonly slice: Slice | undefined;
+}
+
 /**
- * An immutable description of records. Nothing runs until a method that answers with a promise is called; each of
- * those is one SQL statement with bound parameters.
+ * An immutable description of records. Each method answers with a new one; nothing runs until a method that answers with
+ * a promise is called, and each of those is one SQL statement with bound parameters (`page` at most two). Reading rows
+ * makes no entities and tracks nothing.
+ *
+ * The filters of MikroORM that are on apply, as they do to `em.find`. The order is total: the primary key is its last
+ * key. Within a transaction of the entity manager it reads in that transaction.
+ *
+ * @example
+ * const cheap = QuerySet.of(em, Product).filter({ price__lt: 10, name__icontains: 'tea' }).orderBy('-price');
+ * await cheap.slice(0, 10).entities();
+ * // select … from "product" t0 where t0."price" < $1 and lower(t0."name" collate "und-x-icu") like $2
+ * //   order by t0."price" desc, t0."id" limit $3
  */
 export class QuerySet<Entity extends object> {
-  readonly em: EntityManager;
-  readonly meta: EntityMetadata<Entity>;
+  readonly #state: State<Entity>;
+
+  private constructor(state: State<Entity>) {
+    this.#state = state;
+  }
+
+  /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
+  static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
+    const meta = managerOf(source).getMetadata().get(entity);
+    return new QuerySet({ source, meta, condition: always, order: [], slice: undefined });
+  }
+
+  /** The entity manager that this reads with. */
+  get em(): EntityManager {
+    return managerOf(this.#state.source);
+  }
+
+  get meta(): EntityMetadata<Entity> {
+    return this.#state.meta;
+  }
+
   /** The order asked for; see `totalOrder`. */
-  readonly order: readonly OrderKey[] = [];
-
-  private constructor(em: EntityManager, meta: EntityMetadata<Entity>) {
-    this.em = em;
-    this.meta = meta;
+  get order(): readonly OrderKey[] {
+    return this.#state.order;
   }
 
-  static of<E extends object>(em: EntityManager, entity: EntityName<E>): QuerySet<E> {
-    return new QuerySet(em, em.getMetadata().get(entity));
+  /** The same records, read with another entity manager: another transaction, other filter parameters. */
+  using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
+    return this.#with({ source });
   }
 
+  /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
   filter(lookups: Lookups<Entity>): QuerySet<Entity> {
-    return unwritten(lookups);
+    return this.where(this.#conditionOf(lookups));
   }
 
-  /** Drops the records that filter(lookups) would keep. */
+  /** Drops the records that filter(lookups) would keep, and no others: a record is kept where a value is NULL. */
   exclude(lookups: Lookups<Entity>): QuerySet<Entity> {
-    return unwritten(lookups);
+    return this.where(not(this.#conditionOf(lookups)));
   }
 
+  /** Keeps the records of which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
-    return unwritten(condition);
+    return this.#with({ condition: and(this.#state.condition, condition) });
   }
 
-  /** What the lookups cannot say, in MikroORM's own words. */
+  /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
   matching(where: FilterQuery<Entity>): QuerySet<Entity> {
-    return unwritten(where);
+    return this.where(matching(this.meta, where as FilterQuery<object>));
   }
 
+  /** Nothing; no statement is run for it. */
   none(): QuerySet<Entity> {
-    return unwritten();
+    return this.#with({ condition: never });
   }
 
-  /** Replaces the order. */
+  /** Replaces the order: `role__name`, descending with a minus in front. */
   orderBy(...names: OrderName<Entity>[]): QuerySet<Entity> {
-    return unwritten(names);
+    return this.#with({ order: names.map((name) => orderKey(this.meta, name)) });
   }
 
   /** Replaces the order. */
   orderByPaths(keys: readonly OrderKey[]): QuerySet<Entity> {
-    return unwritten(keys);
+    for (const key of keys) checkOrderKey(this.meta, key);
+    return this.#with({ order: keys });
   }
 
   /** The order with the primary key as its last key, unless it is in it: no two records are equal in it. */
   totalOrder(): readonly OrderKey[] {
-    return unwritten();
+    return totalOrder(this.meta, this.#state.order);
   }
 
   /** Skips `offset` records and takes at most `limit`, of the total order. Replaces an earlier slice. */
   slice(offset: number, limit: number): QuerySet<Entity> {
-    return unwritten(offset, limit);
+    for (const number of [offset, limit]) {
+      if (!Number.isSafeInteger(number) || number < 0) {
+        throw new ImproperlyConfigured(`slice() takes whole numbers from 0 to 2^53 - 1, not ${offset} and ${limit}`);
+      }
+    }
+    return this.#with({ slice: { offset, limit } });
   }
 
   /** How many records there are, whatever the slice. */
   async count(): Promise<number> {
-    return unwritten();
+    return readCount(this.em, this.meta, this.#state.condition);
   }
 
+  /** Whether there is any record, whatever the slice. */
   async exists(): Promise<boolean> {
-    return unwritten();
+    return readExists(this.em, this.meta, this.#state.condition);
   }
 
+  /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    return unwritten(projection);
+    const rows = await this.#read(selectionOf(projection), this.#state.slice);
+    return rows.map((row) => projection.readRow(row));
   }
 
+  /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    return unwritten(projection);
+    const [row] = await this.#read(selectionOf(projection), this.#firstSlice());
+    return row === undefined ? undefined : projection.readRow(row);
   }
 
   /** The records of the slice, and how many there are without it. */
   async page<R>(projection: Projection<R>): Promise<Page<R>> {
-    return unwritten(projection);
+    const { condition, slice } = this.#state;
+    const query = { condition, order: this.totalOrder(), slice, select: selectionOf(projection), locked: false };
+    const { rows, count } = await readPage(this.em, this.meta, query);
+    return { rows: rows.map((row) => projection.readRow(row)), count };
   }
 
-  /** The records as entities, managed by `em`. */
-  async entities(options?: EntityOptions): Promise<Entity[]> {
-    return unwritten(options);
+  /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
+  async entities(options: EntityOptions = {}): Promise<Entity[]> {
+    return this.#entities(options, this.#state.slice);
   }
 
-  /** The first record as an entity, managed by `em`. */
-  async entity(options?: EntityOptions): Promise<Entity | undefined> {
-    return unwritten(options);
+  /** The first record of the slice as an entity, managed by `em`. */
+  async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
+    return (await this.#entities(options, this.#firstSlice()))[0];
+  }
+
+  async #entities({ populate = [], lock = false }: EntityOptions, slice: Slice | undefined): Promise<Entity[]> {
+    const { em, meta } = this;
+    if (lock && !em.isInTransaction()) {
+      throw new ImproperlyConfigured(`${meta.className}: lock needs a transaction, outside of which it would end at once`);
+    }
+    const { selection, map } = hydrationOf(meta, populate);
+    const rows = await this.#read(selection, slice, lock);
+    const entities = rows.map((row) => map(em, row) as Entity);
+    await em.getUnitOfWork().dispatchOnLoadEvent();
+    return entities;
+  }
+
+  #read(select: Selection, slice: Slice | undefined, locked = false): Promise<unknown[][]> {
+    const { condition } = this.#state;
+    return readRows(this.em, this.meta, { condition, order: this.totalOrder(), slice, select, locked });
+  }
+
+  #firstSlice(): Slice {
+    const { offset, limit } = this.#state.slice ?? { offset: 0, limit: 1 };
+    return { offset, limit: Math.min(limit, 1) };
+  }
+
+  #conditionOf(lookups: Lookups<Entity>): Condition {
+    const conditions = Object.entries(lookups).map(([name, value]) => {
+      const { path, lookup } = resolveLookup(this.meta, name);
+      return compare(path, lookup, value);
+    });
+    return and(...conditions);
+  }
+
+  #with(change: Partial<State<Entity>>): QuerySet<Entity> {
+    return new QuerySet({ ...this.#state, ...change });
   }
 }
 
-function unwritten(...inputs: unknown[]): never {
-  throw new Error(`not written yet ${inputs.length}`);
+function managerOf(source: EntityManager | EntityManagerSource): EntityManager {
+  return 'em' in source ? source.em : source;
 }

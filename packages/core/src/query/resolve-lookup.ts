@@ -1,7 +1,12 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { FieldPath } from '../fields/field-path.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { parseFieldText } from '../fields/field-text.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { nearest } from '../nearest.ts';
+import { compare } from './compare.ts';
 import type { Condition } from './condition.ts';
-import type { Lookup } from './lookup.ts';
+import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
 
 /** A lookup whose names are known to be right. */
 export interface ResolvedLookup {
@@ -9,12 +14,64 @@ export interface ResolvedLookup {
   readonly lookup: Lookup;
 }
 
+const known = new WeakMap<EntityMetadata, Map<string, ResolvedLookup>>();
+
 /**
  * Resolves `role__name__icontains`; without a lookup at its end a name means `exact`.
  * @throws ImproperlyConfigured for an unknown name, and for a lookup that does not fit the field's type
  */
 export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLookup {
-  throw new Error(`not written yet ${meta.className} ${name}`);
+  let lookups = known.get(meta);
+  if (lookups === undefined) known.set(meta, (lookups = new Map<string, ResolvedLookup>()));
+  let resolved = lookups.get(name);
+  if (resolved === undefined) lookups.set(name, (resolved = resolve(meta, name)));
+  return resolved;
+}
+
+function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
+  const cut = name.lastIndexOf('__');
+  const last = name.slice(cut + 2);
+  const whole = attempt(() => fieldPath(meta, name, '__'));
+  // A field may be called "range"; it comes first.
+  if ('path' in whole) return fitting(meta, name, whole.path, 'exact');
+  if (cut <= 0) throw whole.error;
+  if (isLookup(last)) return fitting(meta, name, fieldPath(meta, name.slice(0, cut), '__'), last);
+  const field = attempt(() => fieldPath(meta, name.slice(0, cut), '__'));
+  if (!('path' in field)) throw field.error;
+  throw unknownLookup(meta, name, field.path, last, whole.error);
+}
+
+function attempt(find: () => FieldPath): { readonly path: FieldPath } | { readonly error: Error } {
+  try {
+    return { path: find() };
+  } catch (error) {
+    return { error: error as Error };
+  }
+}
+
+function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {
+  const { kind } = path.type;
+  if (lookupsFor(kind).includes(lookup)) return Object.freeze({ path, lookup });
+  throw new ImproperlyConfigured(
+    `${meta.className}: "${name}" does not fit: "${path.key}" is of type ${kind}, ` +
+      `which has no "${lookup}"; it has: ${lookupsFor(kind).join(', ')}`,
+  );
+}
+
+function isLookup(name: string): name is Lookup {
+  return (LOOKUPS as readonly string[]).includes(name);
+}
+
+function unknownLookup(meta: EntityMetadata, name: string, path: FieldPath, last: string, cause: Error): ImproperlyConfigured {
+  // Of a relation, the name may have been meant for a field of the related entity.
+  if (path.property.targetMeta !== undefined) return cause as ImproperlyConfigured;
+  const lookups = lookupsFor(path.type.kind);
+  const near = nearest(last, lookups);
+  return new ImproperlyConfigured(
+    `${meta.className}: "${name}" ends in no lookup: "${path.key}" is of type ${path.type.kind}, which has no "${last}"` +
+      `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${lookups.join(', ')}`,
+    { cause },
+  );
 }
 
 /**
@@ -22,6 +79,18 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
  * them, `isnull` true or false.
  * @throws FieldValueError where the text does not fit
  */
-export function parseLookupText(resolved: ResolvedLookup, text: string): Condition {
-  throw new Error(`not written yet ${resolved.path.key} ${text}`);
+export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {
+  switch (lookup) {
+    case 'isnull':
+      return compare(path, lookup, parseFieldText({ kind: 'boolean' }, text));
+    case 'in':
+      return compare(path, lookup, text.split(',').map((part) => parseFieldText(path.type, part)));
+    case 'range': {
+      const parts = text.split(',');
+      if (parts.length !== 2) throw new FieldValueError('must be two values, separated by a comma');
+      return compare(path, lookup, parts.map((part) => parseFieldText(path.type, part)));
+    }
+    default:
+      return compare(path, lookup, parseFieldText(path.type, text));
+  }
 }

@@ -1,0 +1,124 @@
+import { Reference, Utils } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { customTypeOf, valueProperty } from '../fields/field-type.ts';
+import { checkFieldValue } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { never, not, or, type Condition } from './condition.ts';
+import { lookupsFor, type Lookup } from './lookup.ts';
+
+/**
+ * A comparison of a field with a value of its type. `in` takes an array, `range` two values (both inclusive), `isnull`
+ * a boolean; `exact` and `ne` take null as well. Text lookups know no wildcards. A condition on a path through a relation
+ * to many asks whether there is such a related record; `ne` is the opposite of `exact`, on NULL too.
+ *
+ * What no value of the column's range can be is decided here: no database ever sees an integer that it cannot hold.
+ * @throws FieldValueError for a value of another type than the field's
+ * @throws ImproperlyConfigured for a lookup that does not fit the field, and for undefined
+ */
+export function compare(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+  checkLookup(path, lookup, value);
+  switch (lookup) {
+    case 'isnull':
+      return isNull(path, value);
+    case 'ne':
+      return value === null ? isNull(path, false) : negated(path, compare(path, 'exact', value));
+    case 'in':
+      return isOneOf(path, value);
+    case 'range':
+      return inRange(path, value);
+    case 'exact':
+      return value === null ? isNull(path, true) : compareValue(path, lookup, checked(path, value));
+    default:
+      return compareValue(path, lookup, checked(path, value));
+  }
+}
+
+function checkLookup(path: FieldPath, lookup: Lookup, value: unknown): void {
+  if (value === undefined) {
+    throw new ImproperlyConfigured(`"${path.key}" is compared with undefined; leave it out, or compare with null`);
+  }
+  const fitting = lookupsFor(path.type.kind);
+  if (!fitting.includes(lookup)) {
+    throw new ImproperlyConfigured(`"${path.key}" is of type ${path.type.kind}, which has no "${lookup}"; it has: ${fitting.join(', ')}`);
+  }
+}
+
+function node(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+  return { kind: 'compare', path, lookup, value };
+}
+
+function isNull(path: FieldPath, value: unknown): Condition {
+  if (typeof value !== 'boolean') throw new FieldValueError('must be true or false');
+  // Of a path to many, "is null" means that there is no related value, not that there is one which is NULL.
+  if (path.toMany && value) return not(node(path, 'isnull', false));
+  return node(path, 'isnull', value);
+}
+
+/** `ne` is one comparison where a column can say so itself. */
+function negated(path: FieldPath, condition: Condition): Condition {
+  const isPlain = condition.kind === 'compare' && condition.lookup === 'exact' && !path.toMany;
+  return isPlain ? node(path, 'ne', condition.value) : not(condition);
+}
+
+function isOneOf(path: FieldPath, values: unknown): Condition {
+  if (!Array.isArray(values)) throw new FieldValueError('must be a list');
+  const possible = (values as unknown[])
+    .filter((value) => value !== null)
+    .map((value) => fit(path, 'exact', checked(path, value)))
+    .filter((condition) => condition.kind === 'compare')
+    .map((condition) => condition.value);
+  const some = possible.length === 0 ? never : node(path, 'in', possible);
+  return values.includes(null) ? or(isNull(path, true), some) : some;
+}
+
+/** Both bounds are asked of one and the same value, which matters on a path to many. */
+function inRange(path: FieldPath, values: unknown): Condition {
+  if (!Array.isArray(values) || values.length !== 2) throw new FieldValueError('must be two values');
+  const [low, high] = values as [unknown, unknown];
+  const from = fit(path, 'gte', checked(path, low));
+  const to = fit(path, 'lte', checked(path, high));
+  if (from.kind !== 'compare' || to.kind !== 'compare') return never;
+  if (from.lookup === 'isnull') return to;
+  return to.lookup === 'isnull' ? from : node(path, 'range', [from.value, to.value]);
+}
+
+function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+  // Every text contains the empty text; databases disagree on where.
+  if (value === '' && /contains|startswith|endswith/.test(lookup)) return isNull(path, false);
+  return fit(path, lookup, value);
+}
+
+/** Brings a number into the range of an integer column, or decides the comparison where it lies beyond. */
+function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+  const { minimum, maximum, kind } = path.type;
+  const isInteger = kind === 'integer' || kind === 'bigint';
+  if (!isInteger || minimum === undefined || maximum === undefined || customTypeOf(path.property) !== undefined) {
+    return node(path, lookup, value);
+  }
+  const number = value as number | bigint;
+  const isBelow = lookup === 'lt' || lookup === 'lte';
+  if (number > maximum) return isBelow ? isNull(path, false) : never;
+  if (number < minimum) return lookup === 'gt' || lookup === 'gte' ? isNull(path, false) : never;
+  if (typeof number === 'number' && !Number.isInteger(number)) {
+    if (lookup === 'exact') return never;
+    return node(path, isBelow ? 'lte' : 'gte', whole(kind, isBelow ? Math.floor(number) : Math.ceil(number)));
+  }
+  return node(path, lookup, whole(kind, number));
+}
+
+function whole(kind: string, value: number | bigint): number | bigint {
+  return kind === 'bigint' ? BigInt(value) : Number(value);
+}
+
+/** A related record stands for its key. */
+function checked(path: FieldPath, value: unknown): unknown {
+  if (value === null) throw new FieldValueError('must not be null');
+  const plain = value instanceof Reference ? (value.unwrap() as unknown) : value;
+  if (Utils.isEntity<Record<string, unknown>>(plain)) {
+    const key = path.property.targetKey ?? valueProperty(path.property).name;
+    return checked(path, plain[key]);
+  }
+  return customTypeOf(path.property) === undefined ? checkFieldValue(path.type, plain) : plain;
+}
+

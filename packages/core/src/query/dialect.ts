@@ -1,0 +1,38 @@
+import type { EntityManager } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import type { Lookup } from './lookup.ts';
+import type { Reader } from './reader.ts';
+
+/** Stands for the column in a template. */
+export const COLUMN = '\u0001';
+/** Stands for a bound value in a template and in a statement that is still being put together. */
+export const VALUE = '\u0002';
+
+/** A piece of SQL about one column whose text does not depend on the values. */
+export interface Comparison {
+  /** SQL with COLUMN for the column and VALUE for each value, in order. */
+  readonly template: string;
+  readonly values: readonly unknown[];
+}
+
+/** What databases differ in. */
+export interface Dialect {
+  readonly name: string;
+  /** How a lookup is said, and its values as the driver takes them. */
+  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison;
+  /** A value that was read raw from a column, as the driver takes it back. */
+  rawParameter(path: FieldPath, raw: unknown): unknown;
+  /** The n-th bound value, from 1. */
+  placeholder(n: number): string;
+  quote(identifier: string): string;
+  /** A column of a select list: exact, whatever the driver makes of numbers. */
+  selected(path: FieldPath, sql: string): string;
+  /** A key of an order, NULLs where `OrderKey` says. */
+  ordered(path: FieldPath, sql: string, descending: boolean): string;
+  /** What locks the rows of one table, named by its alias. */
+  lock(alias: string): string;
+  /** Whether the count of all records may ride along with the rows of a page. */
+  readonly countsInline: boolean;
+  /** Runs work that reads; everything it reads is of one connection where there is a transaction. */
+  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T>;
+}

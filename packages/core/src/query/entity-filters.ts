@@ -1,0 +1,103 @@
+import { Utils, type EntityManager, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { isReference } from '../fields/field-type.ts';
+import { always, type Condition } from './condition.ts';
+import type { EntityPlan } from './entity-plan.ts';
+import type { OrderKey } from './order.ts';
+import type { RelatedFilter } from './scope.ts';
+import { whereCondition } from './where-condition.ts';
+
+/** What MikroORM's filters add to a query: soft deletion, tenants. */
+export interface EntityFilters {
+  readonly condition: Condition;
+  readonly related: ReadonlyMap<string, RelatedFilter> | undefined;
+}
+
+/** MikroORM's own, as `em.find` calls it. */
+interface FilteringManager {
+  applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
+}
+
+const NOTHING = Object.freeze({});
+
+/**
+ * The filters that are on: those of the entity, of the configuration and of the entity manager, with their parameters.
+ * Those of a related entity hide the related record, which then reads as NULL; where a record cannot be without it, the
+ * record as well, as `em.find` has it.
+ */
+export async function entityFilters(
+  em: EntityManager,
+  plan: EntityPlan,
+  condition: Condition,
+  paths: readonly FieldPath[],
+  order: readonly OrderKey[],
+): Promise<EntityFilters> {
+  const own = await filterOf(em, plan.meta, {});
+  const { config } = em;
+  const ownCondition = own?.condition ?? always;
+  if (config.get('filtersOnRelations') === false) return { condition: ownCondition, related: undefined };
+  const walked = new Map<string, readonly EntityProperty[]>();
+  for (const property of plan.hiding) walked.set(property.name, [property]);
+  for (const path of paths) addPath(walked, path);
+  for (const { path } of order) addPath(walked, path);
+  addCondition(walked, condition);
+  let related: Map<string, RelatedFilter> | undefined;
+  for (const [key, steps] of walked) {
+    const filter = await relatedFilter(em, steps);
+    if (filter !== undefined) (related ??= new Map<string, RelatedFilter>()).set(key, filter);
+  }
+  return { condition: ownCondition, related };
+}
+
+async function relatedFilter(em: EntityManager, steps: readonly EntityProperty[]): Promise<RelatedFilter | undefined> {
+  const step = steps.at(-1) as EntityProperty;
+  if (step.polymorphic || step.filters === (false as never)) return undefined;
+  const condition = await filterOf(em, step.targetMeta as EntityMetadata, step.filters ?? {});
+  if (condition === undefined) return undefined;
+  const joins = em.config.get('autoJoinRefsForFilters') !== false && steps.length === 1 && step.owner;
+  return { condition: condition.condition, required: joins && (step.nullable !== true || condition.isStrict) };
+}
+
+interface Found {
+  readonly condition: Condition;
+  readonly isStrict: boolean;
+}
+
+async function filterOf(em: EntityManager, meta: EntityMetadata, options: unknown): Promise<Found | undefined> {
+  const manager = em as unknown as FilteringManager;
+  const where = await manager.applyFilters(meta.class, NOTHING, options, 'read', {});
+  if (where === NOTHING || where === undefined || !Utils.hasObjectKeys(where as object)) return undefined;
+  return { condition: whereCondition(meta, where as FilterQuery<object>), isStrict: isStrict(where) };
+}
+
+/** MikroORM marks the condition of a strict filter, and leaves the mark where it joins several. */
+function isStrict(where: unknown): boolean {
+  const { __strict, $and } = where as { __strict?: boolean; $and?: unknown };
+  return __strict === true || (Array.isArray($and) && $and.some(isStrict));
+}
+
+function addPath(walked: Map<string, readonly EntityProperty[]>, { steps, property }: FieldPath): void {
+  let key = '';
+  steps.forEach((step, index) => {
+    key += (index === 0 ? '' : '.') + step.name;
+    if (!walked.has(key)) walked.set(key, steps.slice(0, index + 1));
+  });
+  if (!isReference(property)) return;
+  key += (steps.length === 0 ? '' : '.') + property.name;
+  if (!walked.has(key)) walked.set(key, [...steps, property]);
+}
+
+function addCondition(walked: Map<string, readonly EntityProperty[]>, condition: Condition): void {
+  switch (condition.kind) {
+    case 'compare':
+      return addPath(walked, condition.path);
+    case 'and':
+    case 'or':
+      return condition.conditions.forEach((inner) => addCondition(walked, inner));
+    case 'not':
+      return addCondition(walked, condition.condition);
+    case 'after':
+      return condition.keys.forEach(({ path }) => addPath(walked, path));
+    default:
+  }
+}

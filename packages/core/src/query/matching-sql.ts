@@ -1,0 +1,85 @@
+import { Utils, isRaw, type EntityManager, type EntityMetadata, type FilterQuery, type Platform } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Condition } from './condition.ts';
+import { COLUMN, VALUE, type Comparison } from './dialect.ts';
+
+/** What is used of MikroORM's SQL drivers. */
+interface QueryBuilder {
+  select(fields: readonly string[]): this;
+  where(condition: FilterQuery<object>): this;
+  toQuery(): { readonly sql: string; readonly params: readonly unknown[] };
+}
+
+interface SqlDriver {
+  createQueryBuilder?(
+    entity: unknown,
+    transaction: undefined,
+    connection: 'read',
+    convertsTypes: boolean,
+    loggerContext: undefined,
+    alias: string,
+    em: EntityManager,
+  ): QueryBuilder;
+}
+
+type Matching = Extract<Condition, { kind: 'matching' }>;
+
+const known = new WeakMap<Matching, Comparison>();
+
+/** `pk in (select pk …)`: what MikroORM makes of the condition, with its parameters bound. */
+export function matchingSql(em: EntityManager, condition: Matching): Comparison {
+  let comparison = known.get(condition);
+  if (comparison === undefined) known.set(condition, (comparison = build(em, condition)));
+  return comparison;
+}
+
+function build(em: EntityManager, { meta, where, converted }: Matching): Comparison {
+  const driver = em.getDriver() as unknown as SqlDriver;
+  if (driver.createQueryBuilder === undefined) {
+    throw new ImproperlyConfigured(`${meta.className}: matching() needs a SQL driver of MikroORM`);
+  }
+  const query = driver.createQueryBuilder(meta.class, undefined, 'read', converted !== true, undefined, 'm', em);
+  const { sql, params } = query.select([primaryKey(meta)]).where(where).toQuery();
+  const bound = bind(em.getPlatform(), sql, params);
+  return { template: `${COLUMN} in (${bound.template})`, values: bound.values };
+}
+
+function primaryKey(meta: EntityMetadata): string {
+  return meta.primaryKeys[0] as string;
+}
+
+/** As `formatQuery` of MikroORM's platforms, with values bound instead of written into the text. */
+function bind(platform: Platform, sql: string, params: readonly unknown[]): Comparison {
+  const values: unknown[] = [];
+  let next = 0;
+  const template = sql.replaceAll(/\\\?|\?\??/g, (mark) => {
+    if (mark === '\\?') return '?';
+    const param = params[next++];
+    if (mark === '??') return platform.quoteIdentifier(param as string);
+    return place(platform, param, values);
+  });
+  return { template, values };
+}
+
+function place(platform: Platform, param: unknown, values: unknown[]): string {
+  if (isRaw(param)) {
+    const inner = bind(platform, param.sql, param.params);
+    values.push(...inner.values);
+    return inner.template;
+  }
+  if (Array.isArray(param)) return param.map((item) => place(platform, item, values)).join(', ');
+  values.push(bindable(platform, param));
+  return VALUE;
+}
+
+function bindable(platform: Platform, param: unknown): unknown {
+  if (param instanceof Date) return dateParameter(platform, param);
+  if (typeof param === 'boolean') return platform.getBooleanTypeDeclarationSQL() === 'boolean' ? param : Number(param);
+  if (typeof param === 'bigint' && platform.getBooleanTypeDeclarationSQL() === 'boolean') return String(param);
+  return Utils.isPlainObject(param) ? JSON.stringify(param) : param;
+}
+
+function dateParameter(platform: Platform, value: Date): unknown {
+  const { formatDate } = platform as Platform & { formatDate?: (value: Date) => string };
+  return formatDate === undefined ? value.getTime() : formatDate.call(platform, value);
+}

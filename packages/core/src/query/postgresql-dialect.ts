@@ -1,0 +1,137 @@
+import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { valueProperty } from '../fields/field-type.ts';
+import { foldCase } from './case-folding.ts';
+import { customParameter } from './custom-parameter.ts';
+import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import type { Lookup } from './lookup.ts';
+import { readPostgreSql } from './postgresql-reader.ts';
+import type { Reader } from './reader.ts';
+
+/**
+ * PostgreSQL through pg. Parameters are never cast, so that each takes the type of the column beside it: decimals are
+ * compared as numeric, exactly, and indexes serve. An index on `lower(name collate "und-x-icu")` (btree, or gin with
+ * gin_trgm_ops) serves the case-insensitive lookups.
+ */
+export class PostgreSqlDialect implements Dialect {
+  readonly name = 'PostgreSQL';
+  readonly countsInline = true;
+  readonly #platform: Platform;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    switch (lookup) {
+      case 'isnull':
+        return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
+      case 'contains':
+      case 'startswith':
+      case 'endswith':
+        return { template: `${textColumn(path)} like ${VALUE}`, values: [pattern(lookup, value as string)] };
+      case 'iexact':
+      case 'icontains':
+      case 'istartswith':
+      case 'iendswith':
+        return compareFolded(path, lookup, foldCase(value as string));
+      default:
+        return this.#compareValue(path, lookup, value);
+    }
+  }
+
+  rawParameter(_path: FieldPath, raw: unknown): unknown {
+    return raw;
+  }
+
+  placeholder(n: number): string {
+    return `$${n}`;
+  }
+
+  quote(identifier: string): string {
+    return `"${identifier.replaceAll('"', '""')}"`;
+  }
+
+  selected(_path: FieldPath, sql: string): string {
+    return sql;
+  }
+
+  /** PostgreSQL takes NULL for the greatest of all, as `OrderKey` says. */
+  ordered(_path: FieldPath, sql: string, descending: boolean): string {
+    return descending ? `${sql} desc` : sql;
+  }
+
+  lock(alias: string): string {
+    return ` for update of ${alias}`;
+  }
+
+  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T> {
+    return readPostgreSql(em, this.#platform, work);
+  }
+
+  #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    const custom = customParameter(path, this.#platform, lookup, value, (item) => item);
+    if (custom !== undefined) return custom;
+    switch (lookup) {
+      case 'in':
+        return { template: `${COLUMN} = any(${VALUE})`, values: [this.#parameters(path, value as unknown[])] };
+      case 'range':
+        return { template: `${COLUMN} between ${VALUE} and ${VALUE}`, values: this.#parameters(path, value as unknown[]) };
+      default:
+        return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${VALUE}`, values: [this.#parameter(path, value)] };
+    }
+  }
+
+  #parameters(path: FieldPath, values: readonly unknown[]): unknown[] {
+    return values.map((value) => this.#parameter(path, value));
+  }
+
+  /** Text wherever the driver's own conversion would lose something, or depend on the time zone of this process. */
+  #parameter(path: FieldPath, value: unknown): unknown {
+    if (value instanceof Date) return this.#timestamp(path, value);
+    if (typeof value === 'bigint') return String(value);
+    // What does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
+    if (path.type.kind === 'number' && isSingle(path)) return Math.fround(value as number);
+    return value;
+  }
+
+  /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
+  #timestamp(path: FieldPath, value: Date): string {
+    const platform = this.#platform as Platform & { formatDate?: (value: Date) => string };
+    const hasZone = valueProperty(path.property).columnTypes[0]?.startsWith('timestamptz') ?? false;
+    return hasZone || platform.formatDate === undefined ? value.toISOString() : platform.formatDate(value);
+  }
+}
+
+const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
+  ne: 'is distinct from',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+};
+
+function isSingle(path: FieldPath): boolean {
+  return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');
+}
+
+/** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
+function textColumn(path: FieldPath): string {
+  const type = valueProperty(path.property).columnTypes[0] ?? '';
+  return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
+}
+
+function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
+  const lower = `lower(${textColumn(path)} collate "und-x-icu")`;
+  const column = folded.includes('σ') ? `replace(${lower}, 'ς', 'σ')` : lower;
+  return lookup === 'iexact'
+    ? { template: `${column} = ${VALUE}`, values: [folded] }
+    : { template: `${column} like ${VALUE}`, values: [pattern(lookup, folded)] };
+}
+
+function pattern(lookup: Lookup, text: string): string {
+  const literal = text.replaceAll(/[\\%_]/g, '\\$&');
+  const before = lookup.endsWith('startswith') ? '' : '%';
+  const after = lookup.endsWith('endswith') ? '' : '%';
+  return before + literal + after;
+}

@@ -1,0 +1,151 @@
+import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
+import { createHash } from 'node:crypto';
+import { readError } from './driver-error.ts';
+import { LruMap } from './lru-map.ts';
+import { logged } from './query-log.ts';
+import type { Reader, Statement } from './reader.ts';
+
+interface PgQuery {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly rowMode: 'array';
+  readonly name?: string;
+}
+
+/** What is used of pg. */
+interface Pool {
+  query(query: PgQuery): Promise<{ readonly rows: unknown[][] }>;
+}
+
+/** What is used of Kysely: its client, and its transactions. */
+interface Client {
+  executeQuery(query: {
+    readonly sql: string;
+    readonly parameters: readonly unknown[];
+    readonly query: { readonly kind: 'RawNode'; readonly sqlFragments: readonly string[]; readonly parameters: readonly [] };
+    readonly queryId: { readonly queryId: string };
+  }): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+}
+
+interface PostgreSqlConnection extends Connection {
+  getNativeClient(): Promise<unknown>;
+  getClient(): Client;
+  transactional<T>(work: (transaction: unknown) => Promise<T>, options: object): Promise<T>;
+}
+
+/** What MikroORM keeps for row level security. */
+interface SessionManager {
+  getTransactionSessionContext?(): object | undefined;
+}
+
+/** Runs work that reads: in the transaction of the entity manager, or on the pool. */
+export async function readPostgreSql<T>(
+  em: EntityManager,
+  platform: Platform,
+  work: (reader: Reader) => T | Promise<T>,
+): Promise<T> {
+  const transaction = em.getTransactionContext<Client>();
+  const connection = em.getConnection(transaction === undefined ? 'read' : 'write') as PostgreSqlConnection;
+  const run = (reader: Reader): T | Promise<T> => work(logged(em, connection, reader));
+  try {
+    if (transaction !== undefined) return await run(clientReader(transaction));
+    const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
+    if (sessionContext !== undefined) {
+      return await connection.transactional(async (begun) => run(clientReader(begun as Client)), { sessionContext });
+    }
+    return await run(await freeReader(em, connection));
+  } catch (error) {
+    throw readError(platform, error);
+  }
+}
+
+/** Where connections are prepared for each use, they have to come from where that is done. */
+async function freeReader(em: EntityManager, connection: PostgreSqlConnection): Promise<Reader> {
+  const { config } = em;
+  const isPrepared =
+    config.get('onCreateConnection') !== undefined ||
+    config.get('onReserveConnection') !== undefined ||
+    config.get('sessionContext') === 'connection' ||
+    isForeign(config.get('driverOptions'));
+  if (!isPrepared) return poolReader((await connection.getNativeClient()) as Pool);
+  await connection.ensureConnection();
+  return clientReader(connection.getClient());
+}
+
+/** A Kysely, or a dialect of it, that the application made itself. */
+function isForeign(driverOptions: unknown): boolean {
+  if (typeof driverOptions === 'function') return true;
+  return typeof driverOptions === 'object' && driverOptions !== null && ('createDriver' in driverOptions || 'executeQuery' in driverOptions);
+}
+
+/** Kysely gives objects, whose keys stand in the order of the select list since every column has a name of its own. */
+function clientReader(client: Client): Reader {
+  return {
+    async rows({ sql }, values) {
+      const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
+      const { rows } = await client.executeQuery({ sql, parameters: values, query, queryId: { queryId: 'viewset' } });
+      return rows.map((row) => Object.values(row));
+    },
+  };
+}
+
+const readers = new WeakMap<Pool, Reader>();
+
+function poolReader(pool: Pool): Reader {
+  let reader = readers.get(pool);
+  if (reader === undefined) readers.set(pool, (reader = new PoolReader(pool)));
+  return reader;
+}
+
+const MAX_NAMES = 500;
+
+/**
+ * Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. Names live as
+ * long as their connection, so there is a limit to them; a name tells its text, so that processes which share
+ * connections behind a pooler agree on what it means.
+ */
+class PoolReader implements Reader {
+  readonly #pool: Pool;
+  readonly #seen = new LruMap<string, string | undefined>(2 * MAX_NAMES);
+  #names = 0;
+  #unnamed = false;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async rows(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+    const { sql: text } = statement;
+    const name = this.#nameOf(text);
+    if (name === undefined) return (await this.#pool.query({ text, values, rowMode: 'array' })).rows;
+    try {
+      return (await this.#pool.query({ text, values, rowMode: 'array', name })).rows;
+    } catch (error) {
+      if (!this.#isAboutNames(error)) throw error;
+      return (await this.#pool.query({ text, values, rowMode: 'array' })).rows;
+    }
+  }
+
+  #nameOf(text: string): string | undefined {
+    if (this.#unnamed) return undefined;
+    const name = this.#seen.get(text);
+    if (name !== undefined) return name === '' ? this.#giveName(text) : name;
+    this.#seen.set(text, '');
+    return undefined;
+  }
+
+  #giveName(text: string): string | undefined {
+    if (this.#names >= MAX_NAMES) return undefined;
+    this.#names++;
+    const name = `viewset_${createHash('sha1').update(text).digest('hex')}`;
+    this.#seen.set(text, name);
+    return name;
+  }
+
+  /** The schema has changed under a plan, or a pooler does not keep statements. */
+  #isAboutNames(error: unknown): boolean {
+    const { code, message } = error as { code?: string; message?: string };
+    if (code === '26000' || code === '42P05') return (this.#unnamed = true);
+    return code === '0A000' && message?.includes('cached plan') === true;
+  }
+}

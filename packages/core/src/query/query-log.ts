@@ -1,0 +1,41 @@
+import type { Connection, EntityManager } from '@mikro-orm/core';
+import type { Reader } from './reader.ts';
+
+/** What MikroORM's connections do for their own queries. */
+interface LoggingConnection {
+  logQuery(query: string, context: Record<string, unknown>): void;
+}
+
+/**
+ * The same reader; where MikroORM logs queries (`debug`) or slow ones (`slowQueryThreshold`), one that tells its log.
+ */
+export function logged(em: EntityManager, connection: Connection, reader: Reader): Reader {
+  const { config } = em;
+  const isLogging = config.getLogger().isEnabled('query') || config.get('slowQueryThreshold') !== undefined;
+  return isLogging ? withLog(connection as unknown as LoggingConnection, reader) : reader;
+}
+
+function withLog(connection: LoggingConnection, reader: Reader): Reader {
+  return {
+    rows(statement, values) {
+      const started = performance.now();
+      const log = (outcome: Record<string, unknown>): void => {
+        const took = Math.round(performance.now() - started);
+        connection.logQuery(statement.sql, { params: values, took, ...outcome });
+      };
+      try {
+        const rows = reader.rows(statement, values);
+        if (rows instanceof Promise) {
+          const count = (found: unknown[][]): void => log({ results: found.length });
+          rows.then(count, () => log({ level: 'error' }));
+        } else {
+          log({ results: rows.length });
+        }
+        return rows;
+      } catch (error) {
+        log({ level: 'error' });
+        throw error;
+      }
+    },
+  };
+}

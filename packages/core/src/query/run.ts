@@ -1,0 +1,120 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { fieldPath } from '../fields/field-path.ts';
+import { and, type Condition } from './condition.ts';
+import { entityFilters } from './entity-filters.ts';
+import { entityPlan, type EntityPlan } from './entity-plan.ts';
+import type { OrderKey } from './order.ts';
+import { then } from './reader.ts';
+import type { Selection } from './selection.ts';
+import { bindStatement, type Query } from './statement.ts';
+
+/** Which of the records to read. */
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What rows to read. */
+export interface RowQuery {
+  readonly condition: Condition;
+  readonly order: readonly OrderKey[];
+  readonly slice: Slice | undefined;
+  readonly select: Selection;
+  readonly locked: boolean;
+}
+
+export async function readRows(em: EntityManager, meta: EntityMetadata, query: RowQuery): Promise<unknown[][]> {
+  if (isNever(query.condition) || query.slice?.limit === 0) return [];
+  const plan = entityPlan(em, meta);
+  const filtered = await withFilters(em, plan, query);
+  const { statement, values } = bindStatement(em, plan, isOne(meta, query) ? { ...filtered, order: [], slice: undefined } : filtered);
+  return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+}
+
+/**
+ * The rows of the slice and the number of all. Where the count rides along with the rows, only a page beyond the end
+ * needs a second statement; else the count is asked for unless the page shows it, being the last.
+ */
+export async function readPage(
+  em: EntityManager,
+  meta: EntityMetadata,
+  query: RowQuery,
+): Promise<{ rows: unknown[][]; count: number }> {
+  if (isNever(query.condition)) return { rows: [], count: 0 };
+  const plan = entityPlan(em, meta);
+  const { countsInline } = plan.dialect;
+  const filtered = await withFilters(em, plan, { ...query, counted: countsInline });
+  const page = bindStatement(em, plan, filtered);
+  return plan.dialect.read(em, (reader) =>
+    then(reader.rows(page.statement, page.values), (rows) => {
+      const shown = countsInline ? inlineCount(rows) : lastPageCount(rows, query.slice);
+      if (shown !== undefined) return { rows, count: shown };
+      const count = bindStatement(em, plan, countQuery(filtered));
+      return then(reader.rows(count.statement, count.values), (counts) => ({ rows, count: Number(counts[0]?.[0]) }));
+    }),
+  );
+}
+
+/** Takes the count off the rows, where it stands in each. */
+function inlineCount(rows: readonly unknown[][]): number | undefined {
+  let count: unknown;
+  for (const row of rows) count = row.pop();
+  return count === undefined ? undefined : Number(count);
+}
+
+function lastPageCount(rows: readonly unknown[][], slice: Slice | undefined): number | undefined {
+  if (slice === undefined) return rows.length;
+  const isLast = rows.length < slice.limit && (rows.length > 0 || slice.offset === 0);
+  return isLast ? slice.offset + rows.length : undefined;
+}
+
+export async function readCount(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<number> {
+  if (isNever(condition)) return 0;
+  const [row] = await readOne(em, meta, condition, 'count');
+  return Number(row?.[0]);
+}
+
+export async function readExists(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<boolean> {
+  if (isNever(condition)) return false;
+  return (await readOne(em, meta, condition, 'exists')).length > 0;
+}
+
+async function readOne(
+  em: EntityManager,
+  meta: EntityMetadata,
+  condition: Condition,
+  select: 'count' | 'exists',
+): Promise<unknown[][]> {
+  const plan = entityPlan(em, meta);
+  const slice = select === 'exists' ? { offset: 0, limit: 1 } : undefined;
+  const query = await withFilters(em, plan, { condition, select, order: [], slice, locked: false });
+  const { statement, values } = bindStatement(em, plan, query);
+  return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+}
+
+function countQuery({ condition, related }: Query): Query {
+  return { condition, related, select: 'count', order: [], slice: undefined, counted: false, locked: false };
+}
+
+/** Adds the filters of MikroORM that are on. */
+async function withFilters(
+  em: EntityManager,
+  plan: EntityPlan,
+  query: Omit<Query, 'related' | 'counted'> & { readonly counted?: boolean },
+): Promise<Query> {
+  const paths = typeof query.select === 'string' ? [] : query.select.paths;
+  const { condition, related } = await entityFilters(em, plan, query.condition, paths, query.order);
+  return { ...query, counted: query.counted ?? false, condition: and(condition, query.condition), related };
+}
+
+/** True where the condition names the primary key, so that there is no order among the records, and no second one. */
+function isOne(meta: EntityMetadata, { condition, slice }: RowQuery): boolean {
+  if (slice?.offset !== 0) return false;
+  const pk = fieldPath(meta, meta.primaryKeys[0] as string, '.');
+  const parts = condition.kind === 'and' ? condition.conditions : [condition];
+  return parts.some((part) => part.kind === 'compare' && part.path === pk && part.lookup === 'exact');
+}
+
+function isNever(condition: Condition): boolean {
+  return condition.kind === 'constant' && !condition.value;
+}

@@ -1,0 +1,149 @@
+import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import { ownsColumn } from '../fields/field-path.ts';
+import { isReference, referredKey } from '../fields/field-type.ts';
+import type { Condition } from './condition.ts';
+import { tableSql, type EntityPlan } from './entity-plan.ts';
+import { formulaSql } from './formula-sql.ts';
+import { concat, type Fragment } from './fragment.ts';
+
+/** What related records must be like to be seen: the filters of their own entity. */
+export interface RelatedFilter {
+  readonly condition: Condition;
+  /** True where a record is not seen itself whose related record is not. */
+  readonly required: boolean;
+}
+
+/** By the path that leads to the related records from the root of the statement: `role`, `role.parent`. */
+export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
+
+/** What the scopes of one statement share. */
+export interface CompileContext {
+  readonly em: EntityManager;
+  readonly plan: EntityPlan;
+  readonly related: RelatedFilters | undefined;
+  readonly aliases: { next: number };
+  /** The SQL of a condition on the records of a scope. */
+  conditionSql(scope: Scope, condition: Condition): Fragment;
+}
+
+interface Joined {
+  readonly alias: string;
+  readonly meta: EntityMetadata;
+  /** True where every record of the scope has one. */
+  readonly always: boolean;
+}
+
+/** One select with its table and the to-one relations joined to it: one join for a relation, whoever needs it. */
+export class Scope {
+  readonly context: CompileContext;
+  readonly meta: EntityMetadata;
+  readonly alias: string;
+  readonly #prefix: string;
+  readonly #joined = new Map<string, Joined>();
+  readonly #joins: Fragment[] = [];
+
+  /** @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root */
+  constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string) {
+    this.context = context;
+    this.meta = meta;
+    this.alias = alias;
+    this.#prefix = prefix;
+    this.#joined.set('', { alias, meta, always: true });
+  }
+
+  /** `table alias join …`: complete once all columns have been asked for. */
+  from(): Fragment {
+    return concat([`${this.table(this.meta)} ${this.alias}`, ...this.#joins]);
+  }
+
+  table(meta: EntityMetadata): string {
+    return tableSql(this.context.plan, this.context.em, meta);
+  }
+
+  /** The path of relations from the root of the statement. */
+  keyOf(steps: readonly EntityProperty[]): string {
+    return this.#prefix + namesOf(steps);
+  }
+
+  /** The filter that records at the end of a path must pass. */
+  filterOf(steps: readonly EntityProperty[]): RelatedFilter | undefined {
+    return this.context.related?.get(this.keyOf(steps));
+  }
+
+  /** The column of a property at the end of to-one relations. */
+  column(steps: readonly EntityProperty[], property: EntityProperty): string {
+    const last = steps.at(-1);
+    if (last !== undefined && repeatsKey(last, property) && this.filterOf(steps) === undefined) {
+      return this.column(steps.slice(0, -1), last);
+    }
+    // A reference to a record that its own filters hide reads as NULL.
+    const whole = [...steps, property];
+    if (isReference(property) && this.filterOf(whole) !== undefined) return this.#columnAt(whole, referredKey(property));
+    return this.#columnAt(steps, property);
+  }
+
+  /** Joins a path of to-one relations. */
+  join(steps: readonly EntityProperty[]): Joined {
+    const key = namesOf(steps);
+    let joined = this.#joined.get(key);
+    if (joined === undefined) this.#joined.set(key, (joined = this.#addJoin(steps)));
+    return joined;
+  }
+
+  /** `a.x = b.y`, for each pair of columns. */
+  equal(left: string, leftColumns: readonly string[], right: string, rightColumns: readonly string[]): string {
+    const quote = (name: string | undefined): string => this.context.plan.dialect.quote(name ?? '');
+    const pairs = leftColumns.map((name, index) => `${left}.${quote(name)} = ${right}.${quote(rightColumns[index])}`);
+    return pairs.join(' and ');
+  }
+
+  #columnAt(steps: readonly EntityProperty[], property: EntityProperty): string {
+    const { alias, meta } = this.join(steps);
+    if (property.formula !== undefined) return formulaSql(this.context.em, this.context.plan.dialect, meta, alias, property);
+    const [name, ...others] = property.fieldNames;
+    if (name !== undefined && others.length === 0) return `${alias}.${this.context.plan.dialect.quote(name)}`;
+    throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
+  }
+
+  #addJoin(steps: readonly EntityProperty[]): Joined {
+    const step = steps.at(-1) as EntityProperty;
+    const parent = this.join(steps.slice(0, -1));
+    const meta = step.targetMeta as EntityMetadata;
+    const alias = nextAlias(this.context);
+    const filter = this.filterOf(steps);
+    const always = parent.always && (filter === undefined ? isAlwaysThere(step) : filter.required);
+    const on: (Fragment | string)[] = [this.#link(step, meta, parent.alias, alias)];
+    if (filter !== undefined) {
+      const inner = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
+      on.push(' and (', this.context.conditionSql(inner, filter.condition), ')');
+    }
+    this.#joins.push(concat([` ${always ? 'inner' : 'left'} join ${this.table(meta)} ${alias} on `, ...on]));
+    return { alias, meta, always };
+  }
+
+  #link(step: EntityProperty, meta: EntityMetadata, parent: string, alias: string): string {
+    if (ownsColumn(step)) return this.equal(alias, step.referencedColumnNames, parent, step.joinColumns);
+    const mapped = meta.properties[step.mappedBy] as EntityProperty;
+    return this.equal(alias, mapped.joinColumns, parent, mapped.referencedColumnNames);
+  }
+}
+
+/** An alias that no other table of the statement has. */
+export function nextAlias(context: CompileContext): string {
+  return `t${context.aliases.next++}`;
+}
+
+function namesOf(steps: readonly EntityProperty[]): string {
+  return steps.map(({ name }) => name).join('.');
+}
+
+/** True where the database itself sees to it that there is a related record. */
+function isAlwaysThere(step: EntityProperty): boolean {
+  return ownsColumn(step) && step.nullable !== true && step.createForeignKeyConstraint !== false;
+}
+
+/** True where a foreign key is the very value that is asked for, so that the related record need not be joined. */
+function repeatsKey(step: EntityProperty, property: EntityProperty): boolean {
+  return ownsColumn(step) && step.createForeignKeyConstraint !== false && referredKey(step) === property;
+}

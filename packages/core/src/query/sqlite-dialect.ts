@@ -1,0 +1,149 @@
+import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { foldCase, isAscii } from './case-folding.ts';
+import { customParameter } from './custom-parameter.ts';
+import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import type { Lookup } from './lookup.ts';
+import type { Reader } from './reader.ts';
+import { FOLD, readSqlite } from './sqlite-reader.ts';
+
+/** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
+export class SqliteDialect implements Dialect {
+  readonly name = 'SQLite';
+  readonly countsInline = false;
+  readonly #platform: Platform;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    switch (lookup) {
+      case 'isnull':
+        return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
+      case 'contains':
+        return { template: `instr(${COLUMN}, ${VALUE}) > 0`, values: [value] };
+      case 'startswith':
+        return startsWith(COLUMN, value as string);
+      case 'endswith':
+        return endsWith(COLUMN, value as string);
+      case 'iexact':
+      case 'icontains':
+      case 'istartswith':
+      case 'iendswith':
+        return compareFolded(lookup, foldCase(value as string));
+      default:
+        return this.#compareValue(path, lookup, value);
+    }
+  }
+
+  rawParameter(path: FieldPath, raw: unknown): unknown {
+    return path.type.kind === 'bigint' && raw !== null ? BigInt(raw as string) : raw;
+  }
+
+  placeholder(): string {
+    return '?';
+  }
+
+  quote(identifier: string): string {
+    return `"${identifier.replaceAll('"', '""')}"`;
+  }
+
+  /** The driver gives integers as doubles, which hold no more than 53 bits. */
+  selected(path: FieldPath, sql: string): string {
+    return path.type.kind === 'bigint' ? `cast(${sql} as text)` : sql;
+  }
+
+  /** SQLite takes NULL for the least of all. The words are left out where they say nothing: they cost the index. */
+  ordered(path: FieldPath, sql: string, descending: boolean): string {
+    if (!path.nullable) return descending ? `${sql} desc` : sql;
+    return descending ? `${sql} desc nulls first` : `${sql} nulls last`;
+  }
+
+  /** There is one writer at a time, and it has the database to itself. */
+  lock(): string {
+    return '';
+  }
+
+  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T> {
+    return readSqlite(em, this.#platform, work);
+  }
+
+  #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    const custom = customParameter(path, this.#platform, lookup, value, plain);
+    if (custom !== undefined) return custom;
+    switch (lookup) {
+      case 'in':
+        return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [jsonList(path, value as unknown[])] };
+      case 'range':
+        return {
+          template: `${COLUMN} between ${VALUE} and ${VALUE}`,
+          values: (value as unknown[]).map((bound) => parameter(path, bound)),
+        };
+      default:
+        return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${VALUE}`, values: [parameter(path, value)] };
+    }
+  }
+}
+
+const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = { ne: 'is not', gt: '>', gte: '>=', lt: '<', lte: '<=' };
+
+/** A value as MikroORM stores it, which is also how better-sqlite3 takes it. */
+function parameter(path: FieldPath, value: unknown): unknown {
+  return path.type.kind === 'decimal' ? Number(value) : plain(value);
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return value instanceof Date ? value.getTime() : value;
+}
+
+/** One parameter whatever the number of values. JSON's integers are exact in SQLite, so BigInts are written as such. */
+function jsonList(path: FieldPath, values: readonly unknown[]): string {
+  const texts = values.map((value) => {
+    const bound = parameter(path, value);
+    return typeof bound === 'bigint' ? String(bound) : JSON.stringify(bound);
+  });
+  return `[${texts.join(',')}]`;
+}
+
+/** Both count code points. */
+function startsWith(column: string, start: string): Comparison {
+  return { template: `substr(${column}, 1, ${VALUE}) = ${VALUE}`, values: [codePoints(start), start] };
+}
+
+function endsWith(column: string, end: string): Comparison {
+  return { template: `substr(${column}, ${VALUE}) = ${VALUE}`, values: [-codePoints(end), end] };
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function compareFolded(lookup: Lookup, folded: string): Comparison {
+  const column = foldedColumn(folded);
+  switch (lookup) {
+    case 'icontains':
+      return { template: `instr(${column}, ${VALUE}) > 0`, values: [folded] };
+    case 'istartswith':
+      return startsWith(column, folded);
+    case 'iendswith':
+      return endsWith(column, folded);
+    default:
+      return { template: `${column} = ${VALUE}`, values: [folded] };
+  }
+}
+
+/**
+ * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
+ * characters of Unicode whose small letter is, or begins with, one of ASCII: the Kelvin sign and the dotted capital I.
+ */
+function foldedColumn(folded: string): string {
+  if (!isAscii(folded)) return `${FOLD}(${COLUMN})`;
+  let column: string = COLUMN;
+  if (folded.includes('k')) column = `replace(${column}, '\u212a', 'k')`;
+  if (folded.includes('i')) column = `replace(${column}, '\u0130', 'i\u0307')`;
+  return `lower(${column})`;
+}

@@ -1,0 +1,117 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { conditionKey } from './condition-key.ts';
+import { conditionSql } from './condition-sql.ts';
+import type { Condition } from './condition.ts';
+import { VALUE } from './dialect.ts';
+import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
+import { concat, fragment, joinBalanced, numbered, type Fragment } from './fragment.ts';
+import type { OrderKey } from './order.ts';
+import type { Statement } from './reader.ts';
+import { nextAlias, Scope, type CompileContext, type RelatedFilters } from './scope.ts';
+import { selectionSql, type Selection } from './selection.ts';
+
+/** Everything that a statement says. */
+export interface Query {
+  readonly condition: Condition;
+  readonly related: RelatedFilters | undefined;
+  /** The columns to read; or how many records there are; or whether there is one. */
+  readonly select: Selection | 'count' | 'exists';
+  /** The keys of a total order; empty where it makes no difference. */
+  readonly order: readonly OrderKey[];
+  readonly slice: { readonly offset: number; readonly limit: number } | undefined;
+  /** Adds the number of all records as the last column. */
+  readonly counted: boolean;
+  readonly locked: boolean;
+}
+
+/** A statement, and the values to run it with. */
+export interface Bound {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
+/** The statement of a query: from the cache where one of the same form has been made before. */
+export function bindStatement(em: EntityManager, plan: EntityPlan, query: Query): Bound {
+  if (query.related !== undefined) return build(em, plan, query);
+  const values: unknown[] = [];
+  const key = keyOf(em, plan, query, values);
+  const known = plan.statements.get(key);
+  if (known !== undefined) return { statement: known, values };
+  const built = build(em, plan, query);
+  plan.statements.set(key, built.statement);
+  return built;
+}
+
+function keyOf(em: EntityManager, plan: EntityPlan, query: Query, values: unknown[]): string {
+  let key = typeof query.select === 'string' ? query.select : query.select.key;
+  key += query.counted ? '#' : '|';
+  for (const { path, descending } of query.order) key += descending ? `-${path.key},` : `${path.key},`;
+  key += query.locked ? '*' : '|';
+  if (query.slice !== undefined) key += query.slice.offset === 0 ? '^' : '~';
+  key += conditionKey(em, plan.dialect, query.condition, values);
+  // The count asks the same once more, in front.
+  if (query.counted) values.push(...values);
+  pushSlice(query, values);
+  return key;
+}
+
+function pushSlice({ slice }: Query, values: unknown[]): void {
+  if (slice === undefined) return;
+  values.push(slice.limit);
+  if (slice.offset !== 0) values.push(slice.offset);
+}
+
+function build(em: EntityManager, plan: EntityPlan, query: Query): Bound {
+  const context: CompileContext = { em, plan, related: query.related, aliases: { next: 0 }, conditionSql };
+  const scope = new Scope(context, plan.meta, nextAlias(context), '');
+  const { sql, values } = selectSql(scope, query);
+  return { statement: { sql: numbered(plan.dialect, sql) }, values };
+}
+
+function selectSql(scope: Scope, query: Query): Fragment {
+  const { em, plan } = scope.context;
+  const columns = typeof query.select === 'string' ? (query.select === 'count' ? 'count(*)' : '1') : selectionSql(scope, query.select);
+  const counted = query.counted ? concat([', (', countSql(scope, query), ') as total']) : '';
+  joinRequired(scope);
+  const where = whereSql(scope, query.condition, discriminatorSql(plan, em, plan.meta, scope.alias));
+  const order = orderSql(scope, query.order);
+  const slice: unknown[] = [];
+  pushSlice(query, slice);
+  const sliced = ['', ` limit ${VALUE}`, ` limit ${VALUE} offset ${VALUE}`][slice.length] ?? '';
+  const locked = query.locked ? plan.dialect.lock(scope.alias) : '';
+  return concat([`select ${columns}`, counted, ' from ', scope.from(), where, order, fragment(sliced, slice), locked]);
+}
+
+/** How many records there are, as a query of its own: it joins what its condition needs and nothing else. */
+function countSql(scope: Scope, query: Query): Fragment {
+  const { context } = scope;
+  const inner = new Scope(context, scope.meta, nextAlias(context), '');
+  joinRequired(inner);
+  const discriminator = discriminatorSql(context.plan, context.em, inner.meta, inner.alias);
+  const where = whereSql(inner, query.condition, discriminator);
+  return concat(['select count(*) from ', inner.from(), where]);
+}
+
+/** What hides a record along with a related one has to be asked, whatever else is. */
+function joinRequired(scope: Scope): void {
+  for (const property of scope.context.plan.hiding) {
+    if (scope.filterOf([property])?.required === true) scope.join([property]);
+  }
+}
+
+function whereSql(scope: Scope, condition: Condition, discriminator: string | undefined): Fragment {
+  const isAlways = condition.kind === 'constant' && condition.value;
+  const pieces = discriminator === undefined ? [] : [fragment(discriminator)];
+  if (!isAlways) {
+    const sql = conditionSql(scope, condition);
+    pieces.push(discriminator === undefined ? sql : concat(['(', sql, ')']));
+  }
+  return pieces.length === 0 ? fragment('') : concat([' where ', joinBalanced(pieces, ' and ')]);
+}
+
+function orderSql(scope: Scope, order: readonly OrderKey[]): string {
+  if (order.length === 0) return '';
+  const { dialect } = scope.context.plan;
+  const keys = order.map(({ path, descending }) => dialect.ordered(path, scope.column(path.steps, path.property), descending));
+  return ` order by ${keys.join(', ')}`;
+}

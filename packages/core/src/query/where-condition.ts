@@ -1,0 +1,71 @@
+import { Utils, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
+import { HttpError } from '../errors.ts';
+import { fieldPath } from '../fields/field-path.ts';
+import { customTypeOf } from '../fields/field-type.ts';
+import { compare } from './compare.ts';
+import { and, matching, or, type Condition } from './condition.ts';
+import { lookupsFor, type Lookup } from './lookup.ts';
+
+const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
+  $eq: 'exact',
+  $gt: 'gt',
+  $gte: 'gte',
+  $lt: 'lt',
+  $lte: 'lte',
+  $in: 'in',
+};
+
+/**
+ * A filter of MikroORM as a condition. What filters mostly are (columns of the entity compared with values, and the
+ * like) is said directly, which a database plans better than a sub-select; anything else becomes `matching`.
+ */
+export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
+  return plainCondition(meta, where) ?? { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
+}
+
+function plainCondition(meta: EntityMetadata, where: unknown): Condition | undefined {
+  if (!Utils.isPlainObject<Record<string, unknown>>(where) || Object.getOwnPropertySymbols(where).length > 0) return undefined;
+  return all(Object.entries(where).map(([name, value]) => entryCondition(meta, name, value)));
+}
+
+function all(conditions: readonly (Condition | undefined)[]): Condition | undefined {
+  return conditions.every((condition) => condition !== undefined) ? and(...conditions) : undefined;
+}
+
+function entryCondition(meta: EntityMetadata, name: string, value: unknown): Condition | undefined {
+  if (name === '$and' || name === '$or') {
+    const inner = Array.isArray(value) ? value.map((item) => plainCondition(meta, item)) : [undefined];
+    if (!inner.every((condition) => condition !== undefined)) return undefined;
+    return name === '$and' ? and(...inner) : or(...inner);
+  }
+  const property = meta.properties[name as keyof typeof meta.properties] as EntityProperty | undefined;
+  if (property === undefined || property.formula !== undefined || !isPlainColumn(property)) return undefined;
+  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return comparison(meta, name, 'exact', value);
+  return all(Object.entries(value).map(([operator, operand]) => operation(meta, name, operator, operand)));
+}
+
+function isPlainColumn(property: EntityProperty): boolean {
+  return property.fieldNames?.length === 1 && property.persist !== false && property.polymorphic !== true && customTypeOf(property) === undefined;
+}
+
+function operation(meta: EntityMetadata, name: string, operator: string, value: unknown): Condition | undefined {
+  // To MikroORM, as to SQL, a NULL is not unequal to a value.
+  if (operator === '$ne') {
+    const unequal = comparison(meta, name, 'ne', value);
+    return value === null ? unequal : all([comparison(meta, name, 'isnull', false), unequal]);
+  }
+  const lookup = Object.hasOwn(LOOKUP_OF, operator) ? LOOKUP_OF[operator] : undefined;
+  return lookup === undefined ? undefined : comparison(meta, name, lookup, value);
+}
+
+/** Undefined where a lookup does not know the field or the value, which MikroORM may do all the same. */
+function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
+  if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
+  try {
+    const path = fieldPath(meta, name, '.');
+    return lookupsFor(path.type.kind).includes(lookup) ? compare(path, lookup, value) : undefined;
+  } catch (error) {
+    if (error instanceof HttpError) return undefined;
+    throw error;
+  }
+}
