@@ -5,9 +5,7 @@ import type { Database } from './database.ts';
 /** What has to work for the shop to work. */
 export function healthChecks({ kind, orm }: Database, redis: Redis | undefined): HealthRegistry {
   const registry = new HealthRegistry();
-  registry.register(
-    kind === 'sqlite' ? new SqliteHealthCheck('database', orm) : new PostgresHealthCheck('database', orm),
-  );
-  if (redis !== undefined) registry.register(new RedisHealthCheck('redis', redis));
+  registry.register(kind === 'sqlite' ? new SqliteHealthCheck(orm) : new PostgresHealthCheck(orm));
+  if (redis !== undefined) registry.register(new RedisHealthCheck(redis));
   return registry;
 }

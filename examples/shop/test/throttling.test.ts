@@ -156,7 +156,7 @@ void t.test('with Redis, the count is exact across processes', { skip }, async (
   );
   t.equal(answers.filter(({ status }) => status === 200).length, 20);
   t.equal(answers.filter(({ status }) => status === 429).length, 40);
-  t.same(Object.keys((await health(first)).checks).toSorted(), ['database', 'redis'], 'health checks it');
+  t.same(Object.keys((await health(first)).checks).toSorted(), ['redis', 'sqlite'], 'health checks it');
 });
 
 void t.test('without the Redis it was told of, requests pass and the log says so', async (t) => {

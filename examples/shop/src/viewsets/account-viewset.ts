@@ -1,3 +1,4 @@
+import { isEmail, normalizeEmail } from '@viewset/auth';
 import {
   getCurrentUser,
   IsRoleAdminUser,
@@ -8,7 +9,14 @@ import {
   writeShape,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { Account } from '../entities/account.ts';
+
+const EmailAddress = Type.Refine(
+  Type.String(),
+  (text) => isEmail(normalizeEmail(text)),
+  () => 'must be an e-mail address',
+);
 
 /** Whoever is logged in may read their own account. */
 class IsOwnAccount extends Permission {
@@ -24,7 +32,12 @@ class IsOwnAccount extends Permission {
 /** Accounts come from registration; administrators may list, change and delete them. */
 export class AccountViewSet extends ModelViewSet(Account, {
   read: readShape(Account, ['id', 'email', 'name', 'is_active'], { role: 'role.name' }),
-  write: writeShape(Account, ['name', 'email', 'is_active'], { role: 'role.name' }),
+  write: writeShape(
+    Account,
+    ['name', 'is_active'],
+    { email: EmailAddress, role: 'role.name' },
+    { required: ['is_active', 'role'] },
+  ),
   operations: ['list', 'retrieve', 'update', 'destroy'],
   searchFields: ['name', 'email'],
   filterFields: { role: 'role__name', is_active: 'is_active' },

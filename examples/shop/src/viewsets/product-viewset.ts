@@ -1,12 +1,19 @@
-import { action, InvalidUsage, IsAuthenticated, IsSafeMethodOnly, ModelViewSet, readShape } from '@viewset/core';
+import {
+  action,
+  invalidParameter,
+  IsAuthenticated,
+  IsSafeMethodOnly,
+  ModelViewSet,
+  readShape,
+  writeShape,
+} from '@viewset/core';
 import { Type } from 'typebox';
 import { Product } from '../entities/product.ts';
 
 /** Whoever is logged in may write; who may read, NON_AUTH_ENDPOINTS says. */
 export class ProductViewSet extends ModelViewSet(Product, {
   read: readShape(Product, ['id', 'name', 'price', 'stock']),
-  write: Type.Object({
-    name: Type.String({ minLength: 1 }),
+  write: writeShape(Product, ['name'], {
     price: Type.Number({ exclusiveMinimum: 0 }),
     stock: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
@@ -24,7 +31,7 @@ export class ProductViewSet extends ModelViewSet(Product, {
   /** GET /api/products/search?q=chair: a page of what has the keyword in its name. */
   search = action({ querystring: Type.Object({ q: Type.Optional(Type.String()) }) }, async (request) => {
     const { q: keyword } = request.query;
-    if (!keyword) throw new InvalidUsage('Query parameter "q" must name a keyword');
+    if (!keyword) throw invalidParameter('q', 'must be a keyword');
     const found = this.getQueryset(request).filter({ name__icontains: keyword });
     return { ...(await this.paginate(request, found)), keyword };
   });

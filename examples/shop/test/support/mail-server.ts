@@ -30,7 +30,7 @@ export class MailServer {
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
       onData: (stream, session, done) => {
-        void this.#receive(stream, session.envelope).then(done, done);
+        void this.#receive(stream, session.envelope).then(() => done(), done);
       },
     });
     // A client that goes away in the middle is none of the server's business.
@@ -56,15 +56,6 @@ export class MailServer {
     t.teardown(() => new Promise<void>((done) => this.#server.close(done)));
     return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
   }
-}
-
-/** The address of a server that takes connections and never says a word. */
-export async function silentServer(t: Test): Promise<string> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => new Promise<void>((done) => void server.close(() => done())));
-  return `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** The address of a port on which nothing listens. */
