@@ -38,6 +38,7 @@ export {
 
 export { getCurrentUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
 export { InvalidUsageCollector } from './invalid-usage-collector.ts';
+export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
 
 export { computed, type Computed } from './shapes/computed.ts';
