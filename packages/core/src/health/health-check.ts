@@ -1,0 +1,60 @@
+import { checkOptionNames, wrongOption } from '../options.ts';
+
+export interface HealthCheckOptions {
+  /** How the report calls it. */
+  readonly name?: string;
+  /** How long it may take, in milliseconds. Default: 2000. */
+  readonly timeoutMs?: number;
+  /** False: the application can serve without it, so that its failure leaves `/health/ready` as it is. Default: true. */
+  readonly isEssential?: boolean;
+}
+
+const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs', 'isEssential'];
+
+/**
+ * Tells whether something that the application depends on works. Whatever goes wrong in a check (it throws, hangs, or
+ * answers anything but true) is reported as `unavailable`, and breaks nothing else.
+ *
+ * @example
+ * class DiskHealthCheck extends HealthCheck {
+ *   override readonly name = 'disk';
+ *   override async check() {
+ *     const { bavail, blocks } = await statfs('/var/data');
+ *     return bavail / blocks > 0.05;
+ *   }
+ * }
+ * registry.register(new DiskHealthCheck());
+ */
+export abstract class HealthCheck {
+  /** How the report calls it: unique in a registry. */
+  readonly name: string;
+  /** How long it may take, in milliseconds. Default: 2000. */
+  readonly timeoutMs: number;
+  /** Whether `/health/ready` depends on it. Default: true. */
+  readonly isEssential: boolean;
+
+  /** @throws ImproperlyConfigured for an unknown option */
+  constructor(options: HealthCheckOptions = {}) {
+    checkOptionNames(new.target.name, options, OPTION_NAMES);
+    this.name = options.name ?? '';
+    this.timeoutMs = options.timeoutMs ?? 2000;
+    this.isEssential = options.isEssential ?? true;
+  }
+
+  /**
+   * True where all is well. A call that is still under way is not started again beside itself.
+   * @param signal aborted when the time is up
+   */
+  abstract check(signal: AbortSignal): Promise<boolean>;
+}
+
+/** Throws ImproperlyConfigured for what is no check, or has no name or no sensible time limit. */
+export function validateHealthCheck(check: unknown): asserts check is HealthCheck {
+  if (!(check instanceof HealthCheck)) throw wrongOption('HealthRegistry.register()', 'check', 'a HealthCheck', check);
+  const owner = check.constructor.name;
+  const { name, timeoutMs, isEssential } = check as Record<keyof HealthCheckOptions, unknown>;
+  if (typeof name !== 'string' || name === '') throw wrongOption(owner, 'name', 'a non-empty string', name);
+  const isDuration = typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < 2 ** 31;
+  if (!isDuration) throw wrongOption(owner, 'timeoutMs', 'a number of milliseconds', timeoutMs);
+  if (typeof isEssential !== 'boolean') throw wrongOption(owner, 'isEssential', 'true or false', isEssential);
+}

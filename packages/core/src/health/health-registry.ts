@@ -1,0 +1,88 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
+import { type HealthCheck, validateHealthCheck } from './health-check.ts';
+import type { CheckReport, HealthReport } from './health-report.ts';
+import { type HealthLog, WatchedCheck } from './watched-check.ts';
+
+export interface HealthRegistryOptions {
+  /** For how long a report is given again instead of a new one, in milliseconds; 0: not at all. Default: 1000. */
+  readonly cacheMs?: number;
+}
+
+const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
+
+/**
+ * The checks of an application. They run side by side, each under its own time limit; a report is shared by all who ask
+ * for it at the same time and for a moment after, so that nobody loads the stores by asking.
+ *
+ * @example
+ * const health = new HealthRegistry();
+ * health.register(new PostgresHealthCheck(orm)).register(new RedisHealthCheck(redis));
+ * await app.register(viewset, { orm, health });   // GET /health/
+ */
+export class HealthRegistry {
+  readonly #cacheMs: number;
+  readonly #checks = new Map<string, WatchedCheck>();
+  #running: Promise<HealthReport> | undefined;
+  #fresh: { readonly report: HealthReport; readonly until: number } | undefined;
+  #isShuttingDown = false;
+
+  constructor(options: HealthRegistryOptions = {}) {
+    checkOptionNames('HealthRegistry', options, OPTION_NAMES);
+    const { cacheMs = 1000 } = options;
+    if (!(cacheMs >= 0 && cacheMs < Infinity)) throw wrongOption('HealthRegistry', 'cacheMs', 'a number of milliseconds', cacheMs);
+    this.#cacheMs = cacheMs;
+  }
+
+  /** Adds a check. Throws ImproperlyConfigured for something else, and for a name that is taken. */
+  register(check: HealthCheck): this {
+    validateHealthCheck(check);
+    if (this.#checks.has(check.name)) {
+      throw new ImproperlyConfigured(`HealthRegistry: a check named "${check.name}" is registered already; give this one another name`);
+    }
+    this.#checks.set(check.name, new WatchedCheck(check));
+    this.#fresh = undefined;
+    return this;
+  }
+
+  /** Runs the checks, or answers what they said a moment ago. Never rejects. */
+  async run(log?: HealthLog): Promise<HealthReport> {
+    if (this.#fresh !== undefined && performance.now() < this.#fresh.until) return this.#fresh.report;
+    this.#running ??= this.#runAll(log);
+    return this.#running;
+  }
+
+  /**
+   * Whether requests may be sent here: the report of the essential checks, or `unavailable` and no checks once the
+   * application has begun to shut down. Never rejects.
+   */
+  async readiness(log?: HealthLog): Promise<HealthReport> {
+    if (this.#isShuttingDown) return { status: 'unavailable', checks: {} };
+    const { checks } = await this.run(log);
+    return reportOf(Object.entries(checks).filter(([name]) => this.#checks.get(name)?.check.isEssential));
+  }
+
+  /**
+   * From now on `readiness` is `unavailable`. Called when the server closes; call it earlier to let a load balancer
+   * notice before connections are refused.
+   */
+  beginShutdown(): void {
+    this.#isShuttingDown = true;
+  }
+
+  async #runAll(log: HealthLog | undefined): Promise<HealthReport> {
+    const checks = [...this.#checks.values()];
+    const reports = await Promise.all(
+      checks.map(async (watched): Promise<[string, CheckReport]> => [watched.check.name, await watched.run(log)]),
+    );
+    const report = reportOf(reports);
+    this.#running = undefined;
+    this.#fresh = { report, until: performance.now() + this.#cacheMs };
+    return report;
+  }
+}
+
+function reportOf(checks: readonly (readonly [string, CheckReport])[]): HealthReport {
+  const isWell = checks.every(([, { status }]) => status === 'ok');
+  return { status: isWell ? 'ok' : 'unavailable', checks: Object.fromEntries(checks) };
+}

@@ -1,0 +1,32 @@
+export type HealthStatus = 'ok' | 'unavailable';
+
+export interface CheckReport {
+  readonly status: HealthStatus;
+  readonly duration_ms: number;
+}
+
+/** What the wire carries: never a driver's message or an address. */
+export interface HealthReport {
+  readonly status: HealthStatus;
+  readonly checks: Readonly<Record<string, CheckReport>>;
+}
+
+const STATUS = { type: 'string', enum: ['ok', 'unavailable'] };
+
+export const HEALTH_REPORT_SCHEMA = {
+  type: 'object',
+  required: ['status', 'checks'],
+  properties: {
+    status: STATUS,
+    checks: {
+      type: 'object',
+      additionalProperties: {
+        type: 'object',
+        required: ['status', 'duration_ms'],
+        properties: { status: STATUS, duration_ms: { type: 'number' } },
+      },
+    },
+  },
+} as const;
+
+export const LIVENESS_SCHEMA = { type: 'object', required: ['status'], properties: { status: STATUS } } as const;

@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { HEALTH_REPORT_SCHEMA, type HealthReport, LIVENESS_SCHEMA } from './health-report.ts';
+import type { HealthRegistry } from './health-registry.ts';
+
+const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
+
+/**
+ * Three routes that need no token and that no throttle counts, each with and without a slash at its end:
+ *
+ * | route | answer |
+ * |---|---|
+ * | `GET /health/` | 200 where all checks are ok, else 503, with the report |
+ * | `GET /health/live` | 200 as long as the process answers; runs no checks |
+ * | `GET /health/ready` | 200 where all essential checks are ok, else 503; 503 as soon as the server has begun to close |
+ */
+export function healthRoutes(app: FastifyInstance, registry: HealthRegistry, path = '/health'): void {
+  app.addHook('preClose', async () => registry.beginShutdown());
+  addRoute(app, path, REPORT_RESPONSES, async (request, reply) => sendReport(reply, await registry.run(request.log)));
+  addRoute(app, `${path}/live`, { 200: LIVENESS_SCHEMA }, async (_request, reply) => reply.send({ status: 'ok' }));
+  addRoute(app, `${path}/ready`, REPORT_RESPONSES, async (request, reply) =>
+    sendReport(reply, await registry.readiness(request.log)),
+  );
+}
+
+function addRoute(
+  app: FastifyInstance,
+  prefix: string,
+  response: object,
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+): void {
+  // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` says.
+  void app.register(
+    async (scope) => {
+      scope.get('/', { schema: { response }, config: { public: true, throttle: false } }, async (request, reply) =>
+        handler(request, reply.header('cache-control', 'no-store')),
+      );
+    },
+    { prefix },
+  );
+}
+
+function sendReport(reply: FastifyReply, report: HealthReport): FastifyReply {
+  return reply.code(report.status === 'ok' ? 200 : 503).send(report);
+}

@@ -1,0 +1,79 @@
+import type { FastifyBaseLogger } from 'fastify';
+import type { HealthCheck } from './health-check.ts';
+import type { CheckReport, HealthStatus } from './health-report.ts';
+
+/** After how many time limits a call that never ended is given up for good, and another one is made. */
+const GIVEN_UP_AFTER = 5;
+
+interface Call {
+  readonly startedAt: number;
+  /** Why it is not well; undefined where it is. Never rejects. */
+  readonly complaint: Promise<unknown>;
+}
+
+export type HealthLog = Pick<FastifyBaseLogger, 'warn' | 'info'>;
+
+/** A check under a time limit, whose changes are logged. */
+export class WatchedCheck {
+  readonly check: HealthCheck;
+  #call: Call | undefined;
+  #status: HealthStatus = 'ok';
+
+  constructor(check: HealthCheck) {
+    this.check = check;
+  }
+
+  async run(log: HealthLog | undefined): Promise<CheckReport> {
+    const startedAt = performance.now();
+    const complaint = await this.#withinLimit();
+    const status = complaint === undefined ? 'ok' : 'unavailable';
+    this.#logChange(status, complaint, log);
+    return { status, duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
+  }
+
+  async #withinLimit(): Promise<unknown> {
+    const { name, timeoutMs } = this.check;
+    const limit = Promise.withResolvers<Error>();
+    const controller = new AbortController();
+    const timer = setTimeout(() => {
+      const late = new Error(`Health check "${name}" did not answer within ${timeoutMs} ms`);
+      controller.abort(late);
+      limit.resolve(late);
+    }, timeoutMs);
+    try {
+      return await Promise.race([this.#complaint(controller.signal), limit.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Joins the call under way, if there is one: a server that hangs is not sent call after call. */
+  #complaint(signal: AbortSignal): Promise<unknown> {
+    const now = performance.now();
+    const { timeoutMs } = this.check;
+    if (this.#call !== undefined && now - this.#call.startedAt < timeoutMs * GIVEN_UP_AFTER) return this.#call.complaint;
+    const call: Call = { startedAt: now, complaint: complaintOf(this.check, signal) };
+    this.#call = call;
+    void call.complaint.then(() => {
+      if (this.#call === call) this.#call = undefined;
+    });
+    return call.complaint;
+  }
+
+  #logChange(status: HealthStatus, complaint: unknown, log: HealthLog | undefined): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    const { name } = this.check;
+    if (status === 'ok') log?.info({ check: name }, 'A health check is well again');
+    else log?.warn({ check: name, err: complaint }, 'A health check is unavailable');
+  }
+}
+
+async function complaintOf(check: HealthCheck, signal: AbortSignal): Promise<unknown> {
+  try {
+    const answer: unknown = await check.check(signal);
+    return answer === true ? undefined : new Error(`Health check "${check.name}" answered ${String(answer)}`);
+  } catch (error) {
+    return error ?? new Error(`Health check "${check.name}" failed`);
+  }
+}
