@@ -30,12 +30,13 @@ const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
   let paths = known.get(meta);
   if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
-  const found = paths.get(path);
+  // Kept with its separator, so that whether a path is right does not depend on what was resolved before.
+  const found = paths.get(separator + path);
   if (found !== undefined) return found;
   const resolved = resolve(meta, path, separator);
-  const shared = paths.get(resolved.key) ?? resolved;
-  paths.set(resolved.key, shared);
-  paths.set(path, shared);
+  const shared = paths.get(`.${resolved.key}`) ?? resolved;
+  paths.set(`.${resolved.key}`, shared);
+  paths.set(separator + path, shared);
   return shared;
 }
 

@@ -61,8 +61,8 @@ export class OrderingFilter extends Filter {
   #unknown(name: string): string {
     if (name === '') return `must not have an empty name; allowed: ${this.#allowed()}`;
     const meant = nearest(name, this.#paths.keys());
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
-    return `does not know the name "${name.slice(0, MAX_ECHO)}"${hint} Allowed: ${this.#allowed()}`;
+    const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
+    return `does not know the name "${name.slice(0, MAX_ECHO)}"${hint}; allowed: ${this.#allowed()}`;
   }
 
   #allowed(): string {

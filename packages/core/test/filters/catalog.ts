@@ -42,7 +42,7 @@ const ITEMS = [
 export async function fillCatalog(orm: MikroORM): Promise<void> {
   const em = orm.em.fork();
   em.create(Brand, { id: 1, name: 'Élan', country: 'FR' });
-  em.create(Brand, { id: 2, name: 'Plain', country: null });
+  em.create(Brand, { id: 2, name: 'Žen', country: null });
   for (const item of ITEMS) {
     const made = item.id === 5 ? null : new Date(Date.UTC(2024, 0, item.id));
     em.create(Item, {

@@ -24,7 +24,7 @@ const KEPT: readonly (readonly [rule: unknown, kept: readonly number[]])[] = [
   [{ '==': [{ var: 'active' }, false] }, [4]],
   [{ '==': [{ var: 'kind' }, 'tea'] }, [1, 2]],
   [{ '==': [{ var: 'brand' }, 2] }, [3, 4]],
-  [{ '==': [{ var: 'brand.name' }, 'Plain'] }, [3, 4]],
+  [{ '==': [{ var: 'brand.name' }, 'Žen'] }, [3, 4]],
   [{ '==': [{ var: 'made' }, '2024-01-03T00:00:00.000Z'] }, [3]],
   // NULL
   [{ '==': [rating, null] }, [2, 5]],
@@ -238,7 +238,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(byDefault.parameters, [
       { name: 'filter', schema: { type: 'string', description: /: price, brand\.name$/ } },
     ]);
-    const rule = { '==': [{ var: 'brand.name' }, 'Plain'] };
+    const rule = { '==': [{ var: 'brand.name' }, 'Žen'] };
     t.same(await ids(byDefault.apply(items(orm), new QueryParameters({ filter: JSON.stringify(rule) }))), [3, 4]);
   });
 
