@@ -48,7 +48,10 @@ export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 
 export { QuerySet, type EntityOptions, type Page } from './query/queryset.ts';
-export { after, always, and, before, compare, matching, never, not, or, type Condition, type OrderKey } from './query/condition.ts';
+export { compare } from './query/compare.ts';
+export { always, and, matching, never, not, or, type Condition } from './query/condition.ts';
+export { after, before } from './query/keyset.ts';
+export type { OrderKey } from './query/order.ts';
 export { resolveLookup, parseLookupText, type ResolvedLookup } from './query/resolve-lookup.ts';
 export type { Lookup } from './query/lookup.ts';
 export type { LookupName, Lookups, OrderName } from './query/lookup-name.ts';

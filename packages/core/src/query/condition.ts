@@ -3,10 +3,6 @@ import type { FieldPath } from '../fields/field-path.ts';
 import type { Lookup } from './lookup.ts';
 import type { OrderKey } from './order.ts';
 
-export { compare } from './compare.ts';
-export { after, before } from './keyset.ts';
-export { reversed, type OrderKey } from './order.ts';
-
 /**
  * What a record must be like: an immutable tree. Every condition is true or false of a record, never unknown: a
  * comparison with NULL is false, and `not` of it is true.

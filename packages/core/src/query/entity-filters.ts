@@ -2,9 +2,9 @@ import { Utils, type EntityManager, type EntityMetadata, type EntityProperty, ty
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference } from '../fields/field-type.ts';
 import { always, type Condition } from './condition.ts';
-import type { EntityPlan } from './entity-plan.ts';
+import type { EntityPlan } from './sql/entity-plan.ts';
 import type { OrderKey } from './order.ts';
-import type { RelatedFilter } from './scope.ts';
+import type { RelatedFilter } from './sql/scope.ts';
 import { whereCondition } from './where-condition.ts';
 
 /** What MikroORM's filters add to a query: soft deletion, tenants. */

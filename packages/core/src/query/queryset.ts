@@ -2,13 +2,13 @@ import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mi
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, type Condition } from './condition.ts';
-import { hydrationOf } from './hydration.ts';
+import { hydrationOf } from './sql/hydration.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
 import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
 import type { Projection } from './projection.ts';
 import { resolveLookup } from './resolve-lookup.ts';
-import { readCount, readExists, readPage, readRows, type Slice } from './run.ts';
-import { selectionOf, type Selection } from './selection.ts';
+import { readCount, readExists, readPage, readRows, type Slice } from './sql/run.ts';
+import { selectionOf, type Selection } from './sql/selection.ts';
 
 /** One page of records, and how many there are in all. */
 export interface Page<Record> {

@@ -5,7 +5,7 @@ import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
-import type { OrderKey } from '../query/condition.ts';
+import type { OrderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import { type BoundWriteShape, toWriteShape, type WriteShape } from '../shapes/write-shape.ts';

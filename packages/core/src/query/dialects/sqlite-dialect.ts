@@ -1,9 +1,9 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
-import type { FieldPath } from '../fields/field-path.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
-import type { Lookup } from './lookup.ts';
+import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
 import { FOLD, readSqlite } from './sqlite-reader.ts';
 

@@ -1,10 +1,10 @@
 import type { Configuration, EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import { ownsColumn } from '../fields/field-path.ts';
-import type { Dialect } from './dialect.ts';
-import { dialectOf } from './dialect-of.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { ownsColumn } from '../../fields/field-path.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { dialectOf } from '../dialects/dialect-of.ts';
 import { LruMap } from './lru-map.ts';
-import type { Statement } from './reader.ts';
+import type { Statement } from '../dialects/reader.ts';
 
 /** How many texts are kept for each entity. */
 const MAX_STATEMENTS = 500;

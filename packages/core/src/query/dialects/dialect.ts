@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { FieldPath } from '../fields/field-path.ts';
-import type { Lookup } from './lookup.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
 
 /** Stands for the column in a template. */

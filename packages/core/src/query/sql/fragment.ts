@@ -1,4 +1,4 @@
-import { VALUE, type Dialect } from './dialect.ts';
+import { VALUE, type Dialect } from '../dialects/dialect.ts';
 
 /** A piece of SQL with VALUE for each of its values, in order. */
 export interface Fragment {

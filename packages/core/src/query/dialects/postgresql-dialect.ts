@@ -1,10 +1,10 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
-import type { FieldPath } from '../fields/field-path.ts';
-import { valueProperty } from '../fields/field-type.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { valueProperty } from '../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
-import type { Lookup } from './lookup.ts';
+import type { Lookup } from '../lookup.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,8 +1,8 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import { fieldPath, isToMany, type FieldPath } from '../fields/field-path.ts';
-import { isReference } from '../fields/field-type.ts';
-import { nearest } from '../nearest.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { fieldPath, isToMany, type FieldPath } from '../../fields/field-path.ts';
+import { isReference } from '../../fields/field-type.ts';
+import { nearest } from '../../nearest.ts';
 import type { Selection } from './selection.ts';
 
 /** The columns of one entity within a row. */

@@ -1,5 +1,5 @@
 import type { Platform } from '@mikro-orm/core';
-import { HttpError, ServiceUnavailable } from '../errors.ts';
+import { HttpError, ServiceUnavailable } from '../../errors.ts';
 
 /** SQLSTATE of connections that fail or end, of a server short of room, or starting or stopping. */
 const POSTGRESQL = /^(?:08|53|57P)/;

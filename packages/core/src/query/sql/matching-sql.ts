@@ -1,7 +1,7 @@
 import { Utils, isRaw, type EntityManager, type EntityMetadata, type FilterQuery, type Platform } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../errors.ts';
-import type { Condition } from './condition.ts';
-import { COLUMN, VALUE, type Comparison } from './dialect.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { Condition } from '../condition.ts';
+import { COLUMN, VALUE, type Comparison } from '../dialects/dialect.ts';
 
 /** What is used of MikroORM's SQL drivers. */
 interface QueryBuilder {

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Condition } from './condition.ts';
-import type { Dialect } from './dialect.ts';
+import type { Condition } from '../condition.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { keysetKey, keysetValues } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 

@@ -1,10 +1,10 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { fieldPath } from '../fields/field-path.ts';
-import { and, type Condition } from './condition.ts';
-import { entityFilters } from './entity-filters.ts';
+import { fieldPath } from '../../fields/field-path.ts';
+import { and, type Condition } from '../condition.ts';
+import { entityFilters } from '../entity-filters.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
-import type { OrderKey } from './order.ts';
-import { then } from './reader.ts';
+import type { OrderKey } from '../order.ts';
+import { then } from '../dialects/reader.ts';
 import type { Selection } from './selection.ts';
 import { bindStatement, type Query } from './statement.ts';
 
