@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { evaluatePermissions } from '../../src/permissions/evaluate.ts';
+import { evaluatePermissions, type PermissionGrant } from '../../src/permissions/evaluate.ts';
 import { makePermissions } from '../../src/permissions/make-permissions.ts';
 import { Permission, type PermissionClass, type PermissionView } from '../../src/permissions/permission.ts';
 import type { Condition } from '../../src/query/condition.ts';
@@ -98,6 +98,13 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
   const view: PermissionView = { name: 'ThingViewSet', getAction: () => 'retrieve', meta: orm.getMetadata().get(Thing) };
   const newRequest = (): FastifyRequest => ({ em: orm.em.fork() }) as unknown as FastifyRequest;
 
+  /** What a view's queries find. */
+  const visible = async ({ em }: FastifyRequest, { denied, scope }: PermissionGrant): Promise<ThingRecord[]> => {
+    if (denied) return [];
+    const all = QuerySet.of(em, Thing);
+    return (scope === undefined ? all : all.where(scope)).entities();
+  };
+
   t.test('whatever is composed, a record is granted if and only if the composition grants it', async (t) => {
     const random = randomNumbers(7);
     let granted = 0;
@@ -108,10 +115,8 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
       const expected: number[] = [];
       for (const thing of await request.em.findAll(Thing)) if (grants(thing)) expected.push(thing.id);
       const found: number[] = [];
-      if (!grant.denied) {
-        const all = QuerySet.of(request.em, Thing);
-        const things = await (grant.scope === undefined ? all : all.where(grant.scope)).entities();
-        for (const thing of things) if (!grant.needsObject || (await grant.allows(thing))) found.push(thing.id);
+      for (const thing of await visible(request, grant)) {
+        if (!grant.needsObject || (await grant.allows(thing))) found.push(thing.id);
       }
       granted += found.length;
       if (sorted(found).join() !== sorted(expected).join()) t.same(found, expected, Class.name);
@@ -141,8 +146,7 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
       const request = newRequest();
       const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
       if (grant.denied) return ['denied'];
-      const all = QuerySet.of(request.em, Thing);
-      const things = await (grant.scope === undefined ? all : all.where(grant.scope)).entities();
+      const things = await visible(request, grant);
       return [...new Set(things.map((thing) => String(thing.color)))].toSorted();
     };
     const Red = leaf({ view: true, color: 'red', later: false }).Class;
