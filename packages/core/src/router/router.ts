@@ -76,24 +76,29 @@ export class Router {
 
   #mount(app: FastifyInstance, { path, basename, view }: Registration): void {
     const { orm, defaults, makeRules, routeNames } = app.viewset;
-    const context = { orm, defaults, path: [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/') };
-    const url = context.path.startsWith('/') ? context.path : `/${context.path}`;
-    const mounted = { view, basename, context: { ...context, path: url }, makeRules };
-    view.bind(mounted.context);
-    for (const route of viewRoutes(mounted)) {
+    const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
+    const context = {
+      orm,
+      defaults,
+      path: full.startsWith('/') ? full : `/${full}`,
+      ignoresTrailingSlash: ignoresTrailingSlash(app),
+    };
+    view.bind(context);
+    for (const route of viewRoutes({ view, basename, context, makeRules })) {
+      const name = route.config!.viewset!.route;
       const template = route.url.replace(/\(.*\)/, '');
-      this.#names.add(route.config!.viewset!.route, template);
-      routeNames.add(route.config!.viewset!.route, template);
-      addRoute(app, route, view);
+      this.#names.add(name, template);
+      routeNames.add(name, template);
+      addRoute(app, route, view, context.ignoresTrailingSlash);
     }
   }
 }
 
-function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): void {
+function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet, ignoresSlash: boolean): void {
   const url = route.url.slice(app.prefix.length);
   try {
     app.route({ ...route, url });
-    if (!ignoresTrailingSlash(app)) app.route({ ...route, url: `${url}/` });
+    if (!ignoresSlash) app.route({ ...route, url: `${url}/` });
   } catch (error) {
     if ((error as { code?: string }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
     const methods = [route.method].flat().join(', ');

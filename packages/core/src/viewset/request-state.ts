@@ -27,8 +27,21 @@ export function stateOf(request: FastifyRequest): RequestState {
   return (stateful[STATE] ??= { grant: undefined, pk: undefined, parameters: undefined, object: undefined });
 }
 
-/** The query string of a request. */
+const AS_SENT = Symbol('viewset.query-as-sent');
+
+/** What an action's handler gets for its query string: read by the action's schema, with the texts still at hand. */
+export function withQueryAsSent(read: object, sent: object): object {
+  return Object.defineProperty({ ...sent, ...read }, AS_SENT, { value: sent });
+}
+
+/** The query string as Fastify parsed it, whatever a schema has made of it since. */
+export function queryAsSent(request: FastifyRequest): object {
+  const query = request.query as object & { [AS_SENT]?: object };
+  return query[AS_SENT] ?? query;
+}
+
+/** The parameters of a request's query string. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
-  return (state.parameters ??= new QueryParameters(request.query));
+  return (state.parameters ??= new QueryParameters(queryAsSent(request)));
 }

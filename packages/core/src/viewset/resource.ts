@@ -62,10 +62,12 @@ export class Resource {
 }
 
 function metadataOf(name: string, entity: EntityName<object>, orm: MikroORM): EntityMetadata {
-  const meta = orm.getMetadata().find(entity);
-  if (meta !== undefined) return meta;
-  const missing = (entity as { name?: string }).name ?? (entity as { meta?: { className?: string } }).meta?.className;
-  throw new ImproperlyConfigured(`${name}: entity "${missing ?? 'unknown'}" is not among the ORM's \`entities\``);
+  const store = orm.getMetadata();
+  const meta = store.find(entity);
+  // An EntitySchema brings metadata of its own along, which the ORM has not completed unless it knows the entity.
+  if (meta !== undefined && store.has(meta.class)) return meta;
+  const missing = (entity as { name?: string }).name ?? meta?.className ?? 'unknown';
+  throw new ImproperlyConfigured(`${name}: entity "${missing}" is not among the ORM's \`entities\``);
 }
 
 function primaryKey(name: string, meta: EntityMetadata): EntityProperty {

@@ -19,4 +19,6 @@ export interface ViewContext {
   readonly defaults: ViewDefaults;
   /** Path of the collection, `/api/products`. */
   readonly path: string;
+  /** Whether Fastify's router takes `/products/` for `/products`. */
+  readonly ignoresTrailingSlash: boolean;
 }

@@ -10,6 +10,7 @@ import type { RuleList } from '../throttle/rule-list.ts';
 import { type Action, actionsOf, kebabCase } from './action.ts';
 import { compileGate } from './gate.ts';
 import { OPERATION_ROUTES } from './operations.ts';
+import { queryAsSent, withQueryAsSent } from './request-state.ts';
 import { type UnknownParameterCheck, unknownParameterCheck } from './unknown-parameters.ts';
 import type { ViewContext } from './view-context.ts';
 import type { OperationHandler, OperationSchemas, ViewSet } from './viewset.ts';
@@ -115,13 +116,14 @@ function onRecord(view: ViewSet, handler: OperationHandler): OperationHandler {
 
 /**
  * The path of a record. A collection action beats the pk of the same depth for every method, so the parameter is kept
- * from matching one.
+ * from matching one; nor does it match nothing, where the router tells `/products/` from `/products`.
  */
 function recordPath({ view, context }: MountedView): string {
   const reserved = [...actionsOf(view)]
     .filter(([, { detail }]) => !detail)
     .map(([name, { options }]) => (options.urlPath ?? kebabCase(name)).split('/')[0]!)
     .map((segment) => segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  if (!context.ignoresTrailingSlash) reserved.push('');
   return reserved.length === 0 ? `${context.path}/:pk` : `${context.path}/:pk(^(?!(?:${reserved.join('|')})$).*$)`;
 }
 
@@ -133,6 +135,7 @@ function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameter
     url: route.url,
     config: { viewset: { action: route.action, route: route.routeName, rules: route.rules } },
     ...(gate === undefined ? {} : { onRequest: gate }),
+    ...(route.schemas.validateBody === undefined ? {} : { preValidation: requireBody }),
     schema: fastifySchema(route),
     validatorCompiler: validatorCompiler(route.schemas),
     handler: withQueryCheck(view, route, checkQuery),
@@ -144,7 +147,7 @@ function withQueryCheck(view: ViewSet, { action, handler }: ViewRoute, check: Un
   const checkRest = action === 'list' ? view.checkListParameters?.bind(view) : undefined;
   return (request, reply) => {
     try {
-      check(request.query as object);
+      check(queryAsSent(request));
     } catch (error) {
       throw checkRest === undefined ? error : withOtherProblems(error, () => checkRest(request));
     }
@@ -184,18 +187,21 @@ type Validate = (value: unknown) => { value: unknown } | { error: Error };
 
 /** Bodies and query strings are checked by the shapes' own validators; the pk was read before the body came in. */
 function validatorCompiler(schemas: ViewRoute['schemas']): NonNullable<RouteOptions['validatorCompiler']> {
-  const validateQuery = schemas.querystring === undefined ? undefined : compileValidator(schemas.querystring, 'query');
+  const readQuery = schemas.querystring === undefined ? undefined : compileValidator(schemas.querystring, 'query');
   return ({ httpPart }) => {
-    if (httpPart === 'body' && schemas.validateBody !== undefined) return requireBody(schemas.validateBody);
-    if (httpPart === 'querystring' && validateQuery !== undefined) return caught(validateQuery);
+    if (httpPart === 'body' && schemas.validateBody !== undefined) return caught(schemas.validateBody);
+    if (httpPart === 'querystring' && readQuery !== undefined) {
+      return caught((sent) => withQueryAsSent(readQuery(sent) as object, sent as object));
+    }
     return (value: unknown) => ({ value });
   };
 }
 
-function requireBody(validate: (body: unknown) => unknown): Validate {
-  const checked = caught(validate);
-  return (body) => (body === undefined ? { error: new ParseError('A JSON body is required') } : checked(body));
-}
+/** Fastify hands a missing body to the validator as null, which is JSON of another kind: the two are told apart before. */
+const requireBody: NonNullable<RouteOptions['preValidation']> = (request, _reply, done) => {
+  if (request.body === undefined) done(new ParseError('A JSON body is required'));
+  else done();
+};
 
 /** Fastify takes what a validator throws for a fault of the server; what it returns, for one of the client. */
 function caught(validate: (value: unknown) => unknown): Validate {

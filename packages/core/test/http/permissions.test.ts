@@ -127,11 +127,11 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
 
   t.test('what is no permission class is refused at registration', async (t) => {
     class Stray {}
-    await t.rejects(testApp(t, orm, [bookRouter('books', Stray as never)]), /BookViewSet\.list: option "permissionClasses" must be an array of permission classes, but the function Stray came/);
+    await t.rejects(testApp(t, orm, [bookRouter('books', Stray as never)]), /BookViewSet\.list: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/);
   });
 
   t.test('an administrator may have another name', async (t) => {
     t.same((await statuses(t, IsRoleAdminUser.named('anna'), ANNA)).one, [200, 200, 200]);
-    t.throws(() => IsRoleAdminUser.named(''), /must be the name of a role/);
+    t.throws(() => IsRoleAdminUser.named(''), /must be a role's name/);
   });
 });
