@@ -161,3 +161,11 @@ export {
   isClientError,
   isServerError,
 } from './status.ts';
+
+export { HealthCheck, type HealthCheckOptions } from './health/health-check.ts';
+export { HealthRegistry, type HealthRegistryOptions } from './health/health-registry.ts';
+export type { CheckReport, HealthReport, HealthStatus } from './health/health-report.ts';
+export { MongoHealthCheck } from './health/mongo-health-check.ts';
+export { PostgresHealthCheck } from './health/postgres-health-check.ts';
+export { RedisHealthCheck } from './health/redis-health-check.ts';
+export { SqliteHealthCheck } from './health/sqlite-health-check.ts';
