@@ -36,7 +36,7 @@ export class CursorCodec {
   }
 
   seal(basis: string, { backwards, position }: Cursor): string {
-    const payload = Buffer.from(JSON.stringify([backwards ? 1 : 0, position]));
+    const payload = Buffer.from(JSON.stringify([backwards ? 1 : 0, position?.map(toJson) ?? null]));
     return Buffer.concat([this.#mac(basis, payload), payload]).toString('base64url');
   }
 
@@ -47,14 +47,25 @@ export class CursorCodec {
     if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== text) return undefined;
     const payload = bytes.subarray(MAC_BYTES);
     if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(basis, payload))) return undefined;
-    const [backwards, position] = JSON.parse(payload.toString()) as [0 | 1, readonly PositionValue[] | null];
-    return { backwards: backwards === 1, position };
+    const [backwards, position] = JSON.parse(payload.toString()) as [0 | 1, readonly JsonValue[] | null];
+    return { backwards: backwards === 1, position: position?.map(fromJson) ?? null };
   }
 
   #mac(basis: string, payload: Uint8Array): Buffer {
     // The basis is JSON and has no NUL, so no other pair of basis and payload gives the same bytes.
     return createHmac('sha256', this.#key).update(basis).update('\0').update(payload).digest();
   }
+}
+
+/** JSON has no Infinity and no NaN, which databases order like other numbers; they stand as lists of their name. */
+type JsonValue = PositionValue | readonly [name: string];
+
+function toJson(value: PositionValue): JsonValue {
+  return typeof value === 'number' && !Number.isFinite(value) ? [String(value)] : value;
+}
+
+function fromJson(value: JsonValue): PositionValue {
+  return typeof value === 'object' && value !== null ? Number(value[0]) : value;
 }
 
 const MIN_SECRET_BYTES = 32;

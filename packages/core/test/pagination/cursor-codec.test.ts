@@ -4,7 +4,10 @@ import { CursorCodec, type Cursor } from '../../src/pagination/cursor-codec.ts';
 
 const SECRET = 'a secret of thirty-two bytes ...';
 const codec = new CursorCodec('View', SECRET);
-const cursor: Cursor = { backwards: false, position: ['Té', '12345678901234567890.123456', 0.1, null, true, 7] };
+const cursor: Cursor = {
+  backwards: false,
+  position: ['Té', '12345678901234567890.123456', 0.1, null, true, 7, Infinity, -Infinity, NaN],
+};
 
 t.test('a cursor comes back exactly as it was sealed', async (t) => {
   t.same(codec.open('basis', codec.seal('basis', cursor)), cursor);

@@ -207,6 +207,9 @@ async function fill(orm: MikroORM, microseconds: boolean): Promise<void> {
     });
   }
   await em.flush();
-  // What a JavaScript Date cannot hold, a cursor must.
+  // What MikroORM does not write: numbers beyond all others, and what a Date of JavaScript cannot hold.
+  const [most, least, none] = microseconds ? [`'infinity'`, `'-infinity'`, `'nan'`] : ['9e999', '-9e999', '0'];
+  const ratio = `case id % 5 when 0 then ${most} when 1 then ${least} when 2 then ${none} else ratio end`;
+  await em.getConnection().execute(`update event set ratio = ${ratio}`);
   if (microseconds) await em.getConnection().execute(`update event set at = at + (id % 3) * interval '1 microsecond'`);
 }
