@@ -1,9 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
 const BRACKETED = /^\[([^\]]*)\](:\d+)?$/;
-/** A customer gets a /64 at least: the first four groups of eight. */
+const GROUPS = 8;
+/** A customer gets a /64 at least: the first four groups. */
 const NETWORK_GROUPS = 4;
 
 /**
@@ -16,30 +16,44 @@ const NETWORK_GROUPS = 4;
  */
 export function clientAddress(address: string): string {
   if (!address.includes(':')) return address;
-  const bare = BRACKETED.exec(address)?.[1] ?? address;
-  const dotted = (MAPPED_IPV4.exec(bare) ?? IPV4_WITH_PORT.exec(bare))?.[1];
-  if (dotted !== undefined) return dotted;
-  const unzoned = bare.split('%', 1)[0]!;
-  if (!isIPv6(unzoned)) return address;
-  const groups = expand(unzoned);
+  const bare = bareAddress(address);
+  if (!isIPv6(bare)) return IPV4_WITH_PORT.exec(bare)?.[1] ?? address;
+  const groups = expand(bare);
   if (isMappedIPv4(groups)) return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join('.');
-  return `${groups.slice(0, NETWORK_GROUPS).map((group) => group.toString(16)).join(':')}::/64`;
+  let network = '';
+  for (let place = 0; place < NETWORK_GROUPS; place++) network += `${groups[place]!.toString(16)}:`;
+  return `${network}:/64`;
+}
+
+/** Without the brackets and the port that some proxies add, and without a zone. */
+function bareAddress(address: string): string {
+  const inside = address.startsWith('[') ? (BRACKETED.exec(address)?.[1] ?? address) : address;
+  const zone = inside.indexOf('%');
+  return zone === -1 ? inside : inside.slice(0, zone);
 }
 
 /** The eight groups of an address that is known to be IPv6. */
 function expand(address: string): number[] {
-  const [head, tail] = address.split('::').map(groupsOf);
-  const filled = head!.length + (tail?.length ?? 0);
-  return [...head!, ...Array.from({ length: 8 - filled }, () => 0), ...(tail ?? [])];
+  const gap = address.indexOf('::');
+  const head = groupsOf(gap === -1 ? address : address.slice(0, gap));
+  if (gap === -1) return head;
+  const tail = groupsOf(address.slice(gap + 2));
+  while (head.length + tail.length < GROUPS) head.push(0);
+  return head.concat(tail);
 }
 
 function groupsOf(part: string): number[] {
-  if (part === '') return [];
-  return part.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)];
-    const [a, b, c, d] = group.split('.').map(Number) as [number, number, number, number];
-    return [a * 256 + b, c * 256 + d];
-  });
+  const groups: number[] = [];
+  if (part === '') return groups;
+  for (const group of part.split(':')) {
+    if (group.includes('.')) {
+      const [a, b, c, d] = group.split('.').map(Number) as [number, number, number, number];
+      groups.push(a * 256 + b, c * 256 + d);
+    } else {
+      groups.push(Number.parseInt(group, 16));
+    }
+  }
+  return groups;
 }
 
 function isMappedIPv4(groups: readonly number[]): boolean {
