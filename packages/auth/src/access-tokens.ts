@@ -33,7 +33,8 @@ export function claimsOf(account: TokenAccount): TokenClaims {
 }
 
 /** The claims of a token that has been verified; times in seconds since 1970. */
-export type TokenPayload = Readonly<Record<string, unknown>> & TokenClaims & { readonly iat: number; readonly exp: number };
+export type TokenPayload = Readonly<Record<string, unknown>> &
+  TokenClaims & { readonly iat: number; readonly exp: number };
 
 export interface TokenOptions {
   readonly algorithm: TokenAlgorithm;

@@ -1,4 +1,10 @@
-import { type EntityMetadata, type EntityName, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  type MikroORM,
+  ReferenceKind,
+} from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
 /**
@@ -53,29 +59,44 @@ type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
   const account = entity as EntityName<AccountEntity>;
   const meta = orm.getMetadata().find(account);
-  if (meta === undefined) throw wrong('must be an entity that the ORM knows (its option "entities")');
+  if (meta === undefined || !orm.getMetadata().has(meta.class)) {
+    throw wrong('must be an entity that the ORM knows (its option "entities")');
+  }
   const properties = meta.properties as Properties;
   const missing = PROPERTIES.filter((name) => properties[name] === undefined);
-  if (missing.length > 0) throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
-  if (meta.primaryKeys.join(',') !== 'id') throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
+  if (missing.length > 0) {
+    throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
+  }
+  if (meta.primaryKeys.join(',') !== 'id') {
+    throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
+  }
   if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
   const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
-  if (length < BCRYPT_HASH_LENGTH) throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
+  if (length < BCRYPT_HASH_LENGTH) {
+    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
+  }
   return { account, role: roleOf(meta), meta };
 }
 
 function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> {
   const { kind, targetMeta } = properties.role;
   const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
-  if (!isReference || targetMeta === undefined) throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
+  if (!isReference || targetMeta === undefined) {
+    throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
+  }
   const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
-  if (missing.length > 0) throw wrong(`must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`);
+  if (missing.length > 0) {
+    throw wrong(
+      `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
+    );
+  }
   return targetMeta.class as EntityName<RoleFields>;
 }
 
-function isUnique(meta: EntityMetadata<AccountEntity>, name: 'email'): boolean {
-  const named = meta.uniques.some(({ properties }) => [properties].flat().join(',') === name);
-  return named || Boolean(meta.properties[name].unique);
+function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {
+  const properties = meta.properties as Properties;
+  const named = meta.uniques.some((unique) => [unique.properties].flat().join(',') === name);
+  return named || properties[name]?.unique === true;
 }
 
 function wrong(problem: string): ImproperlyConfigured {

@@ -36,8 +36,12 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
 
   /** Runs when the changes are known and before their transaction begins, so that no lock is held while bcrypt works. */
   async onFlush({ uow }: FlushEventArgs): Promise<void> {
-    const saves = uow.getChangeSets().filter(({ type }) => type !== ChangeSetType.DELETE && type !== ChangeSetType.DELETE_EARLY);
-    const accounts = saves.filter(({ meta }) => meta.className === this.#className || meta.root.className === this.#className);
+    const saves = uow
+      .getChangeSets()
+      .filter(({ type }) => type !== ChangeSetType.DELETE && type !== ChangeSetType.DELETE_EARLY);
+    const accounts = saves.filter(
+      ({ meta }) => meta.className === this.#className || meta.root.className === this.#className,
+    );
     await Promise.all(
       accounts.map(async (save) => {
         const account = save.entity as AccountFields;

@@ -28,7 +28,10 @@ export class Accounts {
   constructor(model: AccountModel, defaultRole: string, platform: ReturnType<EntityManager['getPlatform']>) {
     this.#model = model;
     this.#defaultRole = defaultRole;
-    const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], { role_id: 'role.id', role_name: 'role.name' });
+    const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], {
+      role_id: 'role.id',
+      role_name: 'role.name',
+    });
     this.#user = shape.bind(model.meta, platform);
     this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
   }
@@ -45,7 +48,9 @@ export class Accounts {
 
   /** @param email normalized */
   byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
-    return QuerySet.of(em, this.#model.account).filter({ email }).entity({ populate: ['role'] });
+    return QuerySet.of(em, this.#model.account)
+      .filter({ email })
+      .entity({ populate: ['role'] });
   }
 
   /** Throws InvalidUsage where the address has an account. */
@@ -62,7 +67,13 @@ export class Accounts {
   /** Throws InvalidUsage where somebody else was faster with the address. */
   async create(em: EntityManager, { email, password, name }: NewAccount): Promise<AccountEntity> {
     const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
-    const account = em.create(this.#model.account, { email, password, name, is_active: true, role: role ?? null } as never);
+    const account = em.create(this.#model.account, {
+      email,
+      password,
+      name,
+      is_active: true,
+      role: role ?? null,
+    } as never);
     try {
       await em.persist(account).flush();
     } catch (error) {

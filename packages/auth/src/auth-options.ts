@@ -64,8 +64,22 @@ export interface ResolvedAuthOptions {
 }
 
 const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
-  'account', 'secret', 'algorithm', 'keys', 'expirationDelta', 'urlPrefix', 'authenticate', 'retrieveUser', 'storeUser',
-  'nonAuthEndpoints', 'mailer', 'store', 'codeSecret', 'bcryptRounds', 'defaultRole', 'verificationEmail',
+  'account',
+  'secret',
+  'algorithm',
+  'keys',
+  'expirationDelta',
+  'urlPrefix',
+  'authenticate',
+  'retrieveUser',
+  'storeUser',
+  'nonAuthEndpoints',
+  'mailer',
+  'store',
+  'codeSecret',
+  'bcryptRounds',
+  'defaultRole',
+  'verificationEmail',
 ];
 const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'verificationEmail'] as const;
 /** Seconds that still fit wherever a token's times are read as 32 bits. */
@@ -102,12 +116,16 @@ export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
 
 function resolveToken(options: AuthOptions): TokenOptions {
   const { algorithm = 'HS256', expirationDelta: lifetimeSeconds = 86_400 } = options;
-  if (!TOKEN_ALGORITHMS.includes(algorithm)) throw wrong('algorithm', `one of ${TOKEN_ALGORITHMS.join(', ')}`, algorithm);
+  if (!TOKEN_ALGORITHMS.includes(algorithm)) {
+    throw wrong('algorithm', `one of ${TOKEN_ALGORITHMS.join(', ')}`, algorithm);
+  }
   if (!Number.isInteger(lifetimeSeconds) || lifetimeSeconds < 1 || lifetimeSeconds > MAX_EXPIRATION) {
     throw wrong('expirationDelta', `a whole number of seconds from 1 to ${MAX_EXPIRATION}`, lifetimeSeconds);
   }
   if (algorithm === 'HS256') {
-    if (options.keys !== undefined) throw new ImproperlyConfigured('auth: option "keys" is for RS256, ES256 and EdDSA, not for HS256');
+    if (options.keys !== undefined) {
+      throw new ImproperlyConfigured('auth: option "keys" is for RS256, ES256 and EdDSA, not for HS256');
+    }
     return { algorithm, key: checkSecret('secret', options.secret), lifetimeSeconds };
   }
   return { algorithm, key: checkKeys(algorithm, options.keys), lifetimeSeconds };

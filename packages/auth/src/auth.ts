@@ -58,9 +58,8 @@ export const auth = fp(
 );
 
 function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: AccessTokens): AuthInstance {
-  const find = async (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> =>
-    // The application declares what its users are; without a `retrieveUser` of its own, they are these.
-    (await accounts.user(request.em, id)) as CurrentUser | null;
+  // The application declares what its users are; without a `retrieveUser` of its own, they are AccountUsers.
+  const find = (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> => accounts.user(request.em, id);
   return Object.freeze({
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
@@ -74,7 +73,11 @@ function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: 
   } satisfies AuthInstance);
 }
 
-function addHooks(app: FastifyInstance, options: ResolvedAuthOptions, { authenticate, retrieveUser }: AuthInstance): void {
+function addHooks(
+  app: FastifyInstance,
+  options: ResolvedAuthOptions,
+  { authenticate, retrieveUser }: AuthInstance,
+): void {
   const needsHeader = options.authenticate === undefined;
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
   const { onRequest, onSend } = new Authentication(steps, options.endpoints);

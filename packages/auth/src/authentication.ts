@@ -41,16 +41,30 @@ export class Authentication {
     if (request.is404 || request.routeOptions.config.public === true) return done();
     const isPublic = this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
-    this.#identify(request).then(
-      () => done(),
-      (error: Error) => done(isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : error),
-    );
+    void this.#answer(request, isPublic, done);
   };
 
-  readonly onSend = (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: HookHandlerDoneFunction): void => {
-    if (reply.statusCode === 401 && this.#rejected.has(request)) reply.header('www-authenticate', INVALID_TOKEN_CHALLENGE);
+  readonly onSend = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    _payload: unknown,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    if (reply.statusCode === 401 && this.#rejected.has(request)) {
+      reply.header('www-authenticate', INVALID_TOKEN_CHALLENGE);
+    }
     done();
   };
+
+  async #answer(request: FastifyRequest, isPublic: boolean, done: HookHandlerDoneFunction): Promise<void> {
+    let refusal: Error | undefined;
+    try {
+      await this.#identify(request);
+    } catch (error) {
+      refusal = isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : (error as Error);
+    }
+    done(refusal);
+  }
 
   async #identify(request: FastifyRequest): Promise<void> {
     const { authenticate, retrieveUser, storeUser } = this.#steps;

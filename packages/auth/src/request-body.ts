@@ -24,7 +24,10 @@ const Email = Type.Refine(
 /** A password that is too long in characters is told so, and not also that it is too long in bytes. */
 const Password = Type.Refine(
   password,
-  (text: unknown) => typeof text !== 'string' || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES || [...text].length > MAX_PASSWORD_LENGTH,
+  (text: unknown) =>
+    typeof text !== 'string' ||
+    Buffer.byteLength(text) <= MAX_PASSWORD_BYTES ||
+    Array.from(text).length > MAX_PASSWORD_LENGTH,
   () => `must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`,
 );
 const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));

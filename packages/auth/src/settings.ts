@@ -17,8 +17,10 @@ export interface AuthSettings {
  * await app.register(auth, { ...authSettings(process.env), account: Account, mailer });
  */
 export function authSettings(env: Readonly<Record<string, string | undefined>>): AuthSettings {
-  const secret = env['JWT_SECRET'] || env['SECRET_KEY'];
-  if (!secret) throw new ImproperlyConfigured('SECRET_KEY (or JWT_SECRET) must be set, to at least 32 random bytes');
+  const secret = [env['JWT_SECRET'], env['SECRET_KEY']].find(Boolean);
+  if (secret === undefined) {
+    throw new ImproperlyConfigured('SECRET_KEY (or JWT_SECRET) must be set, to at least 32 random bytes');
+  }
   const endpoints = env['NON_AUTH_ENDPOINTS'];
   return {
     secret,

@@ -35,8 +35,6 @@ export function checkSecret(option: string, secret: unknown): string {
 
 /** Throws ImproperlyConfigured unless the keys are a pair, of the kind and strength that the algorithm needs. */
 export function checkKeys(algorithm: Exclude<TokenAlgorithm, 'HS256'>, keys: TokenKeys | undefined): TokenKeys {
-  const wrong = (problem: string, cause?: unknown): ImproperlyConfigured =>
-    new ImproperlyConfigured(`auth: option "keys" ${problem}`, { cause });
   if (typeof keys?.private !== 'string' || typeof keys.public !== 'string') {
     throw wrong(`must be { private, public } in PEM, since option "algorithm" is "${algorithm}"`);
   }
@@ -48,7 +46,9 @@ export function checkKeys(algorithm: Exclude<TokenAlgorithm, 'HS256'>, keys: Tok
   } catch (error) {
     throw wrong('must hold a private and a public key in PEM, but one of them cannot be read', error);
   }
-  if (!fits(algorithm, privateKey) || !fits(algorithm, publicKey)) throw wrong(`must be ${KINDS[algorithm]} for ${algorithm}`);
+  if (!fits(algorithm, privateKey) || !fits(algorithm, publicKey)) {
+    throw wrong(`must be ${KINDS[algorithm]} for ${algorithm}`);
+  }
   if (!isPair(privateKey, publicKey)) throw wrong('must be a pair, but the public key is not the private key’s');
   return keys;
 }
@@ -75,4 +75,8 @@ function isPair(privateKey: KeyObject, publicKey: KeyObject): boolean {
 
 function kindOf(value: unknown): string {
   return value === undefined ? 'nothing' : value === null ? 'null' : `a ${typeof value}`;
+}
+
+function wrong(problem: string, cause?: unknown): ImproperlyConfigured {
+  return new ImproperlyConfigured(`auth: option "keys" ${problem}`, { cause });
 }

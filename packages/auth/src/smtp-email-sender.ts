@@ -38,9 +38,12 @@ export class SmtpEmailSender implements EmailSender {
       throw new ImproperlyConfigured('SmtpEmailSender: option "from" must be an e-mail address (MAIL_FROM)');
     }
     if (!Number.isFinite(timeoutMs) || timeoutMs <= 0) {
-      throw new ImproperlyConfigured(`SmtpEmailSender: option "timeoutMs" must be above 0, but ${String(timeoutMs)} came`);
+      throw new ImproperlyConfigured(
+        `SmtpEmailSender: option "timeoutMs" must be above 0, but ${String(timeoutMs)} came`,
+      );
     }
-    const verified = server.protocol === 'smtps:' || server.username !== '' || server.searchParams.get('requireTLS') === 'true';
+    const verified =
+      server.protocol === 'smtps:' || server.username !== '' || server.searchParams.get('requireTLS') === 'true';
     this.#transport = createTransport({
       url,
       tls: { rejectUnauthorized: verified },
@@ -77,7 +80,9 @@ function parseSmtpUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^smtps?:$/.test(parsed.protocol) || parsed.hostname === '') {
     // The URL may hold a password, so it is not repeated.
-    throw new ImproperlyConfigured('SmtpEmailSender: option "url" must be smtp://host:port or smtps://host:port (SMTP_URL)');
+    throw new ImproperlyConfigured(
+      'SmtpEmailSender: option "url" must be smtp://host:port or smtps://host:port (SMTP_URL)',
+    );
   }
   return parsed;
 }

@@ -62,11 +62,15 @@ forEachDatabase(t, { entities: [Account, Role], orm: { subscribers } }, async (t
   t.test('many at once, together with others’ entities, and deletions', async (t) => {
     const em = orm.em.fork();
     const role = em.create(Role, { name: 'user' });
-    for (let index = 0; index < 5; index++) em.create(Account, { email: `${index}@Many.example`, password: 'x', name: 'x', role });
+    for (let index = 0; index < 5; index++) {
+      em.create(Account, { email: `${index}@Many.example`, password: 'x', name: 'x', role });
+    }
     await em.flush();
     const accounts = await orm.em.fork().find(Account, { role: { name: 'user' } });
     t.equal(accounts.length, 5);
-    for (const { email, password } of accounts) t.ok(email.endsWith('@many.example') && (await bcrypt.compare('x', password)));
+    for (const { email, password } of accounts) {
+      t.ok(email.endsWith('@many.example') && (await bcrypt.compare('x', password)));
+    }
     for (const account of await em.find(Account, { role })) em.remove(account);
     await em.flush();
     t.equal(await orm.em.fork().count(Account, { role: { name: 'user' } }), 0);

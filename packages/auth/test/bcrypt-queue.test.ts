@@ -23,7 +23,10 @@ t.test('few run at once, in the order in which they came, and a failure holds no
     ),
   );
   t.equal(most, limit);
-  t.strictSame(order, [...order].sort((a, b) => a - b));
+  t.strictSame(
+    order,
+    order.toSorted((a, b) => a - b),
+  );
   t.equal(results.filter(({ status }) => status === 'fulfilled').length, 19);
 });
 

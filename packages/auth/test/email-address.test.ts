@@ -7,8 +7,13 @@ t.test('addresses are compared trimmed and in lower case', async (t) => {
 
 t.test('an address is a dot-string and a domain of two labels or more', async (t) => {
   for (const address of [
-    'a@b.co', 'first.last+tag@sub.example.co.uk', "o'hara@example.com", '!#$%&*+/=?^_`{|}~-@example.com', '1@1.1',
-    'ann@xn--mnchen-3ya.de', `${'a'.repeat(64)}@example.com`,
+    'a@b.co',
+    'first.last+tag@sub.example.co.uk',
+    "o'hara@example.com",
+    '!#$%&*+/=?^_`{|}~-@example.com',
+    '1@1.1',
+    'ann@xn--mnchen-3ya.de',
+    `${'a'.repeat(64)}@example.com`,
   ]) {
     t.ok(isEmail(address), address);
   }
@@ -16,10 +21,35 @@ t.test('an address is a dot-string and a domain of two labels or more', async (t
 
 t.test('anything else is not, above all what could break out of a header', async (t) => {
   for (const address of [
-    '', '@', 'a', 'a@', '@b.co', 'a@b', 'a b@c.de', 'a@b..co', '.a@b.co', 'a.@b.co', 'a..b@c.de', 'a@-b.co', 'a@b-.co',
-    'a@b.co.', 'a@b@c.de', '"a b"@c.de', 'a@[127.0.0.1]', 'a,b@c.de', 'a@b.co,c@d.ef', '<a@b.co>', 'Ann <a@b.co>',
-    'a@b.co\r\nBcc: x@y.zz', 'a@b.co\n', 'a\0@b.co', 'jörg@example.com', 'a@münchen.de', `${'a'.repeat(65)}@example.com`,
-    `a@${'b'.repeat(64)}.com`, `a@${'b.'.repeat(130)}com`,
+    '',
+    '@',
+    'a',
+    'a@',
+    '@b.co',
+    'a@b',
+    'a b@c.de',
+    'a@b..co',
+    '.a@b.co',
+    'a.@b.co',
+    'a..b@c.de',
+    'a@-b.co',
+    'a@b-.co',
+    'a@b.co.',
+    'a@b@c.de',
+    '"a b"@c.de',
+    'a@[127.0.0.1]',
+    'a,b@c.de',
+    'a@b.co,c@d.ef',
+    '<a@b.co>',
+    'Ann <a@b.co>',
+    'a@b.co\r\nBcc: x@y.zz',
+    'a@b.co\n',
+    'a\0@b.co',
+    'jörg@example.com',
+    'a@münchen.de',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'b'.repeat(64)}.com`,
+    `a@${'b.'.repeat(130)}com`,
   ]) {
     t.notOk(isEmail(address), JSON.stringify(address));
   }
@@ -27,6 +57,8 @@ t.test('anything else is not, above all what could break out of a header', async
 
 t.test('a hostile address takes no time', async (t) => {
   const started = performance.now();
-  for (const address of [`${'a.'.repeat(100_000)}@`, `a@${'a-'.repeat(120)}!`, `a@${'a.'.repeat(125)}!`]) isEmail(address);
+  for (const address of [`${'a.'.repeat(100_000)}@`, `a@${'a-'.repeat(120)}!`, `a@${'a.'.repeat(125)}!`]) {
+    isEmail(address);
+  }
   t.ok(performance.now() - started < 50);
 });

@@ -12,7 +12,12 @@ t.test('defaults: JWT_SECRET is SECRET_KEY, tokens last a day, the endpoints are
 });
 
 t.test('every variable is read', async (t) => {
-  const env = { SECRET_KEY, JWT_SECRET: 'b'.repeat(32), JWT_ACCESS_TOKEN_EXPIRES: '60', NON_AUTH_ENDPOINTS: '/a, GET /b ,,/c/*' };
+  const env = {
+    SECRET_KEY,
+    JWT_SECRET: 'b'.repeat(32),
+    JWT_ACCESS_TOKEN_EXPIRES: '60',
+    NON_AUTH_ENDPOINTS: '/a, GET /b ,,/c/*',
+  };
   t.strictSame(authSettings(env), {
     secret: 'b'.repeat(32),
     expirationDelta: 60,
@@ -23,6 +28,8 @@ t.test('every variable is read', async (t) => {
 t.test('a wrong value stops the start and is named', async (t) => {
   t.throws(() => authSettings({}), { name: 'ImproperlyConfigured', message: /SECRET_KEY/ });
   for (const seconds of ['0', '-1', '1.5', 'day', '1e3', '9999999999', ' 5']) {
-    t.throws(() => authSettings({ SECRET_KEY, JWT_ACCESS_TOKEN_EXPIRES: seconds }), { message: /JWT_ACCESS_TOKEN_EXPIRES/ });
+    t.throws(() => authSettings({ SECRET_KEY, JWT_ACCESS_TOKEN_EXPIRES: seconds }), {
+      message: /JWT_ACCESS_TOKEN_EXPIRES/,
+    });
   }
 });

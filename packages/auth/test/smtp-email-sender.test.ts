@@ -31,10 +31,17 @@ t.test('neither the recipient nor the subject can add a header or a recipient', 
   const mailer = new SmtpEmailSender({ url: server.url, from });
   await t.rejects(mailer.send('ann@example.com\r\nBcc: eve@example.com', 'x', 'x'), TypeError);
   await t.rejects(mailer.send('ann@example.com', 'x\nBcc: eve@example.com', 'x'), TypeError);
-  for (const recipient of ['ann@example.com, eve@example.com', 'Eve <eve@example.com>', 'ann@example.com> RCPT TO:<eve@example.com']) {
+  for (const recipient of [
+    'ann@example.com, eve@example.com',
+    'Eve <eve@example.com>',
+    'ann@example.com> RCPT TO:<eve@example.com',
+  ]) {
     await mailer.send(recipient, 'x', 'x').catch(() => {});
   }
-  t.notOk(server.mails.some(({ to }) => to.includes('eve@example.com')), JSON.stringify(server.mails));
+  t.notOk(
+    server.mails.some(({ to }) => to.includes('eve@example.com')),
+    JSON.stringify(server.mails),
+  );
 });
 
 t.test('a server with a certificate of its own making still gets the mail encrypted', async (t) => {
@@ -50,7 +57,10 @@ t.test('a server with a certificate of its own making still gets the mail encryp
 t.test('a server that is down, that refuses, or that says nothing is an error in time', async (t) => {
   const refusing = await startSmtpServer(t, { refuse: true });
   await t.rejects(new SmtpEmailSender({ url: refusing.url, from }).send('ann@example.com', 'x', 'x'));
-  await t.rejects(new SmtpEmailSender({ url: 'smtp://127.0.0.1:1', from }).send('ann@example.com', 'x', 'x'), /ECONNREFUSED/);
+  await t.rejects(
+    new SmtpEmailSender({ url: 'smtp://127.0.0.1:1', from }).send('ann@example.com', 'x', 'x'),
+    /ECONNREFUSED/,
+  );
 
   const sockets: Socket[] = [];
   const drip = createServer((socket) => {
@@ -85,8 +95,15 @@ t.test('wrong options are refused, and a password in the URL is not repeated', a
 
 t.test('without a mail server, the log has the mail', async (t) => {
   const lines: unknown[][] = [];
-  await new LogEmailSender({ info: (...line: unknown[]) => void lines.push(line) }).send('ann@example.com', 'Code', '123456');
+  await new LogEmailSender({ info: (...line: unknown[]) => void lines.push(line) }).send(
+    'ann@example.com',
+    'Code',
+    '123456',
+  );
   t.strictSame(lines, [
-    [{ mail: { recipient: 'ann@example.com', subject: 'Code', content: '123456', is_html: false } }, 'mail to ann@example.com'],
+    [
+      { mail: { recipient: 'ann@example.com', subject: 'Code', content: '123456', is_html: false } },
+      'mail to ann@example.com',
+    ],
   ]);
 });

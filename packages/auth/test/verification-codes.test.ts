@@ -56,7 +56,9 @@ t.test('five wrong tries void a code; a new code starts anew', async (t) => {
   for (let round = 0; round < 4; round++) t.equal(await codes.take(ANN, wrong(first)), undefined);
   t.match(await codes.take(ANN, first), { tries: 4 }, 'four do not');
   const second = await codes.issue(ANN);
-  for (const guess of [wrong(second), 'x', '', wrong(second), '\ud800']) t.equal(await codes.take(ANN, guess), undefined);
+  for (const guess of [wrong(second), 'x', '', wrong(second), '\ud800']) {
+    t.equal(await codes.take(ANN, guess), undefined);
+  }
   t.equal(await codes.take(ANN, second), undefined);
   const third = await codes.issue(ANN);
   t.match(await codes.take(ANN, third), { tries: 0 });
@@ -126,7 +128,9 @@ t.test('the store sees neither codes nor addresses', async (t) => {
   const spy = new Proxy(new MemoryStore(), {
     get: (store, name: keyof MemoryStore) => {
       const member: unknown = store[name];
-      return typeof member === 'function' ? (...inputs: unknown[]) => (seen.push(inputs), member.apply(store, inputs)) : member;
+      return typeof member === 'function'
+        ? (...inputs: unknown[]) => (seen.push(inputs), member.apply(store, inputs))
+        : member;
     },
   });
   const codes = new VerificationCodes(spy, secret);

@@ -33,7 +33,7 @@ export function addAuthRoutes(scope: FastifyInstance, urlPrefix: string, parts: 
   for (const { path, summary, body, status, answer, handler } of routesOf(parts)) {
     const url = `${urlPrefix}/${path}`;
     scope.viewset.routeNames.add(`auth-${path}`, url);
-    scope.post(url, { schema: { tags: ['auth'], summary, body, response: { [status]: answer } } as object, handler });
+    scope.post(url, { schema: { tags: ['auth'], summary, body, response: { [status]: answer } }, handler });
   }
 }
 

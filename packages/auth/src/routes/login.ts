@@ -24,8 +24,9 @@ export function loginHandler({ accounts, hasher, tokens }: LoginParts) {
     const account = askable ? await accounts.byEmail(request.em, email) : undefined;
     const matches = await hasher.matches(password ?? '', account?.password);
     if (account === undefined || !matches) throw new Unauthorized('The e-mail address or the password is not correct');
-    if (!account.is_active) throw new Unauthorized('The account is disabled');
-    await accounts.recordLogin(request.em, account.id);
+    // It may have been disabled while bcrypt was at work.
+    const isActive = account.is_active && (await accounts.recordLogin(request.em, account.id));
+    if (!isActive) throw new Unauthorized('The account is disabled');
     return { access_token: tokens.issue(claimsOf(account)) };
   };
 }

@@ -37,7 +37,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 
   t.test('no token is a 401 that asks for one', async (t) => {
-    for (const headers of [{}, { authorization: 'Basic YTpi' }, { authorization: 'Bearer' }, { authorization: token }]) {
+    for (const headers of [
+      {},
+      { authorization: 'Basic YTpi' },
+      { authorization: 'Bearer' },
+      { authorization: token },
+    ]) {
       const answer = await app.request('GET', '/me', { headers });
       t.match(answer, { status: 401, body: { code: 'unauthorized' } });
       t.equal(answer.headers.get('www-authenticate'), 'Bearer');
@@ -46,8 +51,31 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   t.test('a token that is no good is a 401 that says so', async (t) => {
     const issue = (id: unknown): string => app.app.auth.issueToken({ id: id as number, name: 'x', email: 'x' });
-    const ids = [0, -1, 1.5, 2 ** 31, 2 ** 53, 1e300, 'x', String(ann.id), '', null, true, [ann.id], {}, { $gt: 0 }, undefined, 999_999];
-    const bad = [...ids.map((id) => `Bearer ${issue(id)}`), `Bearer ${token}x`, 'Bearer x', `Bearer ${token} x`, `Bearer ${token},`];
+    const ids = [
+      0,
+      -1,
+      1.5,
+      2 ** 31,
+      2 ** 53,
+      1e300,
+      'x',
+      String(ann.id),
+      '',
+      null,
+      true,
+      [ann.id],
+      {},
+      { $gt: 0 },
+      undefined,
+      999_999,
+    ];
+    const bad = [
+      ...ids.map((id) => `Bearer ${issue(id)}`),
+      `Bearer ${token}x`,
+      'Bearer x',
+      `Bearer ${token} x`,
+      `Bearer ${token},`,
+    ];
     for (const header of bad) {
       const answer = await me(header);
       t.match(answer, { status: 401, body: { code: 'unauthorized' } }, header);
@@ -81,7 +109,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.get('/open/who', 'bad')).headers.get('www-authenticate'), null);
     const login = { email: 'ann@example.com', password: PASSWORD };
     t.equal((await app.post('/auth/login', login, { authorization: 'Bearer bad' })).status, 200);
-    for (const [sent, challenge] of [[undefined, 'Bearer'], ['bad', 'Bearer error="invalid_token"']] as const) {
+    for (const [sent, challenge] of [
+      [undefined, 'Bearer'],
+      ['bad', 'Bearer error="invalid_token"'],
+    ] as const) {
       const answer = await app.get('/open/closed', sent);
       t.equal(answer.status, 401);
       t.equal(answer.headers.get('www-authenticate'), challenge);
@@ -121,7 +152,8 @@ t.test('the three functions can be replaced', async (t) => {
     },
   };
   const app = await startApp(t, orm, { ...options, nonAuthEndpoints: ['/open/*'] }, addRoutes);
-  const get = (path: string, key?: string) => app.request('GET', path, key === undefined ? {} : { headers: { 'x-api-key': key } });
+  const get = (path: string, key?: string) =>
+    app.request('GET', path, key === undefined ? {} : { headers: { 'x-api-key': key } });
   t.match(await get('/me'), { status: 401, body: { error: 'Send a key' } });
   t.match(await get('/me', 'empty'), { status: 401 });
   t.match(await get('/me', 'eve'), { status: 401 });
@@ -141,7 +173,11 @@ t.test('app.auth has them, and a token for a login of one’s own', async (t) =>
     });
     instance.post('/retrieve', { config: { public: true } }, async (request) => {
       const { retrieveUser } = instance.auth;
-      return Promise.all([null, undefined, {}, { user_id: null }, { user_id: 1 }].map((payload) => retrieveUser(request, payload)));
+      return Promise.all(
+        [null, undefined, {}, { user_id: null }, { user_id: 1 }].map((payload) =>
+          Promise.resolve(retrieveUser(request, payload)),
+        ),
+      );
     });
   });
   const ann = await app.addAccount('ann@example.com');
@@ -153,7 +189,10 @@ t.test('app.auth has them, and a token for a login of one’s own', async (t) =>
 
 t.test('one query a request, and none without a token', async (t) => {
   const queries: string[] = [];
-  const orm = await openSqlite(t, { entities, orm: { debug: ['query'], colors: false, logger: (line) => void queries.push(line) } });
+  const orm = await openSqlite(t, {
+    entities,
+    orm: { debug: ['query'], colors: false, logger: (line) => void queries.push(line) },
+  });
   const app = await startApp(t, orm);
   await app.addAccount('ann@example.com', { role: await app.addRole('admin') });
   const token = await app.login('ann@example.com');

@@ -41,9 +41,14 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, mailer: undefined }, /option "mailer" must be an EmailSender/],
     [{ ...good, account: undefined }, /option "account" must be/],
     [{ ...good, bcryptRounds: 99 }, /option "bcryptRounds" must be an integer from 4 to 20, but 99 came/],
-    [{ ...good, account: defineEntity({ name: 'Stranger', properties: { id: p.integer().primary() } }) }, /must be an entity that the ORM knows/],
+    [
+      { ...good, account: defineEntity({ name: 'Stranger', properties: { id: p.integer().primary() } }) },
+      /must be an entity that the ORM knows/,
+    ],
   ];
-  for (const [options, message] of wrong) await t.rejects(start(options), { name: 'ImproperlyConfigured', message }, message.source);
+  for (const [options, message] of wrong) {
+    await t.rejects(start(options), { name: 'ImproperlyConfigured', message }, message.source);
+  }
 });
 
 t.test('an entity that cannot serve as the account is refused, by the property that it lacks', async (t) => {
@@ -63,14 +68,23 @@ t.test('an entity that cannot serve as the account is refused, by the property t
     [defineEntity({ name: 'B', properties: { ...base, email: p.string() } }), /B\.email is not/],
     [defineEntity({ name: 'C', properties: { ...base, password: p.string().length(50) } }), /room for a bcrypt hash/],
     [defineEntity({ name: 'D', properties: { ...base, role: p.string() } }), /D\.role is none/],
-    [defineEntity({ name: 'E', properties: { ...base, role: () => p.manyToOne(Nameless).nullable() } }), /Nameless has no name/],
-    [defineEntity({ name: 'F', properties: { ...base, id: p.integer(), uid: p.integer().primary() } }), /"id" as its primary key/],
+    [
+      defineEntity({ name: 'E', properties: { ...base, role: () => p.manyToOne(Nameless).nullable() } }),
+      /Nameless has no name/,
+    ],
+    [
+      defineEntity({ name: 'F', properties: { ...base, id: p.integer(), uid: p.integer().primary() } }),
+      /"id" as its primary key/,
+    ],
   ] as const;
   for (const [account, message] of candidates) {
     const orm = await openSqlite(t, { entities: [account, Role, Nameless] });
     const app = fastify();
     await app.register(viewset, { orm });
-    await t.rejects(async () => app.register(auth, { ...good, account } as AuthOptions), { name: 'ImproperlyConfigured', message });
+    await t.rejects(async () => app.register(auth, { ...good, account } as AuthOptions), {
+      name: 'ImproperlyConfigured',
+      message,
+    });
     await app.close().catch(() => {});
   }
 });
@@ -94,7 +108,11 @@ t.test('the routes stand under the prefix and have names', async (t) => {
 
 for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
   t.test(`${algorithm}, with a key pair`, async (t) => {
-    const kinds = { RS256: { type: 'rsa', bits: 2048 }, ES256: { type: 'ec', curve: 'P-256' }, EdDSA: { type: 'ed25519' } } as const;
+    const kinds = {
+      RS256: { type: 'rsa', bits: 2048 },
+      ES256: { type: 'ec', curve: 'P-256' },
+      EdDSA: { type: 'ed25519' },
+    } as const;
     const orm = await openSqlite(t, { entities });
     const app = await startApp(t, orm, { algorithm, keys: makeKeys(kinds[algorithm]) });
     await app.addAccount('ann@example.com');

@@ -13,7 +13,7 @@ function register(app: TestApp, body: object): Promise<Answer> {
 }
 
 function paths(answer: Answer): string[] {
-  return ((answer.body['details'] ?? []) as { path: string }[]).map(({ path }) => path).sort();
+  return ((answer.body['details'] ?? []) as { path: string }[]).map(({ path }) => path).toSorted();
 }
 
 forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
@@ -45,8 +45,38 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
 
   t.test('the shape is checked first, all of it', async (t) => {
     const wrongValues: [string, unknown[]][] = [
-      ['email', [undefined, null, 1, '', ' ', 'x', 'a@b', 'a b@c.de', 'a@b.co\r\nBcc: c@d.ef', `${'x'.repeat(250)}@b.co`, 'a\0@b.co', '\ud800@b.co']],
-      ['password', [undefined, null, 123456, '', '12345', 'x'.repeat(51), '💩'.repeat(5), '💩'.repeat(19), 'abc\0def', '\udfffabcdef']],
+      [
+        'email',
+        [
+          undefined,
+          null,
+          1,
+          '',
+          ' ',
+          'x',
+          'a@b',
+          'a b@c.de',
+          'a@b.co\r\nBcc: c@d.ef',
+          `${'x'.repeat(250)}@b.co`,
+          'a\0@b.co',
+          '\ud800@b.co',
+        ],
+      ],
+      [
+        'password',
+        [
+          undefined,
+          null,
+          123456,
+          '',
+          '12345',
+          'x'.repeat(51),
+          '💩'.repeat(5),
+          '💩'.repeat(19),
+          'abc\0def',
+          '\udfffabcdef',
+        ],
+      ],
       ['name', [undefined, null, 1, '', 'x'.repeat(101), '💩'.repeat(101), 'a\0', '\ud800']],
     ];
     for (const [field, values] of wrongValues) {
@@ -56,14 +86,40 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
         t.strictSame(paths(answer), [`/${field}`], answer.text);
       }
     }
-    t.strictSame(paths(await app.post(REGISTER, { email: 'x', password: 'x'.repeat(80), code: 1 })), ['/email', '/name', '/password']);
-    for (const body of [{ password: '💩'.repeat(18) }, { password: 'x'.repeat(50) }, { name: '💩'.repeat(100) }, { password: '      ' }]) {
-      t.strictSame(paths(await register(app, { ...body, code: '000000' })), ['/code'], JSON.stringify(body).slice(0, 30));
+    t.strictSame(paths(await app.post(REGISTER, { email: 'x', password: 'x'.repeat(80), code: 1 })), [
+      '/email',
+      '/name',
+      '/password',
+    ]);
+    for (const body of [
+      { password: '💩'.repeat(18) },
+      { password: 'x'.repeat(50) },
+      { name: '💩'.repeat(100) },
+      { password: '      ' },
+    ]) {
+      t.strictSame(
+        paths(await register(app, { ...body, code: '000000' })),
+        ['/code'],
+        JSON.stringify(body).slice(0, 30),
+      );
     }
   });
 
   t.test('then the code: asked for, and right', async (t) => {
-    for (const code of [undefined, null, '', 123456, ['123456'], {}, '12345', '1234567', 'x'.repeat(100_000), ' 123456', '１２３４５６', '1\0']) {
+    for (const code of [
+      undefined,
+      null,
+      '',
+      123456,
+      ['123456'],
+      {},
+      '12345',
+      '1234567',
+      'x'.repeat(100_000),
+      ' 123456',
+      '１２３４５６',
+      '1\0',
+    ]) {
       const answer = await register(app, { email: 'codeless@example.com', code });
       t.equal(answer.status, 400, JSON.stringify(code)?.slice(0, 30));
       t.strictSame(paths(answer), ['/code']);
@@ -96,7 +152,10 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
     const email = 'race@example.com';
     const code = await app.code(email);
     const answers = await Promise.all(Array.from({ length: 12 }, () => register(app, { email, code })));
-    t.strictSame(answers.map(({ status }) => status).sort(), [201, ...Array<number>(11).fill(400)]);
+    t.strictSame(
+      answers.map(({ status }) => status).toSorted((a, b) => a - b),
+      [201, ...Array<number>(11).fill(400)],
+    );
     t.equal(await orm.em.fork().count(Account, { email }), 1);
   });
 
@@ -138,7 +197,11 @@ t.test('a unique violation is told apart from the others', async (t) => {
       getSubscribedEntities: () => [Account],
       rivals: 1,
       async onFlush(): Promise<void> {
-        if (this.rivals-- > 0) await orm.em.fork().insert(Account, { email, password: 'x', name: 'Rival', is_active: true, created_at: new Date() });
+        if (this.rivals-- > 0) {
+          await orm.em
+            .fork()
+            .insert(Account, { email, password: 'x', name: 'Rival', is_active: true, created_at: new Date() });
+        }
       },
     };
     orm.em.getEventManager().registerSubscriber(rival);

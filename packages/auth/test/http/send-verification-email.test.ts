@@ -15,7 +15,9 @@ const from = 'Shop <shop@example.com>';
 
 t.test('a mail with a code of six digits and how long it is valid, to the normalized address', async (t) => {
   const server = await startSmtpServer(t);
-  const app = await startApp(t, await openSqlite(t, { entities }), { mailer: new SmtpEmailSender({ url: server.url, from }) });
+  const app = await startApp(t, await openSqlite(t, { entities }), {
+    mailer: new SmtpEmailSender({ url: server.url, from }),
+  });
   const answer = await app.post(SEND, { email: ' Ann@Example.COM ' });
   t.equal(answer.status, 200);
   t.strictSame(Object.keys(answer.body), ['message']);
@@ -33,23 +35,46 @@ t.test('a mail with a code of six digits and how long it is valid, to the normal
 t.test('the answer is the same whether or not there is an account', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   await app.addAccount('ann@example.com');
-  const [known, unknown] = [await app.post(SEND, { email: 'ann@example.com' }), await app.post(SEND, { email: 'bob@example.com' })];
+  const [known, unknown] = [
+    await app.post(SEND, { email: 'ann@example.com' }),
+    await app.post(SEND, { email: 'bob@example.com' }),
+  ];
   t.equal(known?.text, unknown?.text);
   t.equal(app.mailer.mails.length, 2);
 });
 
 t.test('what is no address is a 400 and no mail', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
-  for (const email of [undefined, null, '', 1, [], {}, 'x', 'a@b', 'a@b.co\r\nBcc: c@d.ef', 'a@b.co,c@d.ef', 'a\0@b.co', '\ud800@b.co', ['a@b.co']]) {
+  for (const email of [
+    undefined,
+    null,
+    '',
+    1,
+    [],
+    {},
+    'x',
+    'a@b',
+    'a@b.co\r\nBcc: c@d.ef',
+    'a@b.co,c@d.ef',
+    'a\0@b.co',
+    '\ud800@b.co',
+    ['a@b.co'],
+  ]) {
     const answer = await app.post(SEND, { email });
-    t.match(answer, { status: 400, body: { code: 'invalid_usage', details: [{ in: 'body', path: '/email' }] } }, JSON.stringify(email));
+    t.match(
+      answer,
+      { status: 400, body: { code: 'invalid_usage', details: [{ in: 'body', path: '/email' }] } },
+      JSON.stringify(email),
+    );
   }
   t.equal(app.mailer.mails.length, 0);
 });
 
 t.test('more than five sends to one address are a 429, whatever its case', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
-  for (let send = 0; send < 5; send++) t.equal((await app.post(SEND, { email: send % 2 ? 'ann@b.co' : 'ANN@b.co' })).status, 200);
+  for (let send = 0; send < 5; send++) {
+    t.equal((await app.post(SEND, { email: send % 2 ? 'ann@b.co' : 'ANN@b.co' })).status, 200);
+  }
   const sixth = await app.post(SEND, { email: 'ann@b.co' });
   t.match(sixth, { status: 429, body: { code: 'too_many_requests' } });
   const wait = Number(sixth.headers.get('retry-after'));
@@ -61,7 +86,6 @@ t.test('more than five sends to one address are a 429, whatever its case', async
 t.test('a mail that is not accepted is a 503, its code is not kept, and it does not count', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }));
   const codes: string[] = [];
-  const { send } = app.mailer;
   app.mailer.send = async (_recipient, _subject, content) => {
     codes.push(/\d{6}/.exec(content)?.[0] ?? '');
     throw new Error('550 secret.host.internal says no');
@@ -73,7 +97,7 @@ t.test('a mail that is not accepted is a 503, its code is not kept, and it does 
   }
   const account = { email: 'ann@b.co', password: PASSWORD, name: 'Ann' };
   t.equal((await app.post('/auth/register', { ...account, code: codes.at(-1) })).status, 400);
-  app.mailer.send = send;
+  Reflect.deleteProperty(app.mailer, 'send');
   const code = await app.code('ann@b.co');
   t.equal((await app.post('/auth/register', { ...account, code })).status, 201);
 });
@@ -105,7 +129,11 @@ t.test('a store that is down is a 503, and no mail goes out', async (t) => {
 });
 
 t.test('the mail can be worded otherwise, and the sender is closed with the application', async (t) => {
-  const verificationEmail = (code: string, minutes: number) => ({ subject: 'Code', content: `<b>${code}</b> ${minutes}`, isHtml: true });
+  const verificationEmail = (code: string, minutes: number) => ({
+    subject: 'Code',
+    content: `<b>${code}</b> ${minutes}`,
+    isHtml: true,
+  });
   const app = await startApp(t, await openSqlite(t, { entities }), { verificationEmail, store: new MemoryStore() });
   await app.code('ann@b.co');
   t.match(app.mailer.mails, [{ recipient: 'ann@b.co', subject: 'Code', content: /^<b>\d{6}<\/b> 10$/, isHtml: true }]);

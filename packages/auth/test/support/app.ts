@@ -59,12 +59,21 @@ export class TestApp {
     this.#url = await app.listen({ port: 0, host: '127.0.0.1' });
   }
 
-  async request(method: string, path: string, options: { json?: unknown; body?: string; headers?: Record<string, string> } = {}): Promise<Answer> {
+  async request(
+    method: string,
+    path: string,
+    options: { json?: unknown; body?: string; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
     const body = options.body ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
     const headers = { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers };
     const answer = await fetch(this.#url + path, { method, headers, ...(body === undefined ? {} : { body }) });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, body: (text === '' ? {} : JSON.parse(text)) as Answer['body'] };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
+    };
   }
 
   post(path: string, json: unknown, headers: Record<string, string> = {}): Promise<Answer> {
@@ -85,7 +94,10 @@ export class TestApp {
     return /\b\d{6}\b/.exec(this.mailer.mails.at(-1)?.content ?? '')?.[0] ?? '';
   }
 
-  async addAccount(email: string, more: { is_active?: boolean; role?: Role | null; password?: string } = {}): Promise<Account> {
+  async addAccount(
+    email: string,
+    more: { is_active?: boolean; role?: Role | null; password?: string } = {},
+  ): Promise<Account> {
     const em = this.orm.em.fork();
     const account = em.create(Account, { email, password: PASSWORD, name: 'Ann', is_active: true, ...more });
     await em.persist(account).flush();

@@ -19,7 +19,10 @@ export interface SmtpTestServer {
 }
 
 /** A real SMTP server on a free port of the loopback, closed when the test ends. */
-export async function startSmtpServer(t: Test, options: { startTls?: boolean; refuse?: boolean } = {}): Promise<SmtpTestServer> {
+export async function startSmtpServer(
+  t: Test,
+  options: { startTls?: boolean; refuse?: boolean } = {},
+): Promise<SmtpTestServer> {
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -31,7 +34,12 @@ export async function startSmtpServer(t: Test, options: { startTls?: boolean; re
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
         const from = mailFrom === false ? '' : mailFrom.address;
-        mails.push({ from, to: rcptTo.map(({ address }) => address), secure: session.secure, ...parse(Buffer.concat(chunks)) });
+        mails.push({
+          from,
+          to: rcptTo.map(({ address }) => address),
+          secure: session.secure,
+          ...parse(Buffer.concat(chunks)),
+        });
         done();
       });
     },
@@ -47,7 +55,12 @@ export async function startSmtpServer(t: Test, options: { startTls?: boolean; re
 function parse(raw: Buffer): Pick<ReceivedMail, 'headers' | 'body'> {
   const text = raw.toString('utf8');
   const end = text.indexOf('\r\n\r\n');
-  const lines = text.slice(0, end).replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n');
-  const headers = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)] as const);
+  const lines = text
+    .slice(0, end)
+    .replaceAll(/\r\n[ \t]+/g, ' ')
+    .split('\r\n');
+  const headers = lines.map(
+    (line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)] as const,
+  );
   return { headers: Object.fromEntries(headers), body: text.slice(end + 4) };
 }
