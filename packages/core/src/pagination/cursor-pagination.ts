@@ -18,7 +18,7 @@ export interface CursorEnvelope<Item> {
   readonly next_cursor: string | null;
   /** The `cursor` of the previous page; null where there is none. */
   readonly previous_cursor: string | null;
-  readonly results: readonly Item[];
+  readonly results: Item[];
 }
 
 /**

@@ -9,28 +9,28 @@ export interface PageEnvelope<Item> {
   readonly next: boolean;
   /** Whether a previous page exists. */
   readonly previous: boolean;
-  readonly results: readonly Item[];
+  readonly results: Item[];
 }
 
-export interface PaginatedResultOptions<Item, Extra extends object> {
-  readonly results: readonly Item[];
+export interface PaginatedResultOptions<Item, Extra extends object | undefined = undefined> {
+  readonly results: Item[];
   readonly count: number;
   /** From 1. Default: 1. */
   readonly page?: number;
   readonly pageSize: number;
   /** Further fields of the envelope. */
-  readonly extra?: Extra;
+  readonly extra?: Extra | undefined;
 }
 
 class Result<Item> implements PageEnvelope<Item> {
   readonly count: number;
   readonly next: boolean;
   readonly previous: boolean;
-  readonly results: readonly Item[];
+  readonly results: Item[];
   readonly #page: number;
   readonly #pageSize: number;
 
-  constructor(options: PaginatedResultOptions<Item, object>) {
+  constructor(options: PaginatedResultOptions<Item, object | undefined>) {
     const { results, count, page = 1, pageSize, extra } = options;
     if (!isWhole(count, 0)) throw wrongOption('PaginatedResult', 'count', 'an integer from 0', count);
     if (!isWhole(page, 1)) throw wrongOption('PaginatedResult', 'page', 'an integer from 1', page);
@@ -70,9 +70,12 @@ export type PaginatedResult<Item, Extra extends object = object> = Result<Item> 
  * result.page_size;   // 10
  * return result;      // {"count":23,"next":true,"previous":true,"results":[…],"keyword":"…"}
  */
-export const PaginatedResult: new <Item, Extra extends object = object>(
-  options: PaginatedResultOptions<Item, Extra>,
-) => PaginatedResult<Item, Extra> = Result as never;
+export const PaginatedResult: {
+  new <Item>(options: PaginatedResultOptions<Item>): PaginatedResult<Item>;
+  new <Item, Extra extends object>(
+    options: PaginatedResultOptions<Item, Extra> & { readonly extra: Extra },
+  ): PaginatedResult<Item, Extra>;
+} = Result;
 
 function addExtra(result: object, extra: object): void {
   const taken = Object.keys(extra).find((name) => name in result);

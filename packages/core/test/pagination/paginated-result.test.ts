@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 import t from 'tap';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { ImproperlyConfigured } from '../../src/errors.ts';
 import { pageEnvelope } from '../../src/pagination/page-envelope.ts';
 import { PaginatedResult } from '../../src/pagination/paginated-result.ts';
@@ -41,6 +41,25 @@ t.test('further fields stand beside the envelope, in JSON and in the type', asyn
   const keyword: string = result.keyword;
   t.equal(keyword, 'tea');
   t.match(JSON.stringify(result), /"keyword":"tea"}$/);
+});
+
+t.test('it is of the type that a schema of the envelope says', async (t) => {
+  const schema = Type.Object({
+    count: Type.Integer(),
+    next: Type.Boolean(),
+    previous: Type.Boolean(),
+    results: Type.Array(Type.Object({ id: Type.Integer() })),
+    keyword: Type.String(),
+  });
+  const envelope: Static<typeof schema> = new PaginatedResult({
+    results,
+    count: 2,
+    pageSize: 2,
+    extra: { keyword: 'a' },
+  });
+  // @ts-expect-error the keyword is missing
+  const incomplete: Static<typeof schema> = new PaginatedResult({ results, count: 2, pageSize: 2 });
+  t.not(envelope, incomplete);
 });
 
 t.test('a further field must not take the place of the envelope', async (t) => {
