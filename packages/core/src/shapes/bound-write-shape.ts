@@ -37,7 +37,10 @@ export function bindWriteShape<Data extends object>(
     bound.map(({ name, schema, required }) => [name, required ? without(schema, '~optional') : Type.Optional(schema)]),
   );
   const { required } = Type.Object(properties) as { required?: readonly string[] };
-  const schema = Object.assign(without(declared, 'required'), { properties, ...(required !== undefined && { required }) });
+  const schema = Object.assign(without(declared, 'required'), {
+    properties,
+    ...(required !== undefined && { required }),
+  });
   return new CompiledWriteShape<Data>(schema as TObject, bound);
 }
 
@@ -122,7 +125,8 @@ function bindField(meta: EntityMetadata, field: WriteField): BoundField {
   }
   const column = boundField(meta, name);
   const reference = referenceOf(meta, column, field.naturalKey);
-  const value = reference === undefined ? column : { ...boundField(reference.target, reference.key), name, target: column.target };
+  const value =
+    reference === undefined ? column : { ...boundField(reference.target, reference.key), name, target: column.target };
   const canLeaveOut = canBeLeftOut(column);
   const written = schema ?? writeSchema({ ...value, nullable: column.nullable }, canLeaveOut);
   checkWritable(meta.className, value, written);
@@ -136,7 +140,11 @@ function bindField(meta: EntityMetadata, field: WriteField): BoundField {
   };
 }
 
-function referenceOf(meta: EntityMetadata, { name, property, target }: ShapeField, naturalKey: string | undefined): Reference | undefined {
+function referenceOf(
+  meta: EntityMetadata,
+  { name, property, target }: ShapeField,
+  naturalKey: string | undefined,
+): Reference | undefined {
   if (naturalKey !== undefined) checkRelation(meta, name, property);
   if (target === undefined) return undefined;
   if (naturalKey !== undefined) checkUnique(target, naturalKey);

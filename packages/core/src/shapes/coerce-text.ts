@@ -3,7 +3,10 @@ import type { ResolveRef } from './schema-refs.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([['true', true], ['false', false]]);
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
 /**
  * Makes of the texts of a query string or a path what their schema asks for: `12` an integer (only its canonical form:

@@ -57,7 +57,8 @@ function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityP
   return (json) => {
     if (typeof json !== 'string') return fail('must be a string');
     const text = normalize?.normalize === undefined ? json : normalize.normalize(json);
-    if (text.length > maxLength && codePoints(text, maxLength) > maxLength) fail(`must be at most ${characters(maxLength)}`);
+    if (text.length > maxLength && codePoints(text, maxLength) > maxLength)
+      fail(`must be at most ${characters(maxLength)}`);
     return text;
   };
 }
@@ -76,7 +77,8 @@ function numberRule({ columnTypes }: EntityProperty): ColumnRule {
   return (json) => {
     if (typeof json !== 'number' || !Number.isFinite(json)) return fail('must be a number');
     const size = Math.abs(json);
-    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN)) fail('is out of range for a number of single precision');
+    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN))
+      fail('is out of range for a number of single precision');
     return json + 0;
   };
 }
@@ -97,7 +99,8 @@ function decimalValue({ mode, precision, scale = 0 }: FieldType, json: unknown):
   if (precision !== undefined) {
     if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
     const digits = precision - scale;
-    if (wholeDigits(value) > digits) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+    if (wholeDigits(value) > digits)
+      fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
   }
   return mode === 'string' ? String(value) : (value as number) + 0;
 }

@@ -35,7 +35,8 @@ export function declaredField(meta: EntityMetadata, path: string): ShapeField {
     const relation = declaredProperty(owner, step);
     const target = targetOf(relation);
     if (target === undefined) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} is not a relation`);
-    if (!isToOne(relation)) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} leads to many records`);
+    if (!isToOne(relation))
+      throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} leads to many records`);
     nullable ||= relation.nullable === true;
     owner = target;
   }
@@ -80,7 +81,9 @@ export function primaryKeyOf(meta: EntityMetadata): string {
     .map(([name]) => name);
   const [name] = names;
   if (name === undefined || names.length > 1) {
-    throw new ImproperlyConfigured(`${meta.className} has a primary key of ${names.length} properties: a shape needs one`);
+    throw new ImproperlyConfigured(
+      `${meta.className} has a primary key of ${names.length} properties: a shape needs one`,
+    );
   }
   return name;
 }
@@ -93,6 +96,7 @@ function targetOf(property: EntityProperty): EntityMetadata | undefined {
   if (property.kind === undefined || property.kind === 'scalar' || property.kind === 'embedded') return undefined;
   if (property.targetMeta !== undefined) return property.targetMeta;
   const target: unknown = property.entity();
-  if (Array.isArray(target)) throw new ImproperlyConfigured(`"${property.name}" refers to several entities: name it in no shape`);
+  if (Array.isArray(target))
+    throw new ImproperlyConfigured(`"${property.name}" refers to several entities: name it in no shape`);
   return declaredMetadata(target as EntityName);
 }

@@ -1,7 +1,28 @@
 import {
-  ArrayType, BigIntType, BlobType, BooleanType, DateTimeType, DateType, DecimalType, DoubleType,
-  type EntityProperty, FloatType, IntegerType, IntervalType, JsonType, MediumIntType, SmallIntType, StringType,
-  TextType, TimeType, TinyIntType, Type, types, Uint8ArrayType, Utils, UuidType,
+  ArrayType,
+  BigIntType,
+  BlobType,
+  BooleanType,
+  DateTimeType,
+  DateType,
+  DecimalType,
+  DoubleType,
+  type EntityProperty,
+  FloatType,
+  IntegerType,
+  IntervalType,
+  JsonType,
+  MediumIntType,
+  SmallIntType,
+  StringType,
+  TextType,
+  TimeType,
+  TinyIntType,
+  Type,
+  types,
+  Uint8ArrayType,
+  Utils,
+  UuidType,
 } from '@mikro-orm/core';
 import type { FieldKind, FieldType } from '../fields/field-type.ts';
 
@@ -10,17 +31,39 @@ type MappedType = Type<unknown>;
 
 /** In this order: a class of MikroORM's may extend another one. */
 const KINDS: readonly (readonly [new (...args: never[]) => MappedType, FieldKind])[] = [
-  [StringType, 'string'], [TextType, 'string'], [IntegerType, 'integer'], [SmallIntType, 'integer'],
-  [TinyIntType, 'integer'], [MediumIntType, 'integer'], [BigIntType, 'bigint'], [DecimalType, 'decimal'],
-  [DoubleType, 'number'], [FloatType, 'number'], [BooleanType, 'boolean'], [DateTimeType, 'datetime'],
-  [DateType, 'date'], [TimeType, 'time'], [UuidType, 'uuid'], [ArrayType, 'json'], [JsonType, 'json'], [IntervalType, 'json'],
-  [BlobType, 'binary'], [Uint8ArrayType, 'binary'],
+  [StringType, 'string'],
+  [TextType, 'string'],
+  [IntegerType, 'integer'],
+  [SmallIntType, 'integer'],
+  [TinyIntType, 'integer'],
+  [MediumIntType, 'integer'],
+  [BigIntType, 'bigint'],
+  [DecimalType, 'decimal'],
+  [DoubleType, 'number'],
+  [FloatType, 'number'],
+  [BooleanType, 'boolean'],
+  [DateTimeType, 'datetime'],
+  [DateType, 'date'],
+  [TimeType, 'time'],
+  [UuidType, 'uuid'],
+  [ArrayType, 'json'],
+  [JsonType, 'json'],
+  [IntervalType, 'json'],
+  [BlobType, 'binary'],
+  [Uint8ArrayType, 'binary'],
 ];
 
 /** What a property holds by the names that JavaScript and databases have for it. */
 const NAMED_KINDS: Readonly<Record<string, FieldKind>> = {
-  string: 'string', number: 'number', boolean: 'boolean', bigint: 'bigint', date: 'datetime', buffer: 'binary',
-  object: 'json', any: 'json', array: 'json',
+  string: 'string',
+  number: 'number',
+  boolean: 'boolean',
+  bigint: 'bigint',
+  date: 'datetime',
+  buffer: 'binary',
+  object: 'json',
+  any: 'json',
+  array: 'json',
 };
 
 /** MikroORM's own, on every database that has lengths. */
@@ -46,7 +89,12 @@ export function declaredType(options: EntityProperty): FieldType {
     case 'integer':
       return { kind, ...integerRange(mapped) };
     case 'bigint':
-      return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: (mapped instanceof BigIntType && mapped.mode) || 'bigint' };
+      return {
+        kind,
+        minimum: -(2n ** 63n),
+        maximum: 2n ** 63n - 1n,
+        mode: (mapped instanceof BigIntType && mapped.mode) || 'bigint',
+      };
     case 'decimal':
       return {
         kind,
@@ -93,7 +141,9 @@ function mappedType(options: EntityProperty): MappedType | undefined {
 function enumValues({ items }: EntityProperty): readonly (string | number)[] | undefined {
   const given: unknown = typeof items === 'function' ? (items as () => unknown)() : items;
   if (Array.isArray(given)) return given as (string | number)[];
-  return typeof given === 'object' && given !== null ? (Utils.extractEnumValues(given as never) as (string | number)[]) : undefined;
+  return typeof given === 'object' && given !== null
+    ? (Utils.extractEnumValues(given as never) as (string | number)[])
+    : undefined;
 }
 
 function maxLength({ length }: EntityProperty, mapped: MappedType | undefined): FieldType {

@@ -9,7 +9,7 @@ import type { FieldPath } from '../fields/field-path.ts';
  */
 export function entityReader(path: FieldPath): (entity: object) => unknown {
   const steps = path.steps.map(({ name }) => name);
-  const { primary = false } = path.property;
+  const { primary = false, lazy = false } = path.property;
   const names = namesAfter(path);
   const isRelation = path.property.targetMeta !== undefined && path.property.embeddable === undefined;
   return (entity) => {
@@ -22,16 +22,26 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
     if (!primary && helper(current)?.isInitialized() === false) throw notLoaded(path.key, steps.join('.'));
     let value: unknown = current;
     for (const name of names) value = (value as Values | null | undefined)?.[name];
+    if (lazy && value === undefined) throw notLoaded(path.key, path.key);
     return isRelation ? keyOf(value) : scalar(value, path.key);
   };
 }
 
-/** The relations that must be loaded for `entityReader`: all on the way, but for those whose key is all that is asked. */
-export function populateFor({ steps, property }: FieldPath): string[] {
+/**
+ * What must be loaded for `entityReader`: the relations on the way, but for one whose key is all that is asked, and the
+ * column itself where it is lazy.
+ */
+export function populateFor({ key, steps, property }: FieldPath): string[] {
   const last = steps.at(-1);
   const isKeyHeld = property.primary === true && (last?.kind === 'm:1' || last?.owner === true);
   const needed = isKeyHeld ? steps.slice(0, -1) : steps;
-  return needed.map((_, index) => needed.slice(0, index + 1).map(({ name }) => name).join('.'));
+  const relations = needed.map((_, index) =>
+    needed
+      .slice(0, index + 1)
+      .map(({ name }) => name)
+      .join('.'),
+  );
+  return property.lazy === true ? [...relations, key] : relations;
 }
 
 /**

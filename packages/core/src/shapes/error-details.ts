@@ -20,7 +20,9 @@ const MAX_PATH_LENGTH = 300;
  * invalidInput('body', [{ path: '/price', message: 'must be > 0' }]).message;   // 'Invalid body: price must be > 0'
  */
 export function invalidInput(place: Place, problems: readonly Problem[]): InvalidUsage {
-  const details = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({ in: place, path: shortened(path), message }));
+  const details = problems
+    .slice(0, MAX_PROBLEMS)
+    .map(({ path, message }) => ({ in: place, path: shortened(path), message }));
   const named = details.slice(0, NAMED_IN_SENTENCE).map(({ path, message }) => `${nameOf(path, place)} ${message}`);
   const more = problems.length - named.length;
   if (more > 0) named.push(`and ${more} more`);

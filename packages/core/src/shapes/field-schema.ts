@@ -51,7 +51,10 @@ function bounds(type: FieldType, blank: boolean): object {
     case 'string':
       return { ...(!blank && { minLength: 1 }), ...(maxLength !== undefined && { maxLength }) };
     case 'integer':
-      return { ...(minimum !== undefined && { minimum: Number(minimum) }), ...(maximum !== undefined && { maximum: Number(maximum) }) };
+      return {
+        ...(minimum !== undefined && { minimum: Number(minimum) }),
+        ...(maximum !== undefined && { maximum: Number(maximum) }),
+      };
     case 'bigint':
       return mode === 'number'
         ? { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }

@@ -20,15 +20,15 @@ export function addAllFormats(ajv: Ajv): void {
 
 /** How a person is told what a format asks for. */
 export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
-  'date': 'must be a date such as 2026-01-31',
+  date: 'must be a date such as 2026-01-31',
   'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
-  'email': 'must be an e-mail address',
-  'hostname': 'must be a host name',
+  email: 'must be an e-mail address',
+  hostname: 'must be a host name',
   'idn-email': 'must be an e-mail address',
-  'ipv4': 'must be an IPv4 address',
-  'ipv6': 'must be an IPv6 address',
-  'time': 'must be a time of day such as 23:59:59',
-  'uri': 'must be a URI',
-  'url': 'must be a URL',
-  'uuid': 'must be a UUID',
+  ipv4: 'must be an IPv4 address',
+  ipv6: 'must be an IPv6 address',
+  time: 'must be a time of day such as 23:59:59',
+  uri: 'must be a URI',
+  url: 'must be a URL',
+  uuid: 'must be a UUID',
 };

@@ -25,10 +25,15 @@ function ownTypes(schema: JsonSchema): ReadonlySet<string> | undefined {
 }
 
 function united(all: readonly (ReadonlySet<string> | undefined)[]): ReadonlySet<string> | undefined {
-  return all.reduce((some, more) => (some === undefined || more === undefined ? undefined : new Set([...some, ...more])));
+  return all.reduce((some, more) =>
+    some === undefined || more === undefined ? undefined : new Set([...some, ...more]),
+  );
 }
 
-function narrowed(some: ReadonlySet<string> | undefined, more: ReadonlySet<string> | undefined): ReadonlySet<string> | undefined {
+function narrowed(
+  some: ReadonlySet<string> | undefined,
+  more: ReadonlySet<string> | undefined,
+): ReadonlySet<string> | undefined {
   if (some === undefined || more === undefined) return some ?? more;
   return new Set([...some].filter((type) => includesType(more, type)));
 }
@@ -87,7 +92,9 @@ export function checkReadable(owner: string, field: ShapeField, schema: TSchema)
   const type = wireType(field);
   if (allowed === undefined) return;
   if (type !== undefined && !includesType(allowed, type)) {
-    throw new ImproperlyConfigured(`${owner}: "${field.name}" is ${article(type)} in JSON, but its schema says ${[...allowed].join(' | ')}`);
+    throw new ImproperlyConfigured(
+      `${owner}: "${field.name}" is ${article(type)} in JSON, but its schema says ${[...allowed].join(' | ')}`,
+    );
   }
   checkNullable(owner, field, allowed);
 }
@@ -110,9 +117,14 @@ export function checkWritable(owner: string, field: ShapeField, schema: TSchema)
   const allowed = jsonTypes(schema);
   const accepted = acceptedTypes(field);
   if (allowed === undefined || accepted === undefined) return;
-  const fits = accepted.some((type) => [...allowed].some((other) => includesType(new Set([type]), other) || includesType(allowed, type)));
+  const fits = accepted.some((type) =>
+    [...allowed].some((other) => includesType(new Set([type]), other) || includesType(allowed, type)),
+  );
   if (fits) return;
-  const hint = field.target === undefined ? '' : `; to refer by another field, write { ${field.name}: '${field.name}.<field>' } in writeShape()`;
+  const hint =
+    field.target === undefined
+      ? ''
+      : `; to refer by another field, write { ${field.name}: '${field.name}.<field>' } in writeShape()`;
   throw new ImproperlyConfigured(
     `${owner}: "${field.name}" must be ${accepted.map(article).join(' or ')} in JSON, but its schema says ${[...allowed].join(' | ')}${hint}`,
   );

@@ -42,7 +42,9 @@ export function plainSchema(schema: TSchema | boolean): JsonSchema {
   const { '~refine': refine, '~codec': codec } = schema as { '~refine'?: unknown; '~codec'?: unknown };
   if (refine !== undefined) plain['refine'] = refine;
   if (codec !== undefined) {
-    throw new ImproperlyConfigured('Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view');
+    throw new ImproperlyConfigured(
+      'Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view',
+    );
   }
   return simplifyUnion(plain);
 }
@@ -61,7 +63,9 @@ function plainMap(schemas: Readonly<Record<string, TSchema | boolean>>): Record<
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
       if (DANGEROUS_NAMES.has(name)) {
-        throw new ImproperlyConfigured(`A schema may not declare a property named "${name}": it is dropped from every request`);
+        throw new ImproperlyConfigured(
+          `A schema may not declare a property named "${name}": it is dropped from every request`,
+        );
       }
       return [name, plainSchema(schema)];
     }),

@@ -18,7 +18,11 @@ type Convert = (value: never) => unknown;
  * they cannot differ. The functions are generated as source text, as AJV's and the serializer's are: a list spends most
  * of its own time here, and a literal is the fastest way to make an object.
  */
-export function compileProjection<Output>(meta: EntityMetadata, platform: Platform, fields: readonly ReadField[]): Projection<Output> {
+export function compileProjection<Output>(
+  meta: EntityMetadata,
+  platform: Platform,
+  fields: readonly ReadField[],
+): Projection<Output> {
   const plan = new Plan(meta, platform);
   const literal = plan.literal(fields, '');
   const { paths } = plan;
@@ -76,7 +80,9 @@ class Plan {
   #column(path: string, schema: TSchema, prefix: string): string {
     const field = boundField(this.#meta, prefix + path);
     if (field.property.hidden === true) {
-      throw new ImproperlyConfigured(`${this.#meta.className}: "${field.name}" is declared hidden, so no read shape may show it`);
+      throw new ImproperlyConfigured(
+        `${this.#meta.className}: "${field.name}" is declared hidden, so no read shape may show it`,
+      );
     }
     const index = this.#index(field.name);
     // Inside a related record its own fields count: that the record may be missing is said of the record.
@@ -90,9 +96,14 @@ class Plan {
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     const path = fieldPath(this.#meta, key, '.');
-    if (path.toMany) throw new ImproperlyConfigured(`${this.#meta.className}: "${key}" leads to many records, which a read shape cannot hold`);
+    if (path.toMany)
+      throw new ImproperlyConfigured(
+        `${this.#meta.className}: "${key}" leads to many records, which a read shape cannot hold`,
+      );
     if (path.property.persist === false && path.property.formula === undefined) {
-      throw new ImproperlyConfigured(`${this.#meta.className}: "${key}" is not stored; make it a computed() field of those that are`);
+      throw new ImproperlyConfigured(
+        `${this.#meta.className}: "${key}" is not stored; make it a computed() field of those that are`,
+      );
     }
     const index = this.paths.push(path) - 1;
     this.#indexes.set(key, index);

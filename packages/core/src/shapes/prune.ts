@@ -48,7 +48,9 @@ function compile(schema: JsonSchema, context: Context): Prune {
 
 /** The ordinary case, without anything to be found out from the value. */
 function compileSimple(schema: JsonSchema, context: Context): Prune {
-  const properties = Object.entries(schema.properties ?? {}).map(([name, child]) => [name, pruneOf(child, context)] as const);
+  const properties = Object.entries(schema.properties ?? {}).map(
+    ([name, child]) => [name, pruneOf(child, context)] as const,
+  );
   const prunesItem = schema.items === undefined ? same : pruneOf(schema.items as JsonSchema, context);
   return (value) => {
     if (Array.isArray(value)) return prunesItem === same ? value : value.map(prunesItem);
@@ -64,7 +66,14 @@ function compileSimple(schema: JsonSchema, context: Context): Prune {
 function pruneBy(schemas: readonly JsonSchema[], value: unknown, context: Context): unknown {
   if (schemas.length === 0 || typeof value !== 'object' || value === null) return value;
   const parts = schemas.flatMap((schema) => partsFor(schema, value, context));
-  if (Array.isArray(value)) return value.map((item, index) => pruneNext(parts.flatMap((part) => itemSchemas(part, index)), item, context));
+  if (Array.isArray(value))
+    return value.map((item, index) =>
+      pruneNext(
+        parts.flatMap((part) => itemSchemas(part, index)),
+        item,
+        context,
+      ),
+    );
   const closing = parts.filter((part) => part.properties ?? part.patternProperties ?? part.additionalProperties);
   if (closing.length === 0) return value;
   const kept: Record<string, unknown> = {};
@@ -107,7 +116,8 @@ function propertySchemas(part: JsonSchema, name: string): JsonSchema[] | undefin
   const found = patternsOf(part)
     .filter(({ pattern }) => pattern.test(name))
     .map(({ child }) => child);
-  const named = part.properties !== undefined && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
+  const named =
+    part.properties !== undefined && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
   if (named !== undefined) found.push(named);
   if (found.length > 0) return found;
   const { additionalProperties: rest } = part;
@@ -120,7 +130,10 @@ const patterns = new WeakMap<JsonSchema, { pattern: RegExp; child: JsonSchema }[
 function patternsOf(part: JsonSchema): { pattern: RegExp; child: JsonSchema }[] {
   let found = patterns.get(part);
   if (found === undefined) {
-    found = Object.entries(part.patternProperties ?? {}).map(([text, child]) => ({ pattern: new RegExp(text, 'u'), child }));
+    found = Object.entries(part.patternProperties ?? {}).map(([text, child]) => ({
+      pattern: new RegExp(text, 'u'),
+      child,
+    }));
     patterns.set(part, found);
   }
   return found;

@@ -1,7 +1,8 @@
-import type { TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Computed } from './computed.ts';
 import { DANGEROUS_NAMES } from './copy-input.ts';
+import type { ObjectSchema } from './schema-object.ts';
 
 /** One field of an answer, and where it comes from. */
 export type ReadField = ColumnField | ComputedField | NestedField;
@@ -31,8 +32,8 @@ interface NestedField {
 }
 
 /** The fields of a schema written by hand: columns, and objects in the place of relations. */
-export function readFieldsOf(schema: TObject): ReadField[] {
-  return Object.entries(schema.properties).map(([name, child]) => {
+export function readFieldsOf(schema: ObjectSchema): ReadField[] {
+  return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
     if (DANGEROUS_NAMES.has(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
     const nested = objectOf(child);
     if (nested === undefined) return { kind: 'column', name, path: name, schema: child };
@@ -41,9 +42,10 @@ export function readFieldsOf(schema: TObject): ReadField[] {
 }
 
 /** The object in `{…}` or in `{…} | null`. */
-function objectOf(schema: TSchema): TObject | undefined {
+function objectOf(schema: TSchema): ObjectSchema | undefined {
   const { type, anyOf, properties } = schema as { type?: unknown; anyOf?: readonly TSchema[]; properties?: object };
-  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object')))) return schema as TObject;
+  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object'))))
+    return schema as ObjectSchema;
   const objects = (anyOf ?? []).map(objectOf).filter((found) => found !== undefined);
   return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
 }

@@ -10,6 +10,7 @@ import { readSchema } from './field-schema.ts';
 import { nullableObject } from './nullable-object.ts';
 import { compileProjection } from './projection.ts';
 import { readFieldsOf, type ReadField } from './read-field.ts';
+import type { ObjectSchema, StaticObject } from './schema-object.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
 /**
@@ -32,21 +33,26 @@ export interface ReadShape<Entity extends object, Output extends object> {
 
 /** The fields of a read shape that are not properties under their own name. */
 export type ExtraFields<Entity> = {
-  readonly [name: string]: PathOf<Entity, '.'> | Computed<Entity, PathOf<Entity, '.'>> | ReadShape<never, object>;
+  readonly [name: string]: PathOf<Entity, '.'> | Computed<Entity, PathOf<Entity, '.'>> | NestedShape;
 };
+
+/** A read shape of any entity. */
+type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'bind'>;
 
 /** What a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<
-  { [Name in Names]: WireValue<Entity, Name> } & { [Name in keyof Extra]: ExtraOutput<Entity, Name, Extra[Name]> }
+  { [Name in Names]: WireValue<Entity, Name> } & {
+    -readonly [Name in keyof Extra]: ExtraOutput<Entity, Name, Extra[Name]>;
+  }
 >;
 
 type ExtraOutput<Entity, Name, Source> =
   Source extends Computed<never, string, infer Schema>
     ? Static<Schema>
-    : Source extends ReadShape<never, infer Nested>
-      ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
-      : Source extends string
-        ? WireValue<Entity, Source>
+    : Source extends string
+      ? WireValue<Entity, Source>
+      : Source extends { readonly output?: infer Nested }
+        ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
         : never;
 
 /**
@@ -64,15 +70,25 @@ export function readShape<
   Entity extends object,
   const Name extends FieldName<Entity>,
   const Extra extends ExtraFields<Entity> = Record<never, never>,
->(entity: EntityName<Entity>, names: readonly Name[], extra?: Extra): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
+>(
+  entity: EntityName<Entity>,
+  names: readonly Name[],
+  extra?: Extra,
+): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
   const meta = declaredMetadata(entity);
   const fields: ReadField[] = [];
   const properties: Record<string, TSchema> = {};
-  const sources = [...names.map((name) => [name, name] as const), ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {})];
+  const sources = [
+    ...names.map((name) => [name, name] as const),
+    ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {}),
+  ];
   for (const [name, source] of sources) {
-    if (DANGEROUS_NAMES.has(name) || Object.hasOwn(properties, name)) {
-      throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${name in properties ? 'is named twice' : 'is no name for a field'}`);
-    }
+    const problem = DANGEROUS_NAMES.has(name)
+      ? 'is no name for a field'
+      : Object.hasOwn(properties, name)
+        ? 'is named twice'
+        : undefined;
+    if (problem !== undefined) throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${problem}`);
     const field = fieldOf(meta, name, source);
     fields.push(field);
     properties[name] = field.schema;
@@ -92,20 +108,16 @@ export function toReadShape<Entity extends object, Output extends object>(
   entity: EntityName<Entity>,
   shape: ReadShape<Entity, Output>,
 ): ReadShape<Entity, Output>;
-export function toReadShape<Entity extends object, Schema extends TObject>(
+export function toReadShape<Entity extends object, Schema extends ObjectSchema>(
   entity: EntityName<Entity>,
   schema: Schema,
-): ReadShape<Entity, Static<Schema> & object>;
+): ReadShape<Entity, StaticObject<Schema>>;
 export function toReadShape<Entity extends object>(
   entity: EntityName<Entity>,
-  shape: ReadShape<Entity, object> | TObject,
-): ReadShape<Entity, object>;
-export function toReadShape<Entity extends object>(
-  entity: EntityName<Entity>,
-  shape: ReadShape<Entity, object> | TObject,
+  shape: ReadShape<Entity, object> | ObjectSchema,
 ): ReadShape<Entity, object> {
   if ('bind' in shape) return shape;
-  return new DerivedReadShape(entity, shape, readFieldsOf(shape));
+  return new DerivedReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 
 /** A shape whose fields are known, so that it can stand inside another one. */
@@ -126,7 +138,8 @@ class DerivedReadShape<Entity extends object, Output extends object> implements 
 }
 
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
-  if (typeof source === 'string') return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+  if (typeof source === 'string')
+    return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
   if (isComputed(source)) {
     for (const path of source.paths) declaredField(meta, path);
     return { kind: 'computed', name, computed: source, schema: source.schema };

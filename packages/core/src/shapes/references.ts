@@ -41,7 +41,11 @@ export async function resolveReferences(
   return resolved;
 }
 
-function find(em: EntityManager, { target, key }: Reference, value: unknown): Promise<Record<string, unknown> | undefined> {
+function find(
+  em: EntityManager,
+  { target, key }: Reference,
+  value: unknown,
+): Promise<Record<string, unknown> | undefined> {
   return QuerySet.of(em, target.class as EntityName<Record<string, unknown>>)
     .where(compare(fieldPath(target, key, '.'), 'exact', value))
     .entity();

@@ -30,7 +30,9 @@ export class SchemaCheck {
       this.#validate = required(this.#ajv.getSchema(ROOT));
       this.#compileMembers(schema, '#');
     } catch (error) {
-      throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, { cause: error });
+      throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   }
 
@@ -93,7 +95,13 @@ export class SchemaCheck {
     const [best] = attempts.toSorted((a, b) => a.distance - b.distance);
     if (best === undefined || best.errors.length === 0) return [problemOf(error, this.#place)];
     if (best.distance >= OTHER_TYPE) return [{ path: error.instancePath, message: mustBe(typesOf(members)) }];
-    if (best.distance >= OTHER_LITERAL) return [unknownLiteral(error.instancePath, attempts.flatMap(({ errors }) => errors))];
+    if (best.distance >= OTHER_LITERAL)
+      return [
+        unknownLiteral(
+          error.instancePath,
+          attempts.flatMap(({ errors }) => errors),
+        ),
+      ];
     return this.#explain(best.errors).map(({ path, message }) => ({ path: error.instancePath + path, message }));
   }
 

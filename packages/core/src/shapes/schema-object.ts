@@ -1,4 +1,11 @@
-import { Type, type TObject, type TSchema } from 'typebox';
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+
+/** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
+export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
+
+/** What an object schema describes. */
+export type StaticObject<Schema extends ObjectSchema> =
+  Static<Schema> extends infer Described extends object ? Described : never;
 
 /** A copy of a schema without some keywords. What TypeBox keeps out of sight (kinds, refinements) comes along. */
 export function without<Schema extends TSchema>(schema: Schema, ...keywords: readonly string[]): Schema {
@@ -9,8 +16,20 @@ export function without<Schema extends TSchema>(schema: Schema, ...keywords: rea
 
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
 const OF_THE_WHOLE = [
-  'required', 'minProperties', 'maxProperties', 'dependencies', 'dependentRequired', 'dependentSchemas', 'if', 'then', 'else',
-  'allOf', 'anyOf', 'oneOf', 'not', '~refine',
+  'required',
+  'minProperties',
+  'maxProperties',
+  'dependencies',
+  'dependentRequired',
+  'dependentSchemas',
+  'if',
+  'then',
+  'else',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  '~refine',
 ];
 
 /**

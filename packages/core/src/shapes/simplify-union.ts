@@ -1,7 +1,17 @@
 import type { JsonSchema } from './plain-schema.ts';
 
 /** Keywords that say nothing about which values are valid. */
-const ANNOTATIONS = new Set(['title', 'description', 'default', 'deprecated', 'readOnly', 'writeOnly', 'example', 'examples', '$comment']);
+const ANNOTATIONS = new Set([
+  'title',
+  'description',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'example',
+  'examples',
+  '$comment',
+]);
 /** Keywords that speak of values of one type only, and leave those of every other type alone. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -10,7 +20,15 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   boolean: [],
   null: [],
   array: ['items', 'additionalItems', 'minItems', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
-  object: ['properties', 'patternProperties', 'additionalProperties', 'required', 'minProperties', 'maxProperties', 'propertyNames'],
+  object: [
+    'properties',
+    'patternProperties',
+    'additionalProperties',
+    'required',
+    'minProperties',
+    'maxProperties',
+    'propertyNames',
+  ],
 };
 
 /**

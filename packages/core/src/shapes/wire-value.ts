@@ -14,15 +14,18 @@ export type ReadValue<E, Path extends string> = Path extends keyof E
 export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 
 /** What a property's value is in JavaScript when it is set: a related record is its primary key. */
-export type PropertyValue<E, Name extends keyof E> = Name extends ToOneName<E>
-  ? Unbranded<Primary<Related<E, Name>>>
-  : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
+export type PropertyValue<E, Name extends keyof E> =
+  Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 
 /** A Date, a bigint and bytes (as base64) are strings on the wire. */
 export type ToWire<T> = T extends Date | bigint | Uint8Array ? string : T;
 
 /** null for a value that may be null or undefined: JSON has one word for both. */
-export type NullOf<T> = [Extract<T, null | undefined>] extends [never] ? never : null;
+export type NullOf<T> = T extends null | undefined
+  ? null
+  : T extends ScalarReference<infer Value>
+    ? NullOf<Value>
+    : never;
 
 /** Merges an intersection into one object type, as a person would write it. */
 export type Flat<T> = { [K in keyof T]: T[K] } & {};

@@ -5,7 +5,10 @@ import type { ShapeField } from './shape-field.ts';
  * Turns what an entity holds for a column into what the answer holds. Undefined where both are the same. Null is never
  * passed in.
  */
-export function wireWriter({ type, property, list, custom }: ShapeField, platform: Platform): ((value: never) => unknown) | undefined {
+export function wireWriter(
+  { type, property, list, custom }: ShapeField,
+  platform: Platform,
+): ((value: never) => unknown) | undefined {
   if (custom) {
     const { customType } = property;
     return customType === undefined ? undefined : (value) => customType.toJSON(value, platform);

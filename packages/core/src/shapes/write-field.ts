@@ -36,7 +36,9 @@ export function checkWritableProperty(meta: EntityMetadata, name: string, proper
     throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
   }
   if (property.kind === '1:m' || property.kind === 'm:n') {
-    throw new ImproperlyConfigured(`${owner} leads to many records, which a write shape cannot hold; write them in a hook of the view`);
+    throw new ImproperlyConfigured(
+      `${owner} leads to many records, which a write shape cannot hold; write them in a hook of the view`,
+    );
   }
   if (property.kind === '1:1' && property.mappedBy !== undefined) {
     throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);

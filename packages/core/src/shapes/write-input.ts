@@ -6,8 +6,8 @@ import type { Flat, NullOf, PropertyValue, WireValue } from './wire-value.ts';
 /** The fields of a write shape that are not derived as they are: a schema of one's own, or a reference, `'role.name'`. */
 export type WriteOverrides<Entity> = {
   readonly [Name in FieldName<Entity>]?:
-    | TSchema
-    | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
+    // TSchema alone is an empty interface, which a misspelt path would fit.
+    (TSchema & object) | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
 };
 
 /** Which fields a client must send, where the entity would have it otherwise. */
@@ -19,13 +19,18 @@ export interface WriteOptions<Name extends string = string> {
 }
 
 /** What a write shape takes in. */
-export type WriteInput<Entity, Names extends string, Overrides, Required extends string, Optional extends string> =
-  MakeOptional<
-    { [Name in Exclude<Names, keyof Overrides>]: WireValue<Entity, Name> } & {
-      [Name in keyof Overrides & string]: OverriddenValue<Entity, Overrides[Name]>;
-    },
-    Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
-  >;
+export type WriteInput<
+  Entity,
+  Names extends string,
+  Overrides,
+  Required extends string,
+  Optional extends string,
+> = MakeOptional<
+  { [Name in Exclude<Names, keyof Overrides>]: WireValue<Entity, Name> } & {
+    -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Overrides[Name]>;
+  },
+  Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
+>;
 
 /**
  * What a validated body holds once its references are resolved: the values that the entity's properties take (a Date for
@@ -46,8 +51,9 @@ type OverriddenValue<Entity, Override> = Override extends string
     : never;
 
 /** The names whose column can do without a value: nullable, or with a value that the entity or the database makes. */
-type LeftOut<Entity, Names> = { [Name in Names & keyof Entity]: CanBeLeftOut<Entity, Name> extends true ? Name : never }[Names &
-  keyof Entity];
+type LeftOut<Entity, Names> = {
+  [Name in Names & keyof Entity]: CanBeLeftOut<Entity, Name> extends true ? Name : never;
+}[Names & keyof Entity];
 
 type OverridesLeftOut<Entity, Overrides> = {
   [Name in keyof Overrides]: Overrides[Name] extends string
@@ -68,5 +74,7 @@ type CanBeLeftOut<Entity, Name extends keyof Entity> = [NullOf<Entity[Name]>] ex
   : true;
 
 type MakeOptional<Values, Optional> = Flat<
-  { [Name in Exclude<keyof Values, Optional>]: Values[Name] } & { [Name in Extract<keyof Values, Optional>]?: Values[Name] }
+  { [Name in Exclude<keyof Values, Optional>]: Values[Name] } & {
+    [Name in Extract<keyof Values, Optional>]?: Values[Name];
+  }
 >;

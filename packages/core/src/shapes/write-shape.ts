@@ -1,13 +1,20 @@
 import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
-import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { Type, type TObject, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { bindWriteShape } from './bound-write-shape.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';
 import { writeSchema } from './field-schema.ts';
-import { partialOf, without } from './schema-object.ts';
+import { partialOf, without, type ObjectSchema, type StaticObject } from './schema-object.ts';
 import type { WritableSchema } from './writable-schema.ts';
-import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, naturalKeyOf, type WriteField } from './write-field.ts';
+import {
+  canBeLeftOut,
+  checkRelation,
+  checkUnique,
+  checkWritableProperty,
+  naturalKeyOf,
+  type WriteField,
+} from './write-field.ts';
 import type { WriteData, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
 
 /**
@@ -80,7 +87,11 @@ export function writeShape<
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
   const all = Object.entries<unknown>({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...overrides });
-  checkOptions(meta, all.map(([name]) => name), options);
+  checkOptions(
+    meta,
+    all.map(([name]) => name),
+    options,
+  );
   const fields = all.map(([name, override]) => fieldOf(meta, name, override, options));
   const schema = Type.Object(Object.fromEntries(fields.map((field) => [field.name, declaredSchema(meta, field)])));
   return new EntityWriteShape(entity, schema, fields);
@@ -98,28 +109,25 @@ export function toWriteShape<Entity extends object, Input extends object>(
   entity: EntityName<Entity>,
   shape: WriteShape<Entity, Input>,
 ): WriteShape<Entity, Input>;
-export function toWriteShape<Entity extends object, Schema extends TObject>(
+export function toWriteShape<Entity extends object, Schema extends ObjectSchema>(
   entity: EntityName<Entity>,
   schema: Schema & WritableSchema<Entity, Schema>,
-): WriteShape<Entity, Static<Schema> & object>;
+): WriteShape<Entity, StaticObject<Schema>>;
 export function toWriteShape<Entity extends object>(
   entity: EntityName<Entity>,
-  shape: WriteShape<Entity, object> | TObject,
-): WriteShape<Entity, object>;
-export function toWriteShape<Entity extends object>(
-  entity: EntityName<Entity>,
-  shape: WriteShape<Entity, object> | TObject,
+  shape: WriteShape<Entity, object> | ObjectSchema,
 ): WriteShape<Entity, object> {
   if ('bind' in shape) return shape;
-  const { additionalProperties = false, patternProperties } = shape as TObject & { additionalProperties?: unknown; patternProperties?: unknown };
-  if (additionalProperties !== false || patternProperties !== undefined) {
-    throw new ImproperlyConfigured('A write schema must name all of its properties: it may have no additionalProperties and no patternProperties');
+  if (isOpen(shape)) {
+    throw new ImproperlyConfigured(
+      'A write schema must name all of its properties: it may have no additionalProperties and no patternProperties',
+    );
   }
   const required: readonly string[] = (shape as { required?: string[] }).required ?? [];
   const fields = Object.entries(shape.properties).map(([name, schema]) => {
     return { name, schema, naturalKey: undefined, optional: !required.includes(name) };
   });
-  return new EntityWriteShape(entity, shape, fields);
+  return new EntityWriteShape(entity, shape as TObject, fields);
 }
 
 class EntityWriteShape<Entity extends object, Input extends object> implements WriteShape<Entity, Input> {
@@ -140,9 +148,23 @@ class EntityWriteShape<Entity extends object, Input extends object> implements W
   }
 }
 
-function fieldOf(meta: EntityMetadata, name: string, override: unknown, { required, optional }: WriteOptions): WriteField {
+function isOpen(schema: ObjectSchema): boolean {
+  const { additionalProperties = false, patternProperties } = schema as {
+    additionalProperties?: unknown;
+    patternProperties?: unknown;
+  };
+  return additionalProperties !== false || patternProperties !== undefined;
+}
+
+function fieldOf(
+  meta: EntityMetadata,
+  name: string,
+  override: unknown,
+  { required, optional }: WriteOptions,
+): WriteField {
   const forced = required?.includes(name) === true ? false : optional?.includes(name) === true ? true : undefined;
-  if (typeof override === 'string') return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
+  if (typeof override === 'string')
+    return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
   if (override === undefined) return { name, schema: undefined, naturalKey: undefined, optional: forced };
   return { name, schema: override as TSchema, naturalKey: undefined, optional: forced ?? Type.IsOptional(override) };
 }

@@ -10,7 +10,10 @@ function described({ property: _, target, ...field }: ShapeField): unknown {
   return { ...field, target: target?.className };
 }
 
-for (const [database, ORM] of [['SQLite', SqliteORM], ['PostgreSQL', PostgreSqlORM]] as const) {
+for (const [database, ORM] of [
+  ['SQLite', SqliteORM],
+  ['PostgreSQL', PostgreSqlORM],
+] as const) {
   t.test(`what a builder declares is what ${database} has`, async (t) => {
     const orm = await ORM.init({ entities: SPECIMENS, dbName: 'none' });
     const meta = orm.getMetadata().get(Specimen);

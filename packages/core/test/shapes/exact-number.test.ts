@@ -3,21 +3,44 @@ import { decimalPlaces, isDecimalText, isMultipleOf, wholeDigits } from '../../s
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [
-    [0, 0], [-0, 0], [100, 0], [0.29, 2], [1.005, 3], [1e-7, 7], [1.5e-7, 8], [1e21, 0], [12345678.91, 2], [0.1 + 0.2, 17],
-    [5e-324, 324], ['12.50', 1], ['-0.010', 2], ['007.5', 1], [Number.MAX_VALUE, 0],
+    [0, 0],
+    [-0, 0],
+    [100, 0],
+    [0.29, 2],
+    [1.005, 3],
+    [1e-7, 7],
+    [1.5e-7, 8],
+    [1e21, 0],
+    [12345678.91, 2],
+    [0.1 + 0.2, 17],
+    [5e-324, 324],
+    ['12.50', 1],
+    ['-0.010', 2],
+    ['007.5', 1],
+    [Number.MAX_VALUE, 0],
   ];
   for (const [value, expected] of places) t.equal(decimalPlaces(value), expected, String(value));
 });
 
 t.test('digits before the point are counted without leading zeros', async (t) => {
   const digits: [number | string, number][] = [
-    [0, 0], [0.5, 0], [1, 1], [99999999.99, 8], [100000000, 9], [1e21, 22], [1.5e300, 301], ['000', 0], ['0012.5', 2], [1e-7, 0],
+    [0, 0],
+    [0.5, 0],
+    [1, 1],
+    [99999999.99, 8],
+    [100000000, 9],
+    [1e21, 22],
+    [1.5e300, 301],
+    ['000', 0],
+    ['0012.5', 2],
+    [1e-7, 0],
   ];
   for (const [value, expected] of digits) t.equal(wholeDigits(value), expected, String(value));
 });
 
 t.test('multiples are judged in decimal arithmetic', async (t) => {
-  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21]) t.ok(isMultipleOf(value, 0.01), String(value));
+  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21])
+    t.ok(isMultipleOf(value, 0.01), String(value));
   for (const value of [1.005, 0.001, 1e-7, 0.1 + 0.2]) t.notOk(isMultipleOf(value, 0.01), String(value));
   t.ok(isMultipleOf(0.3, 0.1));
   t.ok(isMultipleOf(10, 2.5));
@@ -26,5 +49,6 @@ t.test('multiples are judged in decimal arithmetic', async (t) => {
 
 t.test('a decimal text has digits and at most one point', async (t) => {
   for (const text of ['0', '-1', '12.50', '007']) t.ok(isDecimalText(text), text);
-  for (const text of ['', '.5', '5.', '1e3', ' 1', '1 ', '+1', '0x1', 'NaN', '1,5', '--1']) t.notOk(isDecimalText(text), text);
+  for (const text of ['', '.5', '5.', '1e3', ' 1', '1 ', '+1', '0x1', 'NaN', '1,5', '--1'])
+    t.notOk(isDecimalText(text), text);
 });

@@ -2,13 +2,13 @@ import { defineEntity, p, Type as MappedType } from '@mikro-orm/core';
 
 /** Stored as "x,y": what its values look like, only the application knows. */
 export class PointType extends MappedType<{ x: number; y: number }, string> {
-  override convertToDatabaseValue(value: { x: number; y: number }): string {
-    return `${value.x},${value.y}`;
+  override convertToDatabaseValue(value: { x: number; y: number } | null): string {
+    return (value && `${value.x},${value.y}`) as string;
   }
 
-  override convertToJSValue(value: string): { x: number; y: number } {
-    const [x, y] = value.split(',').map(Number);
-    return { x: x as number, y: y as number };
+  override convertToJSValue(value: string | null): { x: number; y: number } {
+    const [x, y] = value?.split(',').map(Number) ?? [];
+    return (value && { x, y }) as { x: number; y: number };
   }
 
   override getColumnType(): string {

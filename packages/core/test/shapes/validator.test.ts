@@ -27,7 +27,11 @@ const Product = Type.Object({
 });
 
 t.test('every offending field is named, also a missing one by its own path', async (t) => {
-  t.same(problems(Product, { price: 0, stock: 1.5 }), ['/name is required', '/price must be > 0', '/stock must be an integer']);
+  t.same(problems(Product, { price: 0, stock: 1.5 }), [
+    '/name is required',
+    '/price must be > 0',
+    '/stock must be an integer',
+  ]);
   t.same(problems(Product, { name: '', price: '12', stock: null }), [
     '/name must not be empty',
     '/price must be a number',
@@ -46,14 +50,20 @@ t.test('the sentence names the first fields and how many more there are', async 
   };
   t.equal(message({ name: 'a', price: 0 }), 'Invalid body: price must be > 0');
   t.equal(message([]), 'Invalid body: the body must be an object');
-  const many = Type.Object({ a: Type.String(), 'b/c': Type.Object({ d: Type.Integer() }), e: Type.Null(), f: Type.Boolean() });
+  const many = Type.Object({
+    a: Type.String(),
+    'b/c': Type.Object({ d: Type.Integer() }),
+    e: Type.Null(),
+    f: Type.Boolean(),
+  });
   t.throws(() => body(many, { a: 1, 'b/c': { d: 'x' }, e: 1, f: 1 }), {
     message: 'Invalid body: a must be a string; b/c.d must be an integer; e must be null; and 1 more',
   });
 });
 
 t.test('a body that is no object is refused', async (t) => {
-  for (const value of [null, [], 'x', 3, true, undefined]) t.equal(problems(Product, value).length, 1, JSON.stringify(value));
+  for (const value of [null, [], 'x', 3, true, undefined])
+    t.equal(problems(Product, value).length, 1, JSON.stringify(value));
 });
 
 t.test('nothing is coerced in a body', async (t) => {
@@ -68,7 +78,8 @@ t.test('lengths count code points', async (t) => {
 });
 
 t.test('multipleOf is judged in decimal arithmetic', async (t) => {
-  for (const price of [0.29, 12345678.91, 1.1, 4.35]) t.same(problems(Product, { name: 'a', price }), [], String(price));
+  for (const price of [0.29, 12345678.91, 1.1, 4.35])
+    t.same(problems(Product, { name: 'a', price }), [], String(price));
   for (const price of [1.005, 1e-7]) {
     t.same(problems(Product, { name: 'a', price }), ['/price must have at most 2 decimals'], String(price));
   }
@@ -76,7 +87,8 @@ t.test('multipleOf is judged in decimal arithmetic', async (t) => {
 });
 
 t.test('numbers that JSON cannot carry are refused', async (t) => {
-  for (const price of [NaN, Infinity, -Infinity]) t.same(problems(Product, { name: 'a', price }), ['/price must be a number']);
+  for (const price of [NaN, Infinity, -Infinity])
+    t.same(problems(Product, { name: 'a', price }), ['/price must be a number']);
 });
 
 t.test('messages are for people', async (t) => {
@@ -99,21 +111,40 @@ t.test('messages are for people', async (t) => {
     [Type.Union([Type.Literal('a'), Type.Literal(2), Type.Null()]), 'b', 'must be one of: a, 2, null'],
     [Type.Enum(['a', 'b']), 'c', 'must be one of: a, b'],
     [Type.Union([Type.String(), Type.Null()]), 1, 'must be a string or null'],
-    [Type.Union([Type.String(), Type.Integer(), Type.Array(Type.Null())]), true, 'must be a string, an integer or an array'],
+    [
+      Type.Union([Type.String(), Type.Integer(), Type.Array(Type.Null())]),
+      true,
+      'must be a string, an integer or an array',
+    ],
     [Type.Never(), 1, 'is not allowed'],
-    [Type.Refine(Type.String(), (text) => text === text.trim(), () => 'must not have spaces around it'), ' a', 'must not have spaces around it'],
+    [
+      Type.Refine(
+        Type.String(),
+        (text) => text === text.trim(),
+        () => 'must not have spaces around it',
+      ),
+      ' a',
+      'must not have spaces around it',
+    ],
     [Type.Object({ a: Type.Optional(Type.Null()) }, { minProperties: 1 }), {}, 'must NOT have fewer than 1 properties'],
   ];
   for (const [schema, value, message] of cases) t.same(problems(schema, value), [` ${message}`], message);
 });
 
 t.test('NUL characters and lone surrogates are refused wherever they stand, known or not', async (t) => {
-  const schema = Type.Object({ json: Type.Optional(Type.Unknown()), name: Type.Optional(Type.String({ maxLength: 1 })) });
+  const schema = Type.Object({
+    json: Type.Optional(Type.Unknown()),
+    name: Type.Optional(Type.String({ maxLength: 1 })),
+  });
   t.same(problems(schema, { json: { deep: ['a\0'] } }), ['/json/deep/0 must not contain a NUL character']);
   t.same(problems(schema, { unknown: '\ud800' }), ['/unknown must be well-formed Unicode']);
   t.same(problems(schema, { json: { 'a\0': 1 } }), ['/json the name of a property must not contain a NUL character']);
   t.same(problems(schema, { 'a\udc00': 1 }), [' the name of a property must be well-formed Unicode']);
-  t.same(problems(schema, { name: 'ab\0' }), ['/name must not contain a NUL character'], 'and that is all that is said of it');
+  t.same(
+    problems(schema, { name: 'ab\0' }),
+    ['/name must not contain a NUL character'],
+    'and that is all that is said of it',
+  );
   t.same(body(schema, { json: '\\u0000 😀' }), { json: '\\u0000 😀' });
 });
 
@@ -128,9 +159,16 @@ t.test('a document that is nested too deep is refused, and no stack overflows', 
 });
 
 t.test('an answer names at most 50 problems and stays small', async (t) => {
-  const schema = Type.Object({ a: Type.Array(Type.String()), r: Type.Optional(Type.Record(Type.String(), Type.String())) });
+  const schema = Type.Object({
+    a: Type.Array(Type.String()),
+    r: Type.Optional(Type.Record(Type.String(), Type.String())),
+  });
   t.equal(problems(schema, { a: Array(1000).fill(1) }).length, 50);
-  t.same(problems(schema, { a: Array(100_000).fill(1) }), ['/a/0 must be a string'], 'of a huge body, only the first is sought');
+  t.same(
+    problems(schema, { a: Array(100_000).fill(1) }),
+    ['/a/0 must be a string'],
+    'of a huge body, only the first is sought',
+  );
   t.equal(problems(schema, { a: Array(1000).fill('\0') }).length, 50);
   const [long = ''] = problems(schema, { a: [], r: { ['k'.repeat(10_000)]: 1 } });
   t.ok(long.length < 400);
@@ -181,7 +219,9 @@ t.test('what any part of an intersection names is known', async (t) => {
   ]);
   t.same(body(schema, { a: 'x', b: { c: 1, d: 2, x: 3 }, x: 4 }), { a: 'x', b: { c: 1, d: 2 } });
   t.same(problems(schema, { a: 1, b: { c: 1 } }), ['/a must be a string', '/b/d is required']);
-  const composite = Type.Evaluate(Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })]));
+  const composite = Type.Evaluate(
+    Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.String() })]),
+  );
   t.same(body(composite, { a: 'x', b: 'y', x: 1 }), { a: 'x', b: 'y' });
 });
 
@@ -192,8 +232,13 @@ t.test('of a union, what the members name by which the value is valid is known',
   ]);
   t.same(body(schema, { kind: 'a', x: 1, y: { z: 'q' }, w: 2 }), { kind: 'a', x: 1 });
   t.same(body(schema, { kind: 'b', x: 1, y: { z: 'q', w: 1 } }), { kind: 'b', y: { z: 'q' } });
-  t.same(body(Type.Object({ u: Type.Array(schema) }), { u: [{ kind: 'a', x: 1, y: 1 }] }), { u: [{ kind: 'a', x: 1 }] });
-  const overlapping = Type.Union([Type.Object({ a: Type.Number() }), Type.Object({ a: Type.Number(), b: Type.Number() })]);
+  t.same(body(Type.Object({ u: Type.Array(schema) }), { u: [{ kind: 'a', x: 1, y: 1 }] }), {
+    u: [{ kind: 'a', x: 1 }],
+  });
+  const overlapping = Type.Union([
+    Type.Object({ a: Type.Number() }),
+    Type.Object({ a: Type.Number(), b: Type.Number() }),
+  ]);
   t.same(body(overlapping, { a: 1, b: 2, c: 3 }), { a: 1, b: 2 });
   const nullable = Type.Object({ o: Type.Union([Type.Object({ a: Type.Number() }), Type.Null()]) });
   t.same(body(nullable, { o: { a: 1, b: 2 } }), { o: { a: 1 } });
@@ -208,8 +253,13 @@ t.test('the errors of a union are those of the member that was meant', async (t)
   t.same(problems(schema, { kind: 'b', y: 1 }), ['/y must be a string']);
   t.same(problems(schema, { kind: 'c' }), ['/kind must be one of: a, b']);
   t.same(problems(schema, 3), [' must be an object']);
-  t.same(problems(Type.Object({ n: Type.Union([Type.String({ maxLength: 2 }), Type.Null()]) }), { n: 'abc' }), ['/n must be at most 2 characters']);
-  t.same(problems(Type.Object({ u: schema, v: Type.String() }), { u: { kind: 'a', x: 'x' }, v: 1 }), ['/u/x must be a number', '/v must be a string']);
+  t.same(problems(Type.Object({ n: Type.Union([Type.String({ maxLength: 2 }), Type.Null()]) }), { n: 'abc' }), [
+    '/n must be at most 2 characters',
+  ]);
+  t.same(problems(Type.Object({ u: schema, v: Type.String() }), { u: { kind: 'a', x: 'x' }, v: 1 }), [
+    '/u/x must be a number',
+    '/v must be a string',
+  ]);
 });
 
 t.test('a schema may contain itself', async (t) => {
@@ -225,12 +275,16 @@ t.test('a schema may contain itself', async (t) => {
   );
   const value = { value: 1, x: 1, next: { value: 2, x: 1, either: { value: 3, x: 1 } } };
   t.same(body(Node, value), { value: 1, next: { value: 2, either: { value: 3 } } });
-  t.same(body(Type.Object({ n: Node }), { n: { value: 1, x: 1, either: { leaf: true, x: 1 } } }), { n: { value: 1, either: { leaf: true } } });
+  t.same(body(Type.Object({ n: Node }), { n: { value: 1, x: 1, either: { leaf: true, x: 1 } } }), {
+    n: { value: 1, either: { leaf: true } },
+  });
   t.same(problems(Node, { value: 1, next: { value: '2' } }), ['/next/value must be a number']);
 });
 
 t.test('names that reach a prototype are never written', async (t) => {
-  const evil = JSON.parse('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"prototype":1,"any":{"__proto__":{"admin":true},"a":1},"r":{"__proto__":{"v":1},"k":{"v":1}}}') as object;
+  const evil = JSON.parse(
+    '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"prototype":1,"any":{"__proto__":{"admin":true},"a":1},"r":{"__proto__":{"v":1},"k":{"v":1}}}',
+  ) as object;
   const schema = Type.Object({ any: Type.Unknown(), r: Type.Record(Type.String(), Type.Object({ v: Type.Number() })) });
   const kept = body(schema, evil) as { any: object; r: object };
   t.strictSame(kept, { any: { a: 1 }, r: { k: { v: 1 } } });
@@ -239,7 +293,10 @@ t.test('names that reach a prototype are never written', async (t) => {
     t.notOk('admin' in object);
   }
   t.notOk('admin' in {});
-  t.throws(() => compileValidator(Type.Object({ constructor: Type.String() } as never), 'body'), { name: 'ImproperlyConfigured', message: /"constructor"/ });
+  t.throws(() => compileValidator(Type.Object({ constructor: Type.String() } as never), 'body'), {
+    name: 'ImproperlyConfigured',
+    message: /"constructor"/,
+  });
 });
 
 t.test('defaults are filled in at every depth that is there, each time anew', async (t) => {
@@ -270,10 +327,26 @@ t.test('texts of a query string become what the schema asks for', async (t) => {
     limit: Type.Integer({ default: 10 }),
   });
   const query = (value: unknown): unknown => compileValidator(schema, 'query')(value);
-  t.same(query({ q: '12', n: '-12', f: '1.5e3', b: 'false', ints: '3', orNull: '4', choice: '3', either: '7', junk: 'x' }), {
-    q: '12', n: -12, f: 1500, b: false, ints: [3], orNull: 4, choice: 3, either: 7, limit: 10,
+  t.same(
+    query({ q: '12', n: '-12', f: '1.5e3', b: 'false', ints: '3', orNull: '4', choice: '3', either: '7', junk: 'x' }),
+    {
+      q: '12',
+      n: -12,
+      f: 1500,
+      b: false,
+      ints: [3],
+      orNull: 4,
+      choice: 3,
+      either: 7,
+      limit: 10,
+    },
+  );
+  t.same(query({ ints: ['1', '', '2'], either: 'all', choice: 'x', q: '', n: '' }), {
+    ints: [1, 2],
+    either: 'all',
+    choice: 'x',
+    limit: 10,
   });
-  t.same(query({ ints: ['1', '', '2'], either: 'all', choice: 'x', q: '', n: '' }), { ints: [1, 2], either: 'all', choice: 'x', limit: 10 });
   for (const n of ['012', '1e3', ' 1', '1.0', '0x1', '+1', '-0', '9007199254740993', 'NaN', 'true']) {
     t.same(problems(schema, { n }, 'query'), ['/n must be an integer'], n);
   }
@@ -283,7 +356,10 @@ t.test('texts of a query string become what the schema asks for', async (t) => {
   for (const b of ['1', '0', 'TRUE', 'yes']) t.same(problems(schema, { b }, 'query'), ['/b must be a boolean'], b);
   t.same(problems(schema, { orNull: 'null' }, 'query'), ['/orNull must be an integer or null']);
   t.same(problems(schema, { n: null }, 'query'), ['/n must not be null'], 'null is never coerced');
-  t.same(problems(schema, { n: ['1', '2'], q: ['a', 'b'] }, 'query'), ['/q must be given only once', '/n must be given only once']);
+  t.same(problems(schema, { n: ['1', '2'], q: ['a', 'b'] }, 'query'), [
+    '/q must be given only once',
+    '/n must be given only once',
+  ]);
   t.same(problems(schema, { ints: ['1', 'x'] }, 'query'), ['/ints/1 must be an integer']);
   t.same(problems(schema, { q: 'a\0' }, 'query'), ['/q must not contain a NUL character']);
 });
@@ -306,5 +382,7 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
   for (const [schema, message] of refused) {
     t.throws(() => compileValidator(Type.Object({ a: schema }), 'body'), { name: 'ImproperlyConfigured', message });
   }
-  t.doesNotThrow(() => compileValidator(Type.String({ example: 'a', 'x-internal': true, description: 'a', deprecated: true }), 'body'));
+  t.doesNotThrow(() =>
+    compileValidator(Type.String({ example: 'a', 'x-internal': true, description: 'a', deprecated: true }), 'body'),
+  );
 });

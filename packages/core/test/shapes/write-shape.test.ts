@@ -30,7 +30,8 @@ const orms = [sqlite, postgresql];
 
 const metaOf = (entity: never, orm: SqliteORM | PostgreSqlORM = sqlite) => orm.getMetadata().get(entity);
 // oxlint-disable-next-line typescript/no-explicit-any -- a test hands shapes of any entity around
-const bind = (shape: WriteShape<any, any>, orm?: SqliteORM | PostgreSqlORM) => shape.bind(metaOf(shape.entity as never, orm));
+const bind = (shape: WriteShape<any, any>, orm?: SqliteORM | PostgreSqlORM) =>
+  shape.bind(metaOf(shape.entity as never, orm));
 
 function details(check: () => unknown): string[] {
   try {
@@ -51,7 +52,21 @@ function written(name: string, value: unknown): unknown {
 }
 
 t.test('a schema is derived from what the entity declares', async (t) => {
-  const shape = writeShape(Specimen, ['name', 'count', 'price', 'at', 'maker', 'flag', 'kind', 'text', 'big', 'exact', 'list', 'json', 'bytes']);
+  const shape = writeShape(Specimen, [
+    'name',
+    'count',
+    'price',
+    'at',
+    'maker',
+    'flag',
+    'kind',
+    'text',
+    'big',
+    'exact',
+    'list',
+    'json',
+    'bytes',
+  ]);
   t.same(shape.schema, {
     type: 'object',
     required: ['name'],
@@ -91,14 +106,18 @@ t.test('a hand-written schema is held to what the columns can keep', async (t) =
   for (const orm of orms) {
     const shape = bind(toWriteShape(Product, write), orm);
     const price = (value: unknown) => details(() => shape.validate({ name: 'a', price: value }));
-    for (const value of [0.01, 0.29, 1.1, 19.99, 12345678.91, 99999999.99, 1e7]) t.same(price(value), [], String(value));
-    for (const value of [1.005, 1e-7, 0.001, 0.1 + 0.2]) t.same(price(value), ['body /price must have at most 2 decimals'], String(value));
-    for (const value of [1e8, 1e21, Number.MAX_VALUE]) t.same(price(value), ['body /price must have at most 8 digits before the point'], String(value));
+    for (const value of [0.01, 0.29, 1.1, 19.99, 12345678.91, 99999999.99, 1e7])
+      t.same(price(value), [], String(value));
+    for (const value of [1.005, 1e-7, 0.001, 0.1 + 0.2])
+      t.same(price(value), ['body /price must have at most 2 decimals'], String(value));
+    for (const value of [1e8, 1e21, Number.MAX_VALUE])
+      t.same(price(value), ['body /price must have at most 8 digits before the point'], String(value));
     for (const value of [0, -1, -0]) t.same(price(value), ['body /price must be > 0'], String(value));
     for (const value of ['12', null, NaN, Infinity, {}, [], true]) t.equal(price(value).length, 1, String(value));
     const stock = (value: unknown) => details(() => shape.validate({ name: 'a', price: 1, stock: value }));
     for (const value of [0, 2147483647]) t.same(stock(value), [], String(value));
-    for (const value of [2147483648, 1e21]) t.match(stock(value), [/^body \/stock must be an integer between/], String(value));
+    for (const value of [2147483648, 1e21])
+      t.match(stock(value), [/^body \/stock must be an integer between/], String(value));
     for (const value of [-1, 1.5, '1', null]) t.equal(stock(value).length, 1, String(value));
     const name = (value: unknown) => details(() => shape.validate({ name: value, price: 1 }));
     t.same(name('😀'.repeat(200)), []);
@@ -110,13 +129,16 @@ t.test('a hand-written schema is held to what the columns can keep', async (t) =
 
 t.test('every offending field is named once, in the order of the shape', async (t) => {
   const shape = bind(writeShape(Specimen, ['name', 'count', 'day', 'price']));
-  t.same(details(() => shape.validate({ price: 1.005, count: 2 ** 31, day: '2026-02-30', extra: '\0' })), [
-    'body /name is required',
-    'body /count must be <= 2147483647',
-    'body /day must be a date such as 2026-01-31',
-    'body /price must have at most 2 decimals',
-    'body /extra must not contain a NUL character',
-  ]);
+  t.same(
+    details(() => shape.validate({ price: 1.005, count: 2 ** 31, day: '2026-02-30', extra: '\0' })),
+    [
+      'body /name is required',
+      'body /count must be <= 2147483647',
+      'body /day must be a date such as 2026-01-31',
+      'body /price must have at most 2 decimals',
+      'body /extra must not contain a NUL character',
+    ],
+  );
   t.throws(() => shape.validate({ name: '' }), { message: 'Invalid body: name must not be empty' });
 });
 
@@ -138,16 +160,29 @@ t.test('a part of a record may be anything of it, and gets no defaults', async (
   t.same(shape.validate({ price: 1 }), { name: 'unnamed', stock: 5, price: 1 });
   t.same(shape.validatePartial({}), {});
   t.same(shape.validatePartial({ price: 1, id: 3 }), { price: 1 });
-  t.same(details(() => shape.validatePartial({ name: '', price: '1' })), ['body /name must not be empty', 'body /price must be a number']);
+  t.same(
+    details(() => shape.validatePartial({ name: '', price: '1' })),
+    ['body /name must not be empty', 'body /price must be a number'],
+  );
   t.notOk(JSON.stringify(shape.partialSchema).includes('default'));
-  t.same(toWriteShape(Product, schema).partial, { type: 'object', properties: { name: { type: 'string', minLength: 1 }, stock: { type: 'integer' }, price: { type: 'number' } } });
+  t.same(toWriteShape(Product, schema).partial, {
+    type: 'object',
+    properties: { name: { type: 'string', minLength: 1 }, stock: { type: 'integer' }, price: { type: 'number' } },
+  });
 });
 
 t.test('what a schema says of the object as a whole is not asked of a part', async (t) => {
   const object = Type.Object({ name: Type.String(), stock: Type.Integer() }, { minProperties: 2 });
-  const schema = Type.Refine(object, ({ name, stock }) => name.length === stock, () => 'must have as many as its name has letters');
+  const schema = Type.Refine(
+    object,
+    ({ name, stock }) => name.length === stock,
+    () => 'must have as many as its name has letters',
+  );
   const shape = bind(toWriteShape(Product, schema));
-  t.same(details(() => shape.validate({ name: 'ab', stock: 3 })), ['body  must have as many as its name has letters']);
+  t.same(
+    details(() => shape.validate({ name: 'ab', stock: 3 })),
+    ['body  must have as many as its name has letters'],
+  );
   t.same(shape.validate({ name: 'ab', stock: 2 }), { name: 'ab', stock: 2 });
   t.same(shape.validatePartial({ stock: 2 }), { stock: 2 });
   t.same(shape.validatePartial({}), {});
@@ -155,7 +190,10 @@ t.test('what a schema says of the object as a whole is not asked of a part', asy
 
 t.test('null is for columns that may be NULL, whatever the schema says', async (t) => {
   const shape = bind(toWriteShape(Product, Type.Object({ name: Type.Union([Type.String(), Type.Null()]) })));
-  t.same(details(() => shape.validate({ name: null })), ['body /name must not be null']);
+  t.same(
+    details(() => shape.validate({ name: null })),
+    ['body /name must not be null'],
+  );
   t.equal(written('text', null), null);
   t.equal(written('json', null), null);
   t.equal(written('maker', null), null);
@@ -163,59 +201,124 @@ t.test('null is for columns that may be NULL, whatever the schema says', async (
 
 t.test('each kind of column takes its own values, and nothing else', async (t) => {
   const good: [string, unknown, unknown][] = [
-    ['name', 'abc', 'abc'], ['anyLength', 'x'.repeat(255), 'x'.repeat(255)], ['text', 'x'.repeat(5000), 'x'.repeat(5000)],
-    ['lower', 'ABC', 'abc'], ['small', 32767, 32767], ['count', -0, 0], ['big', '9223372036854775807', 9223372036854775807n],
-    ['big', 5, 5n], ['bigNumber', 9007199254740991, 9007199254740991], ['bigString', '-5', '-5'], ['bigString', 5, '5'],
-    ['float', 1.5, 1.5], ['double', 1e300, 1e300], ['exact', '12345678901234567890.0123456789', '12345678901234567890.0123456789'],
-    ['exact', 1.5, '1.5'], ['bare', '9999999999', '9999999999'], ['flag', false, false],
-    ['at', '2026-01-01T00:00:00+01:00', new Date('2025-12-31T23:00:00Z')], ['day', '2024-02-29', '2024-02-29'],
-    ['hour', '23:59:59', '23:59:59'], ['uuid', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
-    ['json', { a: [1, 'x', null] }, { a: [1, 'x', null] }], ['json', 0, 0], ['bytes', 'AAEC', Buffer.from([0, 1, 2])],
-    ['list', ['a', 'b'], ['a', 'b']], ['kind', 'large', 'large'], ['level', 2, 2], ['maker', 5, 5], ['country', 'DE', 'DE'],
+    ['name', 'abc', 'abc'],
+    ['anyLength', 'x'.repeat(255), 'x'.repeat(255)],
+    ['text', 'x'.repeat(5000), 'x'.repeat(5000)],
+    ['lower', 'ABC', 'abc'],
+    ['small', 32767, 32767],
+    ['count', -0, 0],
+    ['big', '9223372036854775807', 9223372036854775807n],
+    ['big', 5, 5n],
+    ['bigNumber', 9007199254740991, 9007199254740991],
+    ['bigString', '-5', '-5'],
+    ['bigString', 5, '5'],
+    ['float', 1.5, 1.5],
+    ['double', 1e300, 1e300],
+    ['exact', '12345678901234567890.0123456789', '12345678901234567890.0123456789'],
+    ['exact', 1.5, '1.5'],
+    ['bare', '9999999999', '9999999999'],
+    ['flag', false, false],
+    ['at', '2026-01-01T00:00:00+01:00', new Date('2025-12-31T23:00:00Z')],
+    ['day', '2024-02-29', '2024-02-29'],
+    ['hour', '23:59:59', '23:59:59'],
+    ['uuid', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'],
+    ['json', { a: [1, 'x', null] }, { a: [1, 'x', null] }],
+    ['json', 0, 0],
+    ['bytes', 'AAEC', Buffer.from([0, 1, 2])],
+    ['list', ['a', 'b'], ['a', 'b']],
+    ['kind', 'large', 'large'],
+    ['level', 2, 2],
+    ['maker', 5, 5],
+    ['country', 'DE', 'DE'],
     ['point', { x: 1, y: 2 }, { x: 1, y: 2 }],
   ];
-  for (const [name, value, expected] of good) t.strictSame(written(name, value), expected, `${name} ${JSON.stringify(value)}`);
+  for (const [name, value, expected] of good)
+    t.strictSame(written(name, value), expected, `${name} ${JSON.stringify(value)}`);
   const bad: [string, ...unknown[]][] = [
-    ['name', 'x'.repeat(11), 5, {}, []], ['anyLength', 'x'.repeat(256)], ['lower', 'abcdef'], ['small', 32768, -32769, 1.5, '1'],
-    ['count', 2147483648, '1', true], ['big', '9223372036854775808', 2 ** 53, '1.5', '01', '1e3', '', 1.5],
-    ['bigNumber', '5', 2 ** 53, 1.5], ['bigString', 1e21, 'x'], ['float', 1e39, 1e-46, '1', Infinity], ['double', NaN, '1'],
-    ['price', 1.005, '1.00', 1e8], ['exact', '1e3', '0x1', '1.00000000001', '123456789012345678901', 'NaN', ''],
-    ['bare', '1.5', '12345678901'], ['flag', 1, 'true'],
+    ['name', 'x'.repeat(11), 5, {}, []],
+    ['anyLength', 'x'.repeat(256)],
+    ['lower', 'abcdef'],
+    ['small', 32768, -32769, 1.5, '1'],
+    ['count', 2147483648, '1', true],
+    ['big', '9223372036854775808', 2 ** 53, '1.5', '01', '1e3', '', 1.5],
+    ['bigNumber', '5', 2 ** 53, 1.5],
+    ['bigString', 1e21, 'x'],
+    ['float', 1e39, 1e-46, '1', Infinity],
+    ['double', NaN, '1'],
+    ['price', 1.005, '1.00', 1e8],
+    ['exact', '1e3', '0x1', '1.00000000001', '123456789012345678901', 'NaN', ''],
+    ['bare', '1.5', '12345678901'],
+    ['flag', 1, 'true'],
     ['at', '2026-01-01', '2026-02-30T00:00:00Z', 1767225600000, '2026-01-01T00:00:00', '0000-01-01T00:00:00Z'],
-    ['day', '2026-02-29', '2026-01-01T00:00:00Z', 20260101, '0000-01-01'], ['hour', '24:00:00', '12:00', '12:00:00.5'],
-    ['uuid', 'x', 'a0eebc999c0b4ef8bb6d6bb9bd380a11', 5], ['bytes', 'a', 'AA EC', 5, 'AAEC===='],
-    ['list', 'a', [null], [{}], [['a']]], ['kind', 'medium', 0, ''], ['level', 3, '1'], ['maker', 'x', 1.5, 2 ** 31, {}],
+    ['day', '2026-02-29', '2026-01-01T00:00:00Z', 20260101, '0000-01-01'],
+    ['hour', '24:00:00', '12:00', '12:00:00.5'],
+    ['uuid', 'x', 'a0eebc999c0b4ef8bb6d6bb9bd380a11', 5],
+    ['bytes', 'a', 'AA EC', 5, 'AAEC===='],
+    ['list', 'a', [null], [{}], [['a']]],
+    ['kind', 'medium', 0, ''],
+    ['level', 3, '1'],
+    ['maker', 'x', 1.5, 2 ** 31, {}],
     ['country', 'DEU', 5],
   ];
   for (const [name, ...values] of bad) {
-    for (const value of values) t.match(written(name, value), /^body \/\w+ must |^body \/\w+ is out of range/, `${name} ${String(value)}`);
+    for (const value of values)
+      t.match(written(name, value), /^body \/\w+ must |^body \/\w+ is out of range/, `${name} ${String(value)}`);
   }
 });
 
 t.test('a single field can be overridden, and options say what must be sent', async (t) => {
-  const overridden = bind(writeShape(Product, ['name', 'price', 'stock'], { price: Type.Number({ exclusiveMinimum: 0 }), name: Type.Optional(Type.String()) }));
-  t.same(details(() => overridden.validate({ price: 0 })), ['body /price must be > 0']);
-  t.same(details(() => overridden.validate({ price: 0.001 })), ['body /price must have at most 2 decimals']);
+  const overridden = bind(
+    writeShape(Product, ['name', 'price', 'stock'], {
+      price: Type.Number({ exclusiveMinimum: 0 }),
+      name: Type.Optional(Type.String()),
+    }),
+  );
+  t.same(
+    details(() => overridden.validate({ price: 0 })),
+    ['body /price must be > 0'],
+  );
+  t.same(
+    details(() => overridden.validate({ price: 0.001 })),
+    ['body /price must have at most 2 decimals'],
+  );
   t.same(overridden.validate({ price: 1, name: '' }), { name: '', price: 1 });
-  const forced = bind(writeShape(Specimen, ['name', 'flag'], { maker: 'maker.name' }, { required: ['flag', 'maker'], optional: ['name'] }));
-  t.same(details(() => forced.validate({})), ['body /flag is required', 'body /maker is required']);
+  const forced = bind(
+    writeShape(
+      Specimen,
+      ['name', 'flag'],
+      { maker: 'maker.name' },
+      { required: ['flag', 'maker'], optional: ['name'] },
+    ),
+  );
+  t.same(
+    details(() => forced.validate({})),
+    ['body /flag is required', 'body /maker is required'],
+  );
   t.same(forced.validate({ flag: true, maker: null }), { flag: true, maker: null });
-  t.same(details(() => forced.validate({ flag: true, maker: 3 })), ['body /maker must be a string or null']);
-  t.same(details(() => forced.validate({ flag: true, maker: 'x'.repeat(51) })), ['body /maker must be at most 50 characters']);
+  t.same(
+    details(() => forced.validate({ flag: true, maker: 3 })),
+    ['body /maker must be a string or null'],
+  );
+  t.same(
+    details(() => forced.validate({ flag: true, maker: 'x'.repeat(51) })),
+    ['body /maker must be at most 50 characters'],
+  );
 });
 
 t.test('what is no column is checked by its own schema alone', async (t) => {
   const City = Type.Object({ city: Type.String() });
-  const shape = bind(toWriteShape(Product, Type.Object({ virtual: Type.String(), address: City, spot: Type.Optional(City) })));
+  const shape = bind(
+    toWriteShape(Product, Type.Object({ virtual: Type.String(), address: City, spot: Type.Optional(City) })),
+  );
   t.same(shape.validate({ virtual: 'x', address: { city: 'Rome', x: 1 }, spot: { city: 'Oslo', y: 1 } }), {
     virtual: 'x',
     address: { city: 'Rome' },
     spot: { city: 'Oslo' },
   });
-  t.same(details(() => shape.validate({ virtual: 1, address: { city: '\0' } })), [
-    'body /virtual must be a string',
-    'body /address/city must not contain a NUL character',
-  ]);
+  t.same(
+    details(() => shape.validate({ virtual: 1, address: { city: '\0' } })),
+    ['body /virtual must be a string', 'body /address/city must not contain a NUL character'],
+  );
 });
 
 t.test('mistakes of the programmer are found when the shape is made or bound', async (t) => {
@@ -229,7 +332,10 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
     [() => writeShape(Specimen, [], { maker: 'maker.nmae' } as never), /Maker/],
     [() => writeShape(Specimen, [], { name: 'name.id' } as never), /Specimen\.name is not a relation/],
     [() => writeShape(Specimen, ['name'], {}, { required: ['flag'] as never }), /option "required" names "flag"/],
-    [() => toWriteShape(Product, Type.Object({ name: Type.String() }, { additionalProperties: true })), /additionalProperties/],
+    [
+      () => toWriteShape(Product, Type.Object({ name: Type.String() }, { additionalProperties: true })),
+      /additionalProperties/,
+    ],
   ];
   for (const [make, message] of made) t.throws(make, { name: 'ImproperlyConfigured', message }, String(message));
   const bound: [TObject, RegExp][] = [
@@ -243,12 +349,20 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
     [Type.Object({ name: Type.String({ maxLenght: 3 }) }), /maxLenght/],
   ];
   for (const [schema, message] of bound) {
-    t.throws(() => bind(toWriteShape(Product, schema as never)), { name: 'ImproperlyConfigured', message }, String(message));
+    t.throws(
+      () => bind(toWriteShape(Product, schema as never)),
+      { name: 'ImproperlyConfigured', message },
+      String(message),
+    );
   }
   t.throws(() => bind(toWriteShape(Specimen, Type.Object({ maker: Type.String() }))), {
     message: /"maker" must be an integer in JSON.*write \{ maker: 'maker\.<field>' \} in writeShape\(\)/,
   });
-  t.doesNotThrow(() => bind(toWriteShape(Product, Type.Object({ stock: Type.Number(), name: Type.Union([Type.String(), Type.Integer()]) }))));
+  t.doesNotThrow(() =>
+    bind(
+      toWriteShape(Product, Type.Object({ stock: Type.Number(), name: Type.Union([Type.String(), Type.Integer()]) })),
+    ),
+  );
 });
 
 t.test('a shape is a shape already', async (t) => {

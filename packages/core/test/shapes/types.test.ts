@@ -1,0 +1,179 @@
+import type { InferEntity } from '@mikro-orm/core';
+import t from 'tap';
+import { Type, type TObject } from 'typebox';
+import { computed } from '../../src/shapes/computed.ts';
+import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
+import type { WritableSchema } from '../../src/shapes/writable-schema.ts';
+import type { WriteData } from '../../src/shapes/write-input.ts';
+import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
+import { Country, Maker, Specimen } from './specimens.ts';
+
+type Specimen = InferEntity<typeof Specimen>;
+type OutputOf<Shape> = Shape extends ReadShape<infer _Entity, infer Output> ? Output : never;
+type InputOf<Shape> = Shape extends WriteShape<infer _Entity, infer Input> ? Input : never;
+
+/** Compiles only where both types are the same. */
+function same<A, B>(_: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void {}
+
+t.test('what a read shape sends is inferred', async () => {
+  const shape = readShape(
+    Specimen,
+    [
+      'id',
+      'name',
+      'big',
+      'bigNumber',
+      'price',
+      'exact',
+      'flag',
+      'at',
+      'createdAt',
+      'day',
+      'uuid',
+      'bytes',
+      'list',
+      'kind',
+      'level',
+      'country',
+      'lazyText',
+      'point',
+    ],
+    {
+      role: 'maker.name',
+      deep: 'maker.country.code',
+      label: computed(Type.String(), ['name'], (record) => record.name),
+      maker: readShape(Maker, ['id', 'motto']),
+      makerId: 'maker',
+    },
+  );
+  same<
+    OutputOf<typeof shape>,
+    {
+      id: number;
+      name: string;
+      big: string | null;
+      bigNumber: number | null;
+      price: number | null;
+      exact: string | null;
+      flag: boolean;
+      at: string | null;
+      createdAt: string;
+      day: string | null;
+      uuid: string | null;
+      bytes: string | null;
+      list: string[] | null;
+      kind: 'small' | 'large' | null;
+      level: 1 | 2 | null;
+      country: string | null;
+      lazyText: string | null;
+      point: { x: number; y: number } | null;
+      role: string | null;
+      deep: string | null;
+      label: string;
+      maker: { id: number; motto: string | null } | null;
+      makerId: number | null;
+    }
+  >(true);
+  const nested = readShape(Specimen, [], { maker: readShape(Maker, ['id']) });
+  same<OutputOf<typeof nested>, { maker: { id: number } | null }>(true);
+  const byHand = toReadShape(Maker, Type.Object({ id: Type.Integer(), name: Type.Optional(Type.String()) }));
+  same<OutputOf<typeof byHand>, { id: number; name?: string }>(true);
+});
+
+t.test('a computed field sees the fields it names, as the entity holds them, and no others', async () => {
+  readShape(Specimen, [], {
+    label: computed(Type.Number(), ['at', 'big', 'maker.name', 'maker', 'lazyText'], (record) => {
+      same<typeof record.at, Date | null>(true);
+      same<typeof record.big, bigint | null>(true);
+      same<(typeof record)['maker.name'], string | null>(true);
+      same<typeof record.maker, number | null>(true);
+      same<typeof record.lazyText, string | null>(true);
+      // @ts-expect-error -- not named
+      void record.name;
+      return 1;
+    }),
+    // @ts-expect-error -- returns another type than its schema
+    wrong: computed(Type.String(), ['name'], () => 5),
+    // @ts-expect-error -- must be synchronous
+    late: computed(Type.String(), ['name'], async () => 'x'),
+  });
+});
+
+t.test('what a write shape takes in is inferred', async () => {
+  const shape = writeShape(Specimen, ['name', 'count', 'flag', 'at', 'big', 'createdAt', 'text'], {
+    maker: 'maker.name',
+    price: Type.Number({ exclusiveMinimum: 0 }),
+    kind: Type.Optional(Type.Literal('small')),
+  });
+  same<
+    InputOf<typeof shape>,
+    {
+      name: string;
+      maker?: string | null;
+      price: number;
+      kind?: 'small';
+      count?: number;
+      flag?: boolean;
+      at?: string | null;
+      big?: string | null;
+      createdAt?: string;
+      text?: string | null;
+    }
+  >(true);
+  const forced = writeShape(
+    Specimen,
+    ['name', 'flag'],
+    { maker: 'maker.name' },
+    { required: ['flag', 'maker'], optional: ['name'] },
+  );
+  same<InputOf<typeof forced>, { flag: boolean; maker: string | null; name?: string }>(true);
+  const keyed = writeShape(Maker, ['id', 'name']);
+  same<InputOf<typeof keyed>, { id?: number; name: string }>(true);
+  const country = writeShape(Country, ['code', 'name']);
+  same<InputOf<typeof country>, { code: string; name: string }>(true);
+  const byHand = toWriteShape(Specimen, Type.Object({ name: Type.String() }));
+  same<InputOf<typeof byHand>, { name: string }>(true);
+});
+
+t.test('what a hook gets is what the entity holds', async () => {
+  type Data = WriteData<
+    Specimen,
+    { name: string; at?: string | null; big?: string | null; maker?: string | null; count?: number }
+  >;
+  same<Data['name'], string>(true);
+  same<Data['at'], Date | null | undefined>(true);
+  same<Data['big'], bigint | null | undefined>(true);
+  same<Data['count'], number | undefined>(true);
+  same<NonNullable<Data['maker']>, InferEntity<typeof Maker>>(true);
+});
+
+t.test('a name that does not exist does not compile', async (t) => {
+  // @ts-expect-error -- misspelt
+  t.throws(() => readShape(Specimen, ['nmae']));
+  // @ts-expect-error -- misspelt
+  t.throws(() => readShape(Specimen, ['id'], { maker: 'maker.nmae' }));
+  // @ts-expect-error -- not a relation
+  t.throws(() => readShape(Specimen, ['id'], { maker: 'name.id' }));
+  // @ts-expect-error -- misspelt
+  t.throws(() => readShape(Specimen, ['id'], { label: computed(Type.String(), ['nmae'], () => '') }));
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Specimen, ['nmae']));
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Specimen, ['name'], { prcie: Type.Number() }));
+  // @ts-expect-error -- misspelt
+  t.throws(() => writeShape(Specimen, ['name'], { maker: 'maker.nmae' }));
+  // @ts-expect-error -- another relation
+  t.throws(() => writeShape(Specimen, ['name'], { maker: 'country.name' }));
+  // @ts-expect-error -- not in the shape
+  t.throws(() => writeShape(Specimen, ['name'], {}, { required: ['flag'] }));
+  // @ts-expect-error -- misspelt
+  toWriteShape(Specimen, Type.Object({ nmae: Type.String() }));
+});
+
+t.test('a schema written by hand can be held to an entity where it is handed over', async () => {
+  function take<Schema extends TObject>(_: Schema & WritableSchema<Specimen, Schema>): void {}
+  take(Type.Object({ name: Type.String(), maker: Type.Integer() }));
+  // @ts-expect-error -- misspelt
+  take(Type.Object({ name: Type.String(), prcie: Type.Number() }));
+  take(Type.Object({ name: Type.String() }) as TObject);
+});
