@@ -198,7 +198,9 @@ t.test('one query a request, and none without a token', async (t) => {
   const token = await app.login('ann@example.com');
   queries.length = 0;
   await app.get('/me', token);
-  t.ok(queries.length <= 1, queries.join('\n'));
+  t.equal(queries.length, 1, queries.join('\n'));
+  t.match(queries[0], /^\[query\] select .* left join "role" /);
+  t.notMatch(queries[0], /password|last_login/);
   queries.length = 0;
   await app.get('/me');
   await app.get('/me', 'bad');
