@@ -12,6 +12,7 @@ export interface PageEnvelope<Item> {
   readonly results: Item[];
 }
 
+/** What a page made by hand consists of. */
 export interface PaginatedResultOptions<Item, Extra extends object | undefined = undefined> {
   readonly results: Item[];
   readonly count: number;
