@@ -58,8 +58,11 @@ export const auth = fp(
 );
 
 function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: AccessTokens): AuthInstance {
-  // The application declares what its users are; without a `retrieveUser` of its own, they are AccountUsers.
-  const find = (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> => accounts.user(request.em, id);
+  const find = async (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> => {
+    // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
+    const user: unknown = await accounts.user(request.em, id);
+    return user as CurrentUser | null;
+  };
   return Object.freeze({
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),

@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '@viewset/core';
 
 /** The algorithms that tokens may be signed with; one is chosen, and no other is ever accepted. */
 export const TOKEN_ALGORITHMS = ['HS256', 'RS256', 'ES256', 'EdDSA'] as const;
+/** One of HS256 (a secret), RS256, ES256 and EdDSA (key pairs). */
 export type TokenAlgorithm = (typeof TOKEN_ALGORITHMS)[number];
 
 /** A key pair in PEM (PKCS#8 and SPKI). */

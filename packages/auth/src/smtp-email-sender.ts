@@ -2,6 +2,7 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { createTransport } from 'nodemailer';
 import type { EmailSender } from './email-sender.ts';
 
+/** Where mail goes, whom it is from, and how long it may take. */
 export interface SmtpOptions {
   /**
    * `smtp://host:port` or `smtps://user:password@host:port`. Over `smtp:` the connection is encrypted as soon as the
