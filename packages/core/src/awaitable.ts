@@ -11,7 +11,10 @@ export function isPromise<Value>(value: Awaitable<Value>): value is Promise<Valu
  * @example
  * const allowed = whenReady(store.hit(key, 10, 1000), (result) => result.allowed);   // a boolean, or a promise of one
  */
-export function whenReady<Value, Result>(value: Awaitable<Value>, step: (value: Value) => Awaitable<Result>): Awaitable<Result> {
+export function whenReady<Value, Result>(
+  value: Awaitable<Value>,
+  step: (value: Value) => Awaitable<Result>,
+): Awaitable<Result> {
   return isPromise(value) ? value.then(step) : step(value);
 }
 

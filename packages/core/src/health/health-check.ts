@@ -1,5 +1,6 @@
 import { checkOptionNames, wrongOption } from '../options.ts';
 
+/** What every built-in check takes. */
 export interface HealthCheckOptions {
   /** How the report calls it. */
   readonly name?: string;

@@ -4,6 +4,7 @@ import { type HealthCheck, validateHealthCheck } from './health-check.ts';
 import type { CheckReport, HealthReport } from './health-report.ts';
 import { type HealthLog, WatchedCheck } from './watched-check.ts';
 
+/** How a registry answers. */
 export interface HealthRegistryOptions {
   /** For how long a report is given again instead of a new one, in milliseconds; 0: not at all. Default: 1000. */
   readonly cacheMs?: number;
@@ -30,7 +31,9 @@ export class HealthRegistry {
   constructor(options: HealthRegistryOptions = {}) {
     checkOptionNames('HealthRegistry', options, OPTION_NAMES);
     const { cacheMs = 1000 } = options;
-    if (!(cacheMs >= 0 && cacheMs < Infinity)) throw wrongOption('HealthRegistry', 'cacheMs', 'a number of milliseconds', cacheMs);
+    if (!(cacheMs >= 0 && cacheMs < Infinity)) {
+      throw wrongOption('HealthRegistry', 'cacheMs', 'a number of milliseconds', cacheMs);
+    }
     this.#cacheMs = cacheMs;
   }
 
@@ -38,7 +41,9 @@ export class HealthRegistry {
   register(check: HealthCheck): this {
     validateHealthCheck(check);
     if (this.#checks.has(check.name)) {
-      throw new ImproperlyConfigured(`HealthRegistry: a check named "${check.name}" is registered already; give this one another name`);
+      throw new ImproperlyConfigured(
+        `HealthRegistry: a check named "${check.name}" is registered already; give this one another name`,
+      );
     }
     this.#checks.set(check.name, new WatchedCheck(check));
     this.#fresh = undefined;

@@ -1,5 +1,7 @@
+/** `ok`, or whatever else is the matter. */
 export type HealthStatus = 'ok' | 'unavailable';
 
+/** What the report says of one check; `duration_ms` is in milliseconds, to a tenth. */
 export interface CheckReport {
   readonly status: HealthStatus;
   readonly duration_ms: number;

@@ -23,7 +23,9 @@ export class MongoHealthCheck extends HealthCheck {
   constructor(source: MongoSource, options: HealthCheckOptions = {}) {
     super({ name: 'mongodb', ...options });
     const { em, db } = (source ?? {}) as Partial<OrmSource & { db: unknown }>;
-    if (em === undefined && typeof db !== 'function') throw wrongOption(new.target.name, 'source', 'a MikroORM or a MongoClient', source);
+    if (em === undefined && typeof db !== 'function') {
+      throw wrongOption(new.target.name, 'source', 'a MikroORM or a MongoClient', source);
+    }
     this.#source = source;
   }
 

@@ -1,4 +1,5 @@
 import { wrongOption } from '../options.ts';
+import { isConnectionLost } from '../stores/redis-client.ts';
 import { HealthCheck, type HealthCheckOptions } from './health-check.ts';
 
 /** A client of ioredis, alone or of a Cluster. */
@@ -6,9 +7,6 @@ export interface PingableRedis {
   readonly status: string;
   ping(): Promise<unknown>;
 }
-
-/** What a client's connection is in when a command would wait for it to come back. */
-const LOST: ReadonlySet<string> = new Set(['close', 'reconnecting', 'end']);
 
 /**
  * Whether Redis answers a PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws
@@ -22,12 +20,14 @@ export class RedisHealthCheck extends HealthCheck {
 
   constructor(client: PingableRedis, options: HealthCheckOptions = {}) {
     super({ name: 'redis', ...options });
-    if (typeof client?.ping !== 'function') throw wrongOption(new.target.name, 'client', 'a Redis or Cluster of ioredis', client);
+    if (typeof client?.ping !== 'function') {
+      throw wrongOption(new.target.name, 'client', 'a Redis or Cluster of ioredis', client);
+    }
     this.#client = client;
   }
 
   async check(): Promise<boolean> {
     // A lost connection queues commands until it is back: its state says as much, at once.
-    return !LOST.has(this.#client.status) && (await this.#client.ping()) === 'PONG';
+    return !isConnectionLost(this.#client.status) && (await this.#client.ping()) === 'PONG';
   }
 }

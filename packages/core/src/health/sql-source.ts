@@ -22,7 +22,9 @@ export function selectOne(owner: string, source: SqlSource): () => Promise<void>
       await connection.execute(STATEMENT);
     };
   }
-  if (typeof query === 'function') return async () => void (await (source as { query(sql: string): Promise<unknown> }).query(STATEMENT));
+  if (typeof query === 'function') {
+    return async () => void (await (source as { query(sql: string): Promise<unknown> }).query(STATEMENT));
+  }
   if (typeof prepare === 'function') {
     return async () => void (source as { prepare(sql: string): { get(): unknown } }).prepare(STATEMENT).get();
   }

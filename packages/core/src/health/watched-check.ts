@@ -51,7 +51,9 @@ export class WatchedCheck {
   #complaint(signal: AbortSignal): Promise<unknown> {
     const now = performance.now();
     const { timeoutMs } = this.check;
-    if (this.#call !== undefined && now - this.#call.startedAt < timeoutMs * GIVEN_UP_AFTER) return this.#call.complaint;
+    if (this.#call !== undefined && now - this.#call.startedAt < timeoutMs * GIVEN_UP_AFTER) {
+      return this.#call.complaint;
+    }
     const call: Call = { startedAt: now, complaint: complaintOf(this.check, signal) };
     this.#call = call;
     void call.complaint.then(() => {

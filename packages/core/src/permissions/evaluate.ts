@@ -19,6 +19,7 @@ export interface PermissionGrant {
   allows(object: object): boolean | Promise<boolean>;
 }
 
+/** What a request is about. */
 export interface EvaluateOptions {
   /** Whether the request is about one record. */
   readonly object: boolean;
@@ -26,7 +27,12 @@ export interface EvaluateOptions {
 
 const allowed = (): boolean => true;
 const refused = (): boolean => false;
-const GRANTED: PermissionGrant = Object.freeze({ denied: false, scope: undefined, needsObject: false, allows: allowed });
+const GRANTED: PermissionGrant = Object.freeze({
+  denied: false,
+  scope: undefined,
+  needsObject: false,
+  allows: allowed,
+});
 const DENIED: PermissionGrant = Object.freeze({ denied: true, scope: undefined, needsObject: false, allows: refused });
 
 /**
@@ -50,7 +56,9 @@ export function evaluatePermissions(
       allows: options.object
         ? (object) => check === true || check(object)
         : (object) =>
-            whenReady(grantOf(permissions, 0, ALL, { request, view, object: true }), (full) => covers(full, object, request)),
+            whenReady(grantOf(permissions, 0, ALL, { request, view, object: true }), (full) =>
+              covers(full, object, request),
+            ),
     };
   });
 }
@@ -60,7 +68,12 @@ interface Question extends EvaluateOptions {
   readonly view: PermissionView;
 }
 
-function grantOf(permissions: readonly Permission[], place: number, before: Grant, question: Question): Awaitable<Grant> {
+function grantOf(
+  permissions: readonly Permission[],
+  place: number,
+  before: Grant,
+  question: Question,
+): Awaitable<Grant> {
   const permission = permissions[place];
   if (permission === undefined) return before;
   const { request, view, object } = question;

@@ -50,7 +50,11 @@ export function complement(granted: Grant, source: EntityManagerSource): Grant {
 }
 
 /** Whether one record is granted, in the scope and past the object check. */
-export function covers({ scope, object: check }: Grant, object: object, source: EntityManagerSource): Awaitable<boolean> {
+export function covers(
+  { scope, object: check }: Grant,
+  object: object,
+  source: EntityManagerSource,
+): Awaitable<boolean> {
   if (isNever(scope)) return false;
   const inScope = isAlways(scope) || isInScope(source, scope, object);
   return check === true ? inScope : whenReady(inScope, (inside) => inside && check(object));

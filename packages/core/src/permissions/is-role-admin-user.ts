@@ -18,7 +18,9 @@ export class IsRoleAdminUser extends Permission {
 
   /** The same, for a role of another name. */
   static named(role: string): PermissionClass {
-    if (typeof role !== 'string' || role === '') throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
+    if (typeof role !== 'string' || role === '') {
+      throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
+    }
     class IsNamedRoleUser extends IsRoleAdminUser {
       static override readonly role = role;
     }

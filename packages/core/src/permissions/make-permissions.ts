@@ -7,7 +7,9 @@ import { isPermissionClass, type Permission, type PermissionClass } from './perm
  * @throws ImproperlyConfigured for something that is no permission class
  */
 export function makePermissions(classes: readonly PermissionClass[], owner: string): readonly Permission[] {
-  if (!Array.isArray(classes)) throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
+  if (!Array.isArray(classes)) {
+    throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
+  }
   return classes.map((Class: unknown, index) => {
     if (isPermissionClass(Class)) return new Class();
     throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);

@@ -58,16 +58,20 @@ type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Reco
 export class Permission {
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {
     return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
-      whenReady(ask(0), (first) => intersection(first, () => ask(1))));
+      whenReady(ask(0), (first) => intersection(first, () => ask(1))),
+    );
   }
 
   static or(this: PermissionClass, other: PermissionClass): PermissionClass {
     return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
-      whenReady(ask(0), (first) => union(first, () => ask(1), request)));
+      whenReady(ask(0), (first) => union(first, () => ask(1), request)),
+    );
   }
 
   static not(this: PermissionClass): PermissionClass {
-    return compose(`(not ${this.name})`, [this], (ask, request) => whenReady(ask(0), (only) => complement(only, request)));
+    return compose(`(not ${this.name})`, [this], (ask, request) =>
+      whenReady(ask(0), (only) => complement(only, request)),
+    );
   }
 
   /** Whether the request may use the view at all. Asked before the body is read. */
@@ -91,7 +95,9 @@ export class Permission {
   /** The records of the view's entity that the lookups find; for `scope`. Throws ImproperlyConfigured for a wrong name. */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
     const { meta } = view;
-    if (meta === undefined) throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
+    if (meta === undefined) {
+      throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
+    }
     const conditions = Object.entries(lookups).map(([name, value]) => {
       const { path, lookup } = resolveLookup(meta, name);
       return compare(path, lookup, value);
@@ -132,7 +138,11 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
     }
 
-    override hasObjectPermission(request: FastifyRequest, view: PermissionView, object: object): boolean | Promise<boolean> {
+    override hasObjectPermission(
+      request: FastifyRequest,
+      view: PermissionView,
+      object: object,
+    ): boolean | Promise<boolean> {
       return whenReady(this.#combined(request, view, true), (granted) => covers(granted, object, request));
     }
 

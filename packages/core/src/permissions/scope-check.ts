@@ -22,5 +22,7 @@ export async function isInScope(source: EntityManagerSource, scope: Condition, o
   const { __em: em = source.em, __meta: meta } = entity;
   const keys = entity.getPrimaryKeys() ?? [];
   const itself = meta.primaryKeys.map((name, place) => compare(fieldPath(meta, name, '.'), 'exact', keys[place]));
-  return QuerySet.of(em, meta.class).where(and(...itself, scope)).exists();
+  return QuerySet.of(em, meta.class)
+    .where(and(...itself, scope))
+    .exists();
 }

@@ -53,7 +53,15 @@ export class ExpiringMap<Value> {
     const key = ownCopy(sharedKey);
     const lane = this.#laneOf(ttlMs);
     const bytes = ENTRY_BYTES + key.length + valueBytes;
-    const entry: Expiring<Value> = { key, value, expiresAt: now + ttlMs, bytes, lane, before: undefined, after: undefined };
+    const entry: Expiring<Value> = {
+      key,
+      value,
+      expiresAt: now + ttlMs,
+      bytes,
+      lane,
+      before: undefined,
+      after: undefined,
+    };
     this.#entries.set(key, entry);
     this.#bytes += bytes;
     append(entry);

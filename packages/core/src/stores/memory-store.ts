@@ -4,6 +4,7 @@ import { ExpiringMap } from './expiring-map.ts';
 import { HitLog } from './hit-log.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
+/** How much memory a store may take, and its clock. */
 export interface MemoryStoreOptions {
   /** About how much memory counters may take, in bytes. Default: 64 MiB, room for some 200,000 clients. */
   readonly maxCounterBytes?: number;
@@ -155,6 +156,8 @@ function sameText(a: string, b: string): boolean {
 
 function bytesOption(name: string, given: number | undefined, byDefault: number): number {
   if (given === undefined) return byDefault;
-  if (!Number.isSafeInteger(given) || given < 1) throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', given);
+  if (!Number.isSafeInteger(given) || given < 1) {
+    throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', given);
+  }
   return given;
 }

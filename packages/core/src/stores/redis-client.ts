@@ -8,3 +8,10 @@ export interface RedisClient {
   /** Sends one command, routed by its keys. */
   call(command: string, ...args: (string | number)[]): Promise<unknown>;
 }
+
+/** What a client says of a connection that is gone: a command would wait in line until it is back. */
+const LOST: ReadonlySet<string> = new Set(['close', 'reconnecting', 'disconnecting', 'end']);
+
+export function isConnectionLost(status: string): boolean {
+  return LOST.has(status);
+}

@@ -1,4 +1,4 @@
-import type { RedisClient } from './redis-client.ts';
+import { isConnectionLost, type RedisClient } from './redis-client.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 
 /**
@@ -63,8 +63,11 @@ export class RedisConnection {
   /** Why a command should not even be sent, if so. */
   #refusal(): string | undefined {
     const { status } = this.#client;
-    if (status === 'ready') this.#wasReady = true;
-    else if (this.#wasReady) return `the connection to Redis is lost (${status})`;
+    this.#wasReady ||= status === 'ready';
+    // A first connection is worth waiting for; one that was there, or could not be made, is not.
+    if (isConnectionLost(status) || (this.#wasReady && status !== 'ready')) {
+      return `The connection to Redis is lost (${status})`;
+    }
     if (this.#silentWhile !== status) this.#silentWhile = undefined;
     return this.#silentWhile !== undefined && this.#trying ? 'Redis does not answer' : undefined;
   }

@@ -4,6 +4,7 @@ import { RedisConnection } from './redis-connection.ts';
 import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
+/** Where a store keeps its keys, and how long it waits for Redis. */
 export interface RedisStoreOptions {
   /** Stands before every key. Default: `viewset:`. */
   readonly prefix?: string;
@@ -32,10 +33,14 @@ export class RedisStore implements Store {
 
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
     checkOptionNames('RedisStore', options, OPTION_NAMES);
-    if (typeof client?.call !== 'function') throw wrongOption('RedisStore', 'client', 'a Redis or Cluster of ioredis', client);
+    if (typeof client?.call !== 'function') {
+      throw wrongOption('RedisStore', 'client', 'a Redis or Cluster of ioredis', client);
+    }
     const { prefix = 'viewset:', timeoutMs = 1000 } = options;
     if (typeof prefix !== 'string') throw wrongOption('RedisStore', 'prefix', 'a string', prefix);
-    if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw wrongOption('RedisStore', 'timeoutMs', 'a number of milliseconds', timeoutMs);
+    if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
+      throw wrongOption('RedisStore', 'timeoutMs', 'a number of milliseconds', timeoutMs);
+    }
     this.#connection = new RedisConnection(client, timeoutMs);
     this.#prefix = prefix;
   }

@@ -17,6 +17,7 @@ export interface HitResult {
   readonly stamp: number;
 }
 
+/** How a value is put into a store. */
 export interface PutOptions {
   /** Store nothing where the key has a value already. Default: false, replace it. */
   readonly onlyIfAbsent?: boolean;

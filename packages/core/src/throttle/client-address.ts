@@ -19,7 +19,12 @@ export function clientAddress(address: string): string {
   const bare = bareAddress(address);
   if (!isIPv6(bare)) return IPV4_WITH_PORT.exec(bare)?.[1] ?? address;
   const groups = expand(bare);
-  if (isMappedIPv4(groups)) return groups.slice(6).flatMap((group) => [group >> 8, group & 255]).join('.');
+  if (isMappedIPv4(groups)) {
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.');
+  }
   let network = '';
   for (let place = 0; place < NETWORK_GROUPS; place++) network += `${groups[place]!.toString(16)}:`;
   return `${network}:/64`;

@@ -68,7 +68,9 @@ export class CountedRule {
   }
 
   #withoutStore(error: unknown): undefined {
-    if (this.rule.failClosed) throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
+    if (this.rule.failClosed) {
+      throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
+    }
     this.#report.note(this.rule.label, error);
   }
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { wrongOption } from '../options.ts';
 import { RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
+/** What a header rule takes beside its count and window. */
 export interface HeaderRateLimitOptions extends RateLimitRuleOptions {
   /** Whose value tells clients apart, in any case: `X-API-Key`. */
   readonly header: string;
@@ -26,7 +27,9 @@ export class HeaderRateLimit extends RateLimitRule {
   constructor(count: number, windowSeconds: number, options: HeaderRateLimitOptions) {
     super(count, windowSeconds, options);
     const header: unknown = options?.header;
-    if (typeof header !== 'string' || !FIELD_NAME.test(header)) throw wrongOption(new.target.name, 'header', 'the name of a header', header);
+    if (typeof header !== 'string' || !FIELD_NAME.test(header)) {
+      throw wrongOption(new.target.name, 'header', 'the name of a header', header);
+    }
     this.header = header.toLowerCase();
   }
 

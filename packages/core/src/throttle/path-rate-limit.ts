@@ -3,6 +3,7 @@ import { wrongOption } from '../options.ts';
 import { addressOf } from './ip-rate-limit.ts';
 import { RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
+/** What a path rule takes beside its count and window. */
 export interface PathRateLimitOptions extends RateLimitRuleOptions {
   /**
    * Which routes it counts, by the path they were registered with: `/api/products/:pk`, a rest as `*`
@@ -51,9 +52,12 @@ export class PathRateLimit extends RateLimitRule {
 
 function matcher(owner: string, pattern: string): (method: string, route: string) => boolean {
   const parts = PATTERN.exec(pattern);
-  if (parts === null) throw wrongOption(owner, 'path', 'a path such as /api/auth/*, with or without a method in front', pattern);
+  if (parts === null) {
+    throw wrongOption(owner, 'path', 'a path such as /api/auth/*, with or without a method in front', pattern);
+  }
   const [, method, path, rest] = parts as unknown as [string, string | undefined, string, string];
-  const isMethod = (came: string): boolean => method === undefined || came === method || (method === 'GET' && came === 'HEAD');
+  const isMethod = (came: string): boolean =>
+    method === undefined || came === method || (method === 'GET' && came === 'HEAD');
   const wanted = withoutSlash(path);
   if (rest === '') return (came, route) => isMethod(came) && withoutSlash(route) === wanted;
   return (came, route) => isMethod(came) && (route.startsWith(path) || route === wanted);

@@ -6,6 +6,7 @@ import type { Store } from '../stores/store.ts';
 /** When a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
 export type RateLimitPhase = 'address' | 'user';
 
+/** What every rule takes beside its count and window. */
 export interface RateLimitRuleOptions {
   /** True: where the store is down, answer 503. Default: false, let requests pass uncounted and say so in the log. */
   readonly failClosed?: boolean;
@@ -46,7 +47,9 @@ export abstract class RateLimitRule {
     this.windowSeconds = positiveInteger(owner, 'windowSeconds (its second argument)', windowSeconds);
     const { failClosed = false, name, store } = options;
     if (typeof failClosed !== 'boolean') throw wrongOption(owner, 'failClosed', 'true or false', failClosed);
-    if (name !== undefined && (typeof name !== 'string' || name === '')) throw wrongOption(owner, 'name', 'a non-empty string', name);
+    if (name !== undefined && (typeof name !== 'string' || name === '')) {
+      throw wrongOption(owner, 'name', 'a non-empty string', name);
+    }
     if (store !== undefined && typeof store.hit !== 'function') throw wrongOption(owner, 'store', 'a Store', store);
     this.failClosed = failClosed;
     this.name = name;
@@ -69,5 +72,7 @@ const LARGEST = 2 ** 31 - 1;
 
 function positiveInteger(owner: string, name: string, value: number): number {
   if (Number.isInteger(value) && value > 0 && value <= LARGEST) return value;
-  throw new ImproperlyConfigured(`${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${String(value)} came`);
+  throw new ImproperlyConfigured(
+    `${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${String(value)} came`,
+  );
 }

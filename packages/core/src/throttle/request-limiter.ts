@@ -7,6 +7,7 @@ import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
 import { RuleList } from './rule-list.ts';
 import { UncountedReport } from './uncounted-report.ts';
 
+/** Which rules, and where they count. */
 export interface RequestLimiterOptions {
   readonly rules: readonly RateLimitRule[];
   /** Where the rules count that have no store of their own. */
@@ -48,7 +49,12 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   const names = new Set<string>();
   return rules.map((rule: unknown, index) => {
     if (!(rule instanceof RateLimitRule)) {
-      throw wrongOption(`RequestLimiter of ${scope}`, `rules[${index}]`, 'a rule such as new IPRateLimit(100, 60)', rule);
+      throw wrongOption(
+        `RequestLimiter of ${scope}`,
+        `rules[${index}]`,
+        'a rule such as new IPRateLimit(100, 60)',
+        rule,
+      );
     }
     if (!PHASES.includes(rule.phase)) throw wrongOption(rule.label, 'phase', `one of ${PHASES.join(', ')}`, rule.phase);
     const name = rule.name ?? `${index} ${rule.label}`;

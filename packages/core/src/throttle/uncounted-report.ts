@@ -19,7 +19,10 @@ export class UncountedReport {
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + INTERVAL_MS;
     const err = (error as { cause?: unknown } | null)?.cause ?? error;
-    this.#log.warn({ err, rule, uncounted: this.#uncounted }, 'The throttle store does not answer: requests pass uncounted');
+    this.#log.warn(
+      { err, rule, uncounted: this.#uncounted },
+      'The throttle store does not answer: requests pass uncounted',
+    );
     this.#uncounted = 0;
   }
 }

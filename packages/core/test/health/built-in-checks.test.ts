@@ -46,22 +46,23 @@ withRedis(t, 'Redis, up', async (t, url) => {
 });
 
 withOwnRedis(t, 'Redis, down, silent, and back', async (t, redis) => {
-  const check = new RedisHealthCheck(redisClient(t, redis.url), { timeoutMs: 300 });
+  const client = redisClient(t, redis.url);
+  const check = new RedisHealthCheck(client, { timeoutMs: 300 });
   t.equal((await statusOf(check)).status, 'ok');
   redis.freeze();
   const silent = await statusOf(check);
   t.equal(silent.status, 'unavailable');
-  t.ok(silent.tookMs < 500);
+  t.ok(silent.tookMs < 1000);
   redis.thaw();
-  await sleep(50);
+  await sleep(200);
   t.equal((await statusOf(check)).status, 'ok');
   await redis.kill();
-  await sleep(50);
+  await sleep(100);
   const down = await statusOf(check);
   t.equal(down.status, 'unavailable');
-  t.ok(down.tookMs < 500);
+  t.ok(down.tookMs < 1000);
   await redis.start();
-  await sleep(200);
+  while (client.status !== 'ready') await sleep(10);
   t.equal((await statusOf(check)).status, 'ok');
 });
 
@@ -74,15 +75,22 @@ t.test('PostgreSQL, up', { skip: skipWithout(postgresUrl(), 'TEST_POSTGRES_URL')
   t.equal((await statusOf(new PostgresHealthCheck(pool as never))).status, 'ok', 'a pool of pg');
 });
 
-for (const [state, portOf] of [['down', freePort], ['silent', silentPort]] as const) {
+for (const [state, portOf] of [
+  ['down', freePort],
+  ['silent', silentPort],
+] as const) {
   t.test(`PostgreSQL, ${state}`, async (t) => {
     const port = await portOf(t);
     const clientUrl = `postgres://nobody@127.0.0.1:${port}/nothing`;
-    const orm = await PostgreSqlORM.init({ clientUrl, entities: [Thing], driverOptions: { connectionTimeoutMillis: 1000 } });
+    const orm = await PostgreSqlORM.init({
+      clientUrl,
+      entities: [Thing],
+      driverOptions: { connectionTimeoutMillis: 1000 },
+    });
     t.teardown(() => orm.close(true));
     const { status, tookMs } = await statusOf(new PostgresHealthCheck(orm, { timeoutMs: 300 }));
     t.equal(status, 'unavailable');
-    t.ok(tookMs < 500);
+    t.ok(tookMs < 1000);
   });
 }
 
@@ -118,7 +126,7 @@ t.test('MongoDB, up, unwell and silent', async (t) => {
   server.ping = undefined;
   const silent = await statusOf(check);
   t.equal(silent.status, 'unavailable');
-  t.ok(silent.tookMs < 1300);
+  t.ok(silent.tookMs < 1900);
 });
 
 t.test('MongoDB, down', async (t) => {
@@ -127,22 +135,32 @@ t.test('MongoDB, down', async (t) => {
   t.teardown(() => orm.close(true));
   const { status, tookMs } = await statusOf(new MongoHealthCheck(orm, { timeoutMs: 300 }));
   t.equal(status, 'unavailable');
-  t.ok(tookMs < 500);
+  t.ok(tookMs < 1000);
 });
 
 const mongoUrl = process.env['TEST_MONGODB_URL'];
-t.test('MongoDB, a real server', { skip: mongoUrl === undefined ? 'TEST_MONGODB_URL is not set' : false }, async (t) => {
-  const orm = await MongoORM.init({ clientUrl: mongoUrl!, entities: [], discovery: { warnWhenNoEntities: false } });
-  t.teardown(() => orm.close(true));
-  t.equal((await statusOf(new MongoHealthCheck(orm))).status, 'ok');
-});
+t.test(
+  'MongoDB, a real server',
+  { skip: mongoUrl === undefined ? 'TEST_MONGODB_URL is not set' : false },
+  async (t) => {
+    const orm = await MongoORM.init({ clientUrl: mongoUrl!, entities: [], discovery: { warnWhenNoEntities: false } });
+    t.teardown(() => orm.close(true));
+    t.equal((await statusOf(new MongoHealthCheck(orm))).status, 'ok');
+  },
+);
 
 t.test('sources that are none are refused', async (t) => {
   for (const source of [undefined, null, 'postgres://localhost', {}]) {
-    t.throws(() => new PostgresHealthCheck(source as never), { message: /^PostgresHealthCheck: option "source" must be a MikroORM/ });
+    t.throws(() => new PostgresHealthCheck(source as never), {
+      message: /^PostgresHealthCheck: option "source" must be a MikroORM/,
+    });
     t.throws(() => new SqliteHealthCheck(source as never), { message: /^SqliteHealthCheck: option "source"/ });
-    t.throws(() => new MongoHealthCheck(source as never), { message: /^MongoHealthCheck: option "source" must be a MikroORM or a MongoClient/ });
-    t.throws(() => new RedisHealthCheck(source as never), { message: /^RedisHealthCheck: option "client" must be a Redis or Cluster/ });
+    t.throws(() => new MongoHealthCheck(source as never), {
+      message: /^MongoHealthCheck: option "source" must be a MikroORM or a MongoClient/,
+    });
+    t.throws(() => new RedisHealthCheck(source as never), {
+      message: /^RedisHealthCheck: option "client" must be a Redis or Cluster/,
+    });
   }
 });
 

@@ -34,13 +34,13 @@ t.test('without checks all is well', async (t) => {
 });
 
 t.test('checks run side by side, and the report says how long each took', async (t) => {
-  const slow: Check = async () => sleep(100, true);
+  const slow: Check = async () => sleep(200, true);
   const startedAt = performance.now();
   const { status, checks } = await registryOf(new Told('a', slow), new Told('b', slow), new Told('c', well)).run();
-  t.ok(performance.now() - startedAt < 190);
+  t.ok(performance.now() - startedAt < 390);
   t.equal(status, 'ok');
   t.same(Object.keys(checks), ['a', 'b', 'c']);
-  t.ok(checks['a']!.duration_ms >= 95 && checks['a']!.duration_ms < 190);
+  t.ok(checks['a']!.duration_ms >= 195 && checks['a']!.duration_ms < 390);
   t.match(String(checks['a']!.duration_ms), /^\d+(\.\d)?$/);
 });
 
@@ -57,11 +57,13 @@ t.test('whatever goes wrong in a check is unavailable, and touches no other', as
     },
     hangs: hang,
   };
-  const registry = registryOf(...Object.entries(checks).map(([name, check]) => new Told(name, check, { timeoutMs: 100 })));
+  const registry = registryOf(
+    ...Object.entries(checks).map(([name, check]) => new Told(name, check, { timeoutMs: 100 })),
+  );
   registry.register(new Told('well', well));
   const startedAt = performance.now();
   const report = await registry.run();
-  t.ok(performance.now() - startedAt < 200, 'the one that hangs delays the report by its time limit and no more');
+  t.ok(performance.now() - startedAt < 600, 'the one that hangs delays the report by its time limit and no more');
   t.equal(report.status, 'unavailable');
   for (const name of Object.keys(checks)) t.equal(report.checks[name]?.status, 'unavailable', name);
   t.equal(report.checks['well']?.status, 'ok');
@@ -89,24 +91,24 @@ t.test('a check is told when its time is up', async (t) => {
 });
 
 t.test('a call that hangs is not made again beside itself, and is given up in the end', async (t) => {
-  const check = new Told('hangs', hang, { timeoutMs: 20 });
+  const check = new Told('hangs', hang, { timeoutMs: 60 });
   const registry = registryOf(check);
   for (let i = 0; i < 3; i++) t.equal((await registry.run()).status, 'unavailable');
   t.equal(check.calls, 1);
-  await sleep(60);
+  await sleep(130);
   await registry.run();
   t.equal(check.calls, 2);
 });
 
 t.test('those who ask at once share one run, and so do those who ask soon after', async (t) => {
   const check = new Told('slow', async () => sleep(20, true));
-  const registry = new HealthRegistry({ cacheMs: 100 });
+  const registry = new HealthRegistry({ cacheMs: 300 });
   registry.register(check);
   const reports = await Promise.all(Array.from({ length: 50 }, async () => registry.run()));
   t.equal(new Set(reports).size, 1);
   await registry.run();
   t.equal(check.calls, 1);
-  await sleep(110);
+  await sleep(310);
   await registry.run();
   t.equal(check.calls, 2);
 });
@@ -133,7 +135,10 @@ t.test('what changes is logged, and what stays is not', async (t) => {
 });
 
 t.test('readiness asks the essential checks, and ends with the shutdown', async (t) => {
-  const registry = registryOf(new Told('database', well), new Told('cache', hang, { timeoutMs: 10, isEssential: false }));
+  const registry = registryOf(
+    new Told('database', well),
+    new Told('cache', hang, { timeoutMs: 10, isEssential: false }),
+  );
   t.match(await registry.run(), { status: 'unavailable' });
   const { status, checks } = await registry.readiness();
   t.equal(status, 'ok');
@@ -154,11 +159,14 @@ t.test('a check needs no constructor', async (t) => {
 });
 
 t.test('mistakes are refused', async (t) => {
-  const refused = (run: () => unknown, message: RegExp): unknown => t.throws(run, { name: 'ImproperlyConfigured', message });
+  const refused = (run: () => unknown, message: RegExp): unknown =>
+    t.throws(run, { name: 'ImproperlyConfigured', message });
   refused(() => registryOf(new Told('a', well), new Told('a', well)), /a check named "a" is registered already/);
   refused(() => registryOf({ name: 'a', check: well } as never), /"check" must be a HealthCheck/);
   refused(() => registryOf(new Told('', well)), /Told: option "name" must be a non-empty string/);
-  for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) refused(() => registryOf(new Told('a', well, { timeoutMs })), /"timeoutMs"/);
+  for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
+    refused(() => registryOf(new Told('a', well, { timeoutMs })), /"timeoutMs"/);
+  }
   refused(() => new Told('a', well, { timeout: 5 } as object), /did you mean "timeoutMs"/);
   refused(() => registryOf(new Told('a', well, { isEssential: 'no' as never })), /"isEssential" must be true or false/);
   refused(() => new HealthRegistry({ cacheMs: -1 }), /"cacheMs"/);

@@ -33,11 +33,16 @@ for (const ignoreTrailingSlash of [true, false]) {
       t.equal(response.statusCode, 200, path);
       const report = response.json<{ checks: { database: { duration_ms: number } } }>();
       t.type(report.checks.database.duration_ms, 'number');
-      t.same(report, { status: 'ok', checks: { database: { status: 'ok', duration_ms: report.checks.database.duration_ms } } });
+      t.same(report, {
+        status: 'ok',
+        checks: { database: { status: 'ok', duration_ms: report.checks.database.duration_ms } },
+      });
       t.equal(response.headers['cache-control'], 'no-store');
       t.equal((await app.inject({ method: 'HEAD', url: path })).statusCode, 200);
     }
-    for (const path of ['/health/live', '/health/live/']) t.same((await app.inject(path)).json(), { status: 'ok' }, path);
+    for (const path of ['/health/live', '/health/live/']) {
+      t.same((await app.inject(path)).json(), { status: 'ok' }, path);
+    }
     t.equal((await app.inject('/health/other')).statusCode, 404);
   });
 }
@@ -47,7 +52,10 @@ t.test('503 where a check fails, but alive all the same', async (t) => {
   for (const path of ['/health/', '/health/ready']) {
     const response = await app.inject(path);
     t.equal(response.statusCode, 503);
-    t.match(response.json(), { status: 'unavailable', checks: { database: { status: 'unavailable' }, redis: { status: 'ok' } } });
+    t.match(response.json(), {
+      status: 'unavailable',
+      checks: { database: { status: 'unavailable' }, redis: { status: 'ok' } },
+    });
   }
   t.equal((await app.inject('/health/live')).statusCode, 200);
 });

@@ -16,7 +16,11 @@ function request(method: string, user: unknown = null): FastifyRequest {
 }
 
 /** A permission that answers as it is told, and writes down what it was asked. */
-function told(asked: string[], name: string, answers: { view?: boolean; object?: boolean; later?: boolean }): PermissionClass {
+function told(
+  asked: string[],
+  name: string,
+  answers: { view?: boolean; object?: boolean; later?: boolean },
+): PermissionClass {
   const answer = (question: string, value: boolean): boolean | Promise<boolean> => {
     asked.push(`${name} ${question}`);
     return answers.later === true ? Promise.resolve(value) : value;
@@ -78,7 +82,10 @@ t.test('no permissions, or those that say nothing, let everything through and as
 
 t.test('all listed classes must agree, and none is asked after one that refuses', async (t) => {
   const asked: string[] = [];
-  const grant = evaluate([told(asked, 'A', {}), told(asked, 'B', { view: false, object: true }), told(asked, 'C', {})], true);
+  const grant = evaluate(
+    [told(asked, 'A', {}), told(asked, 'B', { view: false, object: true }), told(asked, 'C', {})],
+    true,
+  );
   t.ok(grant.denied);
   t.equal(grant.allows({}), false);
   t.same(asked, ['A view', 'B view']);
@@ -86,7 +93,12 @@ t.test('all listed classes must agree, and none is asked after one that refuses'
 
 t.test('an object check is asked of the object alone, in order, until one refuses', async (t) => {
   const asked: string[] = [];
-  const classes = [told(asked, 'A', { object: true }), told(asked, 'B', {}), told(asked, 'C', { object: false }), told(asked, 'D', { object: true })];
+  const classes = [
+    told(asked, 'A', { object: true }),
+    told(asked, 'B', {}),
+    told(asked, 'C', { object: false }),
+    told(asked, 'D', { object: true }),
+  ];
   const grant = evaluate(classes, true);
   t.match(grant, { denied: false, scope: undefined, needsObject: true });
   t.same(asked.splice(0), ['A view', 'B view', 'C view', 'D view']);
@@ -150,7 +162,10 @@ t.test('promises are waited for, and made only where a check makes one', async (
   const later = told(asked, 'later', { object: true, later: true });
   const laterNo = told(asked, 'laterNo', { view: false, later: true });
   const now = told(asked, 'now', { object: true });
-  const [permissions, laterList] = [makePermissions([later.and(now)], 'test'), makePermissions([now.and(laterNo)], 'test')];
+  const [permissions, laterList] = [
+    makePermissions([later.and(now)], 'test'),
+    makePermissions([now.and(laterNo)], 'test'),
+  ];
   const grant = await evaluatePermissions(permissions, anonymousGet, view, { object: true });
   t.equal(await grant.allows({}), true);
   t.ok((await evaluatePermissions(laterList, anonymousGet, view, { object: true })).denied);
@@ -204,12 +219,16 @@ t.test('instances are made once', async (t) => {
 });
 
 t.test('what is no permission class is refused by name', async (t) => {
-  const refused = (value: unknown): unknown => t.throws(() => makePermissions(value as never, 'ThingViewSet.list'), { name: 'ImproperlyConfigured' });
+  const refused = (value: unknown): unknown =>
+    t.throws(() => makePermissions(value as never, 'ThingViewSet.list'), { name: 'ImproperlyConfigured' });
   t.throws(() => makePermissions([AllowAny, new AllowAny() as never], 'ThingViewSet.list'), {
-    message: 'ThingViewSet.list: option "permissionClasses[1]" must be a class that extends Permission, but an object of AllowAny came',
+    message:
+      'ThingViewSet.list: option "permissionClasses[1]" must be a class that extends Permission, but an object of AllowAny came',
   });
   for (const value of [[Map], [() => true], ['IsAuthenticated'], [null], AllowAny, null]) refused(value);
-  t.throws(() => AllowAny.or(undefined as never), { message: /^AllowAny\.or\(\): option "other" must be a class that extends Permission/ });
+  t.throws(() => AllowAny.or(undefined as never), {
+    message: /^AllowAny\.or\(\): option "other" must be a class that extends Permission/,
+  });
   t.throws(() => AllowAny.and({} as never), { name: 'ImproperlyConfigured' });
 });
 

@@ -50,7 +50,11 @@ function leaf({ view, color, size, later }: LeafParts): Meaning {
     }
   }
   class LeafWithObject extends Leaf {
-    override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, thing: ThingRecord): boolean | Promise<boolean> {
+    override hasObjectPermission(
+      _request: FastifyRequest,
+      _view: PermissionView,
+      thing: ThingRecord,
+    ): boolean | Promise<boolean> {
       return later ? Promise.resolve(thing.size === size) : thing.size === size;
     }
   }
@@ -95,7 +99,11 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
   const seeding = orm.em.fork();
   for (const color of COLORS) for (const size of SIZES) seeding.create(Thing, { color, size });
   await seeding.flush();
-  const view: PermissionView = { name: 'ThingViewSet', getAction: () => 'retrieve', meta: orm.getMetadata().get(Thing) };
+  const view: PermissionView = {
+    name: 'ThingViewSet',
+    getAction: () => 'retrieve',
+    meta: orm.getMetadata().get(Thing),
+  };
   const newRequest = (): FastifyRequest => ({ em: orm.em.fork() }) as unknown as FastifyRequest;
 
   /** What a view's queries find. */
@@ -160,8 +168,28 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     t.same(await listed(Red.or(Red.not())), ['blue', 'null', 'red']);
   });
 
+  t.test('a record is asked about within its own transaction', async (t) => {
+    const Class = leaf({ view: true, color: 'red', later: false }).Class.or(
+      leaf({ view: true, size: 1, later: false }).Class,
+    );
+    const request = newRequest();
+    const permissions = makePermissions([Class], 'test');
+    const changed = request.em.transactional(async (em) => {
+      const grant = await evaluatePermissions(permissions, request, view, { object: true });
+      const thing = await em.findOneOrFail(Thing, { color: 'red', size: 2 });
+      t.equal(await grant.allows(thing), true);
+      thing.color = 'blue';
+      await em.flush();
+      t.equal(await grant.allows(thing), false, 'what is not committed yet counts');
+      throw new Error('rolled back');
+    });
+    await t.rejects(changed, { message: 'rolled back' });
+  });
+
   t.test('what is no entity cannot be in a scope', async (t) => {
-    const Class = leaf({ view: true, color: 'red', later: false }).Class.or(leaf({ view: true, size: 1, later: false }).Class);
+    const Class = leaf({ view: true, color: 'red', later: false }).Class.or(
+      leaf({ view: true, size: 1, later: false }).Class,
+    );
     const request = newRequest();
     const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: true });
     await t.rejects(async () => grant.allows({ id: 1 }), { name: 'ImproperlyConfigured' });

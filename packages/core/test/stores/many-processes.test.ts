@@ -22,8 +22,14 @@ withOwnRedis(t, 'several processes at once: exactly the limit passes, and one ta
   for (const child of processes) child.stdin.write('go\n');
   const results = (await Promise.all(outputs)).map((text) => JSON.parse(text) as { allowed: number; matched: number });
   t.comment(results.map(({ allowed }) => allowed).join(' + '));
-  t.equal(results.reduce((sum, { allowed }) => sum + allowed, 0), LIMIT);
-  t.equal(results.reduce((sum, { matched }) => sum + matched, 0), 1);
+  t.equal(
+    results.reduce((sum, { allowed }) => sum + allowed, 0),
+    LIMIT,
+  );
+  t.equal(
+    results.reduce((sum, { matched }) => sum + matched, 0),
+    1,
+  );
   t.equal((await store.hit('shared', LIMIT, 60_000)).allowed, false);
 });
 

@@ -9,7 +9,10 @@ import { MemoryStore } from '../../src/stores/memory-store.ts';
 import { testStore } from './store-suite.ts';
 
 /** A store whose clock the test moves. */
-function storeAt(options: { maxCounterBytes?: number; maxValueBytes?: number } = {}): { store: MemoryStore; clock: { now: number } } {
+function storeAt(options: { maxCounterBytes?: number; maxValueBytes?: number } = {}): {
+  store: MemoryStore;
+  clock: { now: number };
+} {
   const clock = { now: 1_000_000 };
   return { clock, store: new MemoryStore({ ...options, clock: () => clock.now }) };
 }
@@ -106,10 +109,14 @@ t.test('a million clients take no more memory than they may', async (t) => {
   const store = new MemoryStore({ maxCounterBytes });
   const before = heapBytes();
   const startedAt = performance.now();
-  for (let i = 0; i < 1_000_000; i++) store.hit(`app:0:IPRateLimit:10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 100, 60_000);
+  for (let i = 0; i < 1_000_000; i++) {
+    store.hit(`app:0:IPRateLimit:10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 100, 60_000);
+  }
   const each = ((performance.now() - startedAt) * 1000) / 1_000_000;
   const taken = heapBytes() - before;
-  t.comment(`${store.size} of 1,000,000 clients kept in ${(taken / 2 ** 20).toFixed(1)} MiB, ${each.toFixed(2)} µs each`);
+  t.comment(
+    `${store.size} of 1,000,000 clients kept in ${(taken / 2 ** 20).toFixed(1)} MiB, ${each.toFixed(2)} µs each`,
+  );
   t.ok(taken < maxCounterBytes * 1.25, `${taken} bytes`);
   t.ok(taken > maxCounterBytes * 0.75, 'the estimate is not far off');
 });

@@ -18,7 +18,10 @@ withOwnRedis(t, 'the Redis store on a cluster of three', async (t) => {
   t.test('keys are spread over the nodes', async (t) => {
     const sizes = await Promise.all(cluster.nodes('master').map(async (node) => node.dbsize()));
     t.equal(sizes.length, 3);
-    t.ok(sizes.every((size) => size > 0), sizes.join(', '));
+    t.ok(
+      sizes.every((size) => size > 0),
+      sizes.join(', '),
+    );
   });
 });
 

@@ -39,20 +39,24 @@ withOwnRedis(t, 'it goes on when the server has forgotten the scripts', async (t
   t.equal((await store.hit('key', 2, 60_000)).remaining, 0);
 });
 
-withOwnRedis(t, 'a clock that steps back never lets more through, nor stops for more than a window', async (t, redis) => {
-  const client = redisClient(t, redis.url);
-  const store = new RedisStore(client);
-  const nowUs = Date.now() * 1000;
-  await client.rpush('viewset:hits:skew', nowUs - 10_000, nowUs + 500_000);
-  const hit = await store.hit('skew', 3, 1000);
-  t.ok(hit.allowed && hit.remaining === 0);
-  const refused = await store.hit('skew', 3, 1000);
-  t.ok(!refused.allowed && refused.retryAfterMs > 0 && refused.retryAfterMs <= 1000);
-  t.same((await client.lrange('viewset:hits:skew', -1, -1))[0], String(nowUs + 500_000), 'time stood still');
+withOwnRedis(
+  t,
+  'a clock that steps back never lets more through, nor stops for more than a window',
+  async (t, redis) => {
+    const client = redisClient(t, redis.url);
+    const store = new RedisStore(client);
+    const nowUs = Date.now() * 1000;
+    await client.rpush('viewset:hits:skew', nowUs - 10_000, nowUs + 500_000);
+    const hit = await store.hit('skew', 3, 1000);
+    t.ok(hit.allowed && hit.remaining === 0);
+    const refused = await store.hit('skew', 3, 1000);
+    t.ok(!refused.allowed && refused.retryAfterMs > 0 && refused.retryAfterMs <= 1000);
+    t.same((await client.lrange('viewset:hits:skew', -1, -1))[0], String(nowUs + 500_000), 'time stood still');
 
-  await client.rpush('viewset:hits:far', nowUs + 5_000_000);
-  t.match(await store.hit('far', 1, 1000), { allowed: true }, 'from further than a window ahead: discarded');
-});
+    await client.rpush('viewset:hits:far', nowUs + 5_000_000);
+    t.match(await store.hit('far', 1, 1000), { allowed: true }, 'from further than a window ahead: discarded');
+  },
+);
 
 withOwnRedis(t, 'a server that is gone is an error at once, and is found when it is back', async (t, redis) => {
   const client = redisClient(t, redis.url);
@@ -62,13 +66,18 @@ withOwnRedis(t, 'a server that is gone is an error at once, and is found when it
   await sleep(100);
   const startedAt = performance.now();
   const calls = [
-    store.hit('key', 5, 60_000), store.peek('key', 5, 60_000), store.undo('key', 1),
-    store.put('key', 'value', 1000), store.take('key', 'value', 5), store.remove('key'), store.remove('key', 'value'),
+    store.hit('key', 5, 60_000),
+    store.peek('key', 5, 60_000),
+    store.undo('key', 1),
+    store.put('key', 'value', 1000),
+    store.take('key', 'value', 5),
+    store.remove('key'),
+    store.remove('key', 'value'),
   ];
   for (const result of await Promise.allSettled<unknown>(calls)) {
     t.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
   }
-  t.ok(performance.now() - startedAt < 500, 'nobody waits for it');
+  t.ok(performance.now() - startedAt < 1500, 'nobody waits for it');
   await redis.start();
   await untilReady(client);
   t.ok((await store.hit('key', 5, 60_000)).allowed);
@@ -76,27 +85,31 @@ withOwnRedis(t, 'a server that is gone is an error at once, and is found when it
 
 withOwnRedis(t, 'a server that never was there is an error in time', async (t, redis) => {
   await redis.kill();
-  const store = new RedisStore(redisClient(t, redis.url), { timeoutMs: 200 });
+  const client = redisClient(t, redis.url);
+  const store = new RedisStore(client, { timeoutMs: 200 });
   const startedAt = performance.now();
   await t.rejects(store.hit('key', 5, 60_000), StoreUnavailable);
-  t.ok(performance.now() - startedAt < 400);
+  t.ok(performance.now() - startedAt < 1000);
   await redis.start();
-  await sleep(150);
+  await untilReady(client);
   t.ok((await store.hit('key', 5, 60_000)).allowed);
 });
 
 withOwnRedis(t, 'a server that falls silent costs one wait, not one a request', async (t, redis) => {
   const client = redisClient(t, redis.url);
-  const store = new RedisStore(client, { timeoutMs: 200 });
+  const store = new RedisStore(client, { timeoutMs: 500 });
   await store.hit('key', 500, 60_000);
   redis.freeze();
-  await t.rejects(store.hit('key', 500, 60_000), { cause: { message: 'Redis did not answer within 200 ms' } });
+  await t.rejects(store.hit('key', 500, 60_000), { cause: { message: 'Redis did not answer within 500 ms' } });
   const startedAt = performance.now();
-  const results = await Promise.allSettled(Array.from({ length: 50 }, async () => store.hit('key', 500, 60_000)));
-  t.equal(results.filter((result) => result.status === 'rejected').length, 50);
-  t.ok(performance.now() - startedAt < 400, 'one tries, the others do not wait');
+  const waits = Array.from({ length: 50 }, async () => {
+    await t.rejects(store.hit('key', 500, 60_000), StoreUnavailable);
+    return performance.now() - startedAt;
+  });
+  const waited = (await Promise.all(waits)).filter((ms) => ms > 400);
+  t.equal(waited.length, 1, 'one tries, the others do not wait');
   redis.thaw();
-  await sleep(50);
+  await sleep(200);
   t.ok((await store.hit('key', 500, 60_000)).allowed, 'a late answer is an answer: it is back without a trial');
 });
 
@@ -114,14 +127,22 @@ withOwnRedis(t, 'an error of the server is an error of the store', async (t, red
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client);
   await client.set('viewset:hits:string', 'no list');
-  await t.rejects(store.hit('string', 5, 60_000), { name: 'StoreUnavailable', statusCode: 503, cause: { message: /WRONGTYPE/ } });
+  await t.rejects(store.hit('string', 5, 60_000), {
+    name: 'StoreUnavailable',
+    statusCode: 503,
+    cause: { message: /WRONGTYPE/ },
+  });
   t.ok((await store.hit('other', 5, 60_000)).allowed);
 });
 
 t.test('wrong arguments are refused', async (t) => {
   const client = { status: 'ready', call: async () => null };
-  t.throws(() => new RedisStore('redis://localhost' as never), { message: /option "client" must be a Redis or Cluster of ioredis/ });
-  t.throws(() => new RedisStore(client, { timeout: 5 } as object), { message: /unknown option "timeout"; did you mean "timeoutMs"/ });
+  t.throws(() => new RedisStore('redis://localhost' as never), {
+    message: /option "client" must be a Redis or Cluster of ioredis/,
+  });
+  t.throws(() => new RedisStore(client, { timeout: 5 } as object), {
+    message: /unknown option "timeout"; did you mean "timeoutMs"/,
+  });
   t.throws(() => new RedisStore(client, { timeoutMs: 0 }), ImproperlyConfigured);
   t.throws(() => new RedisStore(client, { prefix: 5 as never }), ImproperlyConfigured);
 });

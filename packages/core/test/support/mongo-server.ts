@@ -44,7 +44,10 @@ export async function mongoServer(t: Test): Promise<MongoServer> {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
-  const mongo: MongoServer = { url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/test`, ping: { ok: 1 } };
+  const mongo: MongoServer = {
+    url: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/test`,
+    ping: { ok: 1 },
+  };
   return mongo;
 }
 

@@ -58,10 +58,19 @@ function application(limiter: RuleList): FastifyInstance {
 }
 
 function limitHeaders({ statusCode, headers }: LightMyRequestResponse): unknown[] {
-  return [statusCode, headers['ratelimit-limit'], headers['ratelimit-remaining'], headers['ratelimit-reset'], headers['retry-after']];
+  return [
+    statusCode,
+    headers['ratelimit-limit'],
+    headers['ratelimit-remaining'],
+    headers['ratelimit-reset'],
+    headers['retry-after'],
+  ];
 }
 
-for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', later]] as const) {
+for (const [kind, wrap] of [
+  ['at once', (store: Store) => store],
+  ['later', later],
+] as const) {
   t.test(`with a store that answers ${kind}`, async (t) => {
     t.test('every answer carries the headers, and waiting as long as they say succeeds', async (t) => {
       const clocked = new Clocked();
@@ -83,7 +92,8 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
     t.test('clients do not share a bucket', async (t) => {
       const rules = [new IPRateLimit(1, 60)];
       const app = application(new RequestLimiter({ rules, store: wrap(new Clocked().store), log: silent }));
-      const get = async (remoteAddress: string): Promise<number> => (await app.inject({ url: '/', remoteAddress })).statusCode;
+      const get = async (remoteAddress: string): Promise<number> =>
+        (await app.inject({ url: '/', remoteAddress })).statusCode;
       t.equal(await get('192.0.2.1'), 200);
       t.equal(await get('::ffff:192.0.2.1'), 429);
       t.equal(await get('192.0.2.2'), 200);
@@ -95,11 +105,33 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
     t.test('the headers are those of the rule closest to its limit, over both phases', async (t) => {
       const rules = [new IPRateLimit(100, 60), new UserRateLimit(5, 600)];
       const app = application(new RequestLimiter({ rules, store: wrap(new Clocked().store), log: silent }));
-      t.same(limitHeaders(await app.inject('/')), [200, '100', '99', '60', undefined], 'anonymous: the user rule does not apply');
-      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '1' } })), [200, '5', '4', '600', undefined]);
+      t.same(
+        limitHeaders(await app.inject('/')),
+        [200, '100', '99', '60', undefined],
+        'anonymous: the user rule does not apply',
+      );
+      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '1' } })), [
+        200,
+        '5',
+        '4',
+        '600',
+        undefined,
+      ]);
       for (let i = 0; i < 95; i++) await app.inject('/');
-      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '1' } })), [200, '100', '2', '60', undefined]);
-      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '2' } })), [200, '100', '1', '60', undefined]);
+      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '1' } })), [
+        200,
+        '100',
+        '2',
+        '60',
+        undefined,
+      ]);
+      t.same(limitHeaders(await app.inject({ url: '/', headers: { 'x-user': '2' } })), [
+        200,
+        '100',
+        '1',
+        '60',
+        undefined,
+      ]);
     });
 
     t.test('a rule that refuses costs the others of its phase nothing', async (t) => {
@@ -110,7 +142,11 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
       const withKey = async (): Promise<LightMyRequestResponse> => app.inject({ url: '/', headers: { 'x-key': 'k' } });
       t.same(limitHeaders(await withKey()), [200, '1', '0', '5', undefined]);
       for (let i = 0; i < 20; i++) t.same(limitHeaders(await withKey()), [429, '1', '0', '5', '5']);
-      t.same(limitHeaders(await app.inject('/')), [200, '3', '1', '60', undefined], 'twenty refusals cost the IP rules nothing');
+      t.same(
+        limitHeaders(await app.inject('/')),
+        [200, '3', '1', '60', undefined],
+        'twenty refusals cost the IP rules nothing',
+      );
     });
 
     t.test('a refused client is told the longest wait of all rules', async (t) => {
@@ -134,7 +170,10 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
       const { store } = new Clocked();
       const limiterOf = (scope: string, rule: RateLimitRule): RequestLimiter =>
         new RequestLimiter({ scope, rules: [rule], store: wrap(store), log: silent });
-      const all = RequestLimiter.combine([limiterOf('app', new IPRateLimit(5, 60)), limiterOf('view', new IPRateLimit(1, 60))]);
+      const all = RequestLimiter.combine([
+        limiterOf('app', new IPRateLimit(5, 60)),
+        limiterOf('view', new IPRateLimit(1, 60)),
+      ]);
       const app = application(all);
       t.same(limitHeaders(await app.inject('/')), [200, '1', '0', '60', undefined]);
       for (let i = 0; i < 5; i++) t.equal((await app.inject('/')).statusCode, 429);
@@ -143,7 +182,11 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
     });
 
     t.test('throttleRate answers true or false', async (t) => {
-      const limiter = new RequestLimiter({ rules: [new IPRateLimit(1, 60)], store: wrap(new Clocked().store), log: silent });
+      const limiter = new RequestLimiter({
+        rules: [new IPRateLimit(1, 60)],
+        store: wrap(new Clocked().store),
+        log: silent,
+      });
       const app = fastify();
       app.get('/', async (request) => limiter.throttleRate(request));
       t.equal((await app.inject('/')).body, 'true');
@@ -152,15 +195,23 @@ for (const [kind, wrap] of [['at once', (store: Store) => store], ['later', late
   });
 }
 
-for (const [kind, async] of [['throws', false], ['rejects', true]] as const) {
+for (const [kind, async] of [
+  ['throws', false],
+  ['rejects', true],
+] as const) {
   t.test(`where the store is down and ${kind}`, async (t) => {
     t.test('requests pass, and the log says so once', async (t) => {
       const lines: unknown[][] = [];
       const log = { warn: (...line: unknown[]) => void lines.push(line) };
       const app = application(new RequestLimiter({ rules: [new IPRateLimit(1, 60)], store: down(async), log }));
-      for (let i = 0; i < 5; i++) t.same(limitHeaders(await app.inject('/')), [200, undefined, undefined, undefined, undefined]);
+      for (let i = 0; i < 5; i++) {
+        t.same(limitHeaders(await app.inject('/')), [200, undefined, undefined, undefined, undefined]);
+      }
       t.equal(lines.length, 1);
-      t.match(lines[0], [{ err: { message: 'connection refused' }, rule: 'IPRateLimit(1, 60)', uncounted: 1 }, /pass uncounted/]);
+      t.match(lines[0], [
+        { err: { message: 'connection refused' }, rule: 'IPRateLimit(1, 60)', uncounted: 1 },
+        /pass uncounted/,
+      ]);
     });
 
     t.test('the other rules still count', async (t) => {
@@ -194,11 +245,19 @@ t.test('no two rules share a counter', async (t) => {
   const limiterOf = (scope: string, ...rules: RateLimitRule[]): FastifyInstance =>
     application(new RequestLimiter({ scope, rules, store, log: silent }));
   t.equal((await limiterOf('one', rule).inject('/')).statusCode, 200);
-  t.equal((await limiterOf('one', rule).inject('/')).statusCode, 429, 'the same scope and place: the same counter, as in another process');
+  t.equal(
+    (await limiterOf('one', rule).inject('/')).statusCode,
+    429,
+    'the same scope and place: the same counter, as in another process',
+  );
   t.equal((await limiterOf('two', rule).inject('/')).statusCode, 200, 'another view');
   t.equal((await limiterOf('three', rule, new IPRateLimit(1, 60)).inject('/')).statusCode, 200, 'another place');
   t.equal((await limiterOf('a:b', new IPRateLimit(1, 60, { name: 'c' })).inject('/')).statusCode, 200);
-  t.equal((await limiterOf('a', new IPRateLimit(1, 60, { name: 'b:c' })).inject('/')).statusCode, 200, 'names do not run into each other');
+  t.equal(
+    (await limiterOf('a', new IPRateLimit(1, 60, { name: 'b:c' })).inject('/')).statusCode,
+    200,
+    'names do not run into each other',
+  );
 });
 
 t.test('keys stay short, and none passes for another', async (t) => {
@@ -216,12 +275,20 @@ t.test('keys stay short, and none passes for another', async (t) => {
     },
   });
   const app = application(new RequestLimiter({ rules: [new BodyKey(1, 60)], store: spy, log: silent }));
-  const get = async (key: string): Promise<number> => (await app.inject({ url: '/', headers: { 'x-key': key } })).statusCode;
+  const get = async (key: string): Promise<number> =>
+    (await app.inject({ url: '/', headers: { 'x-key': key } })).statusCode;
   t.equal(await get('x'.repeat(10_000)), 200);
   t.equal(await get(`${'x'.repeat(10_000)}y`), 200);
   t.equal(await get('x'.repeat(10_000)), 429);
-  t.equal(await get(seen[0]!.slice(seen[0]!.indexOf('#'))), 200, 'a client that sends the hash itself has its own counter');
-  t.ok(seen.every((key) => key.length < 100), seen.join(' '));
+  t.equal(
+    await get(seen[0]!.slice(seen[0]!.indexOf('#'))),
+    200,
+    'a client that sends the hash itself has its own counter',
+  );
+  t.ok(
+    seen.every((key) => key.length < 100),
+    seen.join(' '),
+  );
 });
 
 t.test('no promise is made where the store needs none', async (t) => {
@@ -242,10 +309,13 @@ t.test('what is no rule is refused', async (t) => {
   const options = { store: new MemoryStore(), log: silent, scope: 'products' };
   t.throws(() => new RequestLimiter({ ...options, rules: [IPRateLimit as never] }), {
     name: 'ImproperlyConfigured',
-    message: /^RequestLimiter of products: option "rules\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function IPRateLimit came/,
+    message:
+      /^RequestLimiter of products: option "rules\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function IPRateLimit came/,
   });
   t.throws(() => new RequestLimiter({ ...options, rules: null as never }), { message: /"rules" must be a list/ });
-  t.throws(() => new RequestLimiter({ ...options, rules: [], store: {} as never }), { message: /"store" must be a Store/ });
+  t.throws(() => new RequestLimiter({ ...options, rules: [], store: {} as never }), {
+    message: /"store" must be a Store/,
+  });
   t.throws(() => new RequestLimiter({ ...options, rules: [], stor: 1 } as never), { message: /did you mean "store"/ });
   const same = [new IPRateLimit(1, 1, { name: 'a' }), new UserRateLimit(1, 1, { name: 'a' })];
   t.throws(() => new RequestLimiter({ ...options, rules: same }), { message: /two rules are named "a"/ });

@@ -16,7 +16,13 @@ interface RequestParts {
 
 /** As much of a request as rules read. */
 function request({ route, ...parts }: RequestParts): FastifyRequest {
-  return { method: 'GET', headers: {}, user: null, routeOptions: { url: route }, ...parts } as unknown as FastifyRequest;
+  return {
+    method: 'GET',
+    headers: {},
+    user: null,
+    routeOptions: { url: route },
+    ...parts,
+  } as unknown as FastifyRequest;
 }
 
 t.test('an IP rule tells addresses apart, IPv6 by /64', async (t) => {
@@ -94,12 +100,16 @@ t.test('wrong arguments are refused with the rule and the argument named', async
     t.throws(() => new UserRateLimit(100, wrong), { message: /^UserRateLimit: windowSeconds \(its second argument\)/ });
   }
   t.throws(() => new IPRateLimit(1, 1, { failclosed: true } as object), { message: /did you mean "failClosed"/ });
-  t.throws(() => new IPRateLimit(1, 1, { failClosed: 'yes' as never }), { message: /"failClosed" must be true or false/ });
+  t.throws(() => new IPRateLimit(1, 1, { failClosed: 'yes' as never }), {
+    message: /"failClosed" must be true or false/,
+  });
   t.throws(() => new IPRateLimit(1, 1, { name: '' }), { message: /"name" must be a non-empty string/ });
   t.throws(() => new IPRateLimit(1, 1, { store: {} as never }), { message: /"store" must be a Store/ });
   t.throws(() => new HeaderRateLimit(1, 1, {} as never), { message: /"header" must be the name of a header/ });
   t.throws(() => new HeaderRateLimit(1, 1, undefined as never), { message: /"header" must be the name of a header/ });
-  t.throws(() => new HeaderRateLimit(1, 1, { header: 'a b' }), { message: /"header" must be the name of a header, but "a b" came/ });
+  t.throws(() => new HeaderRateLimit(1, 1, { header: 'a b' }), {
+    message: /"header" must be the name of a header, but "a b" came/,
+  });
   for (const path of ['login', 'post /login', '/a*b', 'POST  /x', '', 'POST']) {
     t.throws(() => new PathRateLimit(1, 1, { path }), { message: /"path" must be a path such as/ });
   }
