@@ -3,9 +3,6 @@ import type { EntityKey, ExpandProperty, Primary, PrimaryKeyProp, Scalar } from 
 /** The name of every property of an entity that is a column: a scalar, or a to-one relation (which is its foreign key). */
 export type FieldName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : K }[EntityKey<E>];
 
-/** The name of every relation of an entity, to one or to many. */
-export type RelationName<E> = ToOneName<E> | ToManyName<E>;
-
 /** The name of every relation to one other record. */
 export type ToOneName<E> = {
   [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : IsEntity<Related<E, K>> extends true ? K : never;
@@ -14,11 +11,15 @@ export type ToOneName<E> = {
 /** The name of every relation to many other records. */
 export type ToManyName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? K : never }[EntityKey<E>];
 
+/** The name of every relation of an entity, to one or to many. */
+export type RelationName<E> = ToOneName<E> | ToManyName<E>;
+
 /** The entity at the other end of a relation. */
 export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
 
 /**
- * Every path from an entity to a column, through at most three to-one relations.
+ * Every path from an entity to a column, through at most `Hops` to-one relations. The number of names grows with every
+ * step; what lies further can be said where a path is resolved at run time (`fieldPath`).
  *
  * @example
  * PathOf<Account, '.'>   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
@@ -29,16 +30,7 @@ export type PathOf<E, Separator extends string, Hops extends number = 3> =
       ? { [K in ToOneName<E>]: `${K}${Separator}${PathOf<Related<E, K>, Separator, Fewer[Hops]>}` }[ToOneName<E>]
       : never);
 
-/** As PathOf, and through relations to many as well; for conditions, which ask whether there is such a record. */
-export type ConditionPathOf<E, Separator extends string, Hops extends number = 2> =
-  | FieldName<E>
-  | (Hops extends keyof Fewer
-      ? {
-          [K in RelationName<E>]: `${K}${Separator}${ConditionPathOf<Related<E, K>, Separator, Fewer[Hops]>}`;
-        }[RelationName<E>]
-      : never);
-
-/** What a field holds, as a lookup takes it: a to-one relation by its primary key or as an entity. */
+/** What a field holds, as a lookup takes it: a relation by its primary key or as an entity. */
 export type FieldValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true ? Primary<Related<E, K>> | Related<E, K> : ExpandScalarReference<NonNullable<E[K]>>;
 
@@ -51,7 +43,13 @@ export type PathValue<E, Path extends string, Separator extends string> = Path e
       : never
     : never;
 
-type Fewer = { 3: 2; 2: 1; 1: 0 };
+/** One step less of a path. */
+export interface Fewer {
+  readonly 3: 2;
+  readonly 2: 1;
+  readonly 1: 0;
+}
+
 type ExpandScalarReference<T> = T extends { unwrap(): infer Value } ? NonNullable<Value> : T;
 type IsCollection<T> = NonNullable<T> extends { loadCount(...args: never[]): unknown } ? true : false;
 type IsEntity<T> = T extends Scalar | readonly unknown[]

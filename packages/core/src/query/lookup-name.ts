@@ -1,4 +1,4 @@
-import type { ConditionPathOf, PathOf, PathValue } from '../fields/field-name.ts';
+import type { Fewer, FieldName, FieldValue, PathOf, PathValue, Related, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { Lookup } from './lookup.ts';
 
 type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
@@ -14,27 +14,36 @@ export type LookupFor<Value> = [Value] extends [boolean]
       : EqualityLookup;
 
 /**
- * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`.
+ * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one and to
+ * many. Built relation by relation, so that an entity's own names are worked out once, whoever leads to it.
  */
-export type LookupName<E> = ConditionPathOf<E, '__'> extends infer Path extends string
-  ? Path extends string
-    ? Path | `${Path}__${LookupFor<PathValue<E, Path, '__'>>}`
-    : never
-  : never;
+export type LookupName<E, Hops extends number = 2> =
+  | { [K in FieldName<E> | ToManyName<E>]: K | `${K}__${LookupFor<FieldValue<E, K>>}` }[FieldName<E> | ToManyName<E>]
+  | (Hops extends keyof Fewer
+      ? { [K in RelationName<E>]: `${K}__${LookupName<Related<E, K>, Fewer[Hops]>}` }[RelationName<E>]
+      : never);
 
-/** Every name that a list can be ordered by; descending with a minus in front. */
-export type OrderName<E> = PathOf<E, '__'> | `-${PathOf<E, '__'>}`;
+/** Every name that a list can be ordered by, through at most two relations; descending with a minus in front. */
+export type OrderName<E> = PathOf<E, '__', 2> | `-${PathOf<E, '__', 2>}`;
 
 /** What each lookup takes. */
 export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
 
-/** What a lookup takes: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull`. */
+/**
+ * What a lookup takes: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull`; null for
+ * `exact` and `ne` where the field may be NULL.
+ */
 export type LookupValue<E, Name extends string> = Name extends `${infer Path}__in`
-  ? readonly PathValue<E, Path, '__'>[]
+  ? readonly (PathValue<E, Path, '__'> | PathNull<E, Path>)[]
   : Name extends `${infer Path}__range`
     ? readonly [PathValue<E, Path, '__'>, PathValue<E, Path, '__'>]
     : Name extends `${string}__isnull`
       ? boolean
-      : Name extends `${infer Path}__${Exclude<Lookup, 'in' | 'range' | 'isnull'>}`
-        ? PathValue<E, Path, '__'>
-        : PathValue<E, Name, '__'>;
+      : Name extends `${infer Path}__${'exact' | 'ne'}`
+        ? PathValue<E, Path, '__'> | PathNull<E, Path>
+        : Name extends `${infer Path}__${Exclude<Lookup, 'in' | 'range' | 'isnull' | 'exact' | 'ne'>}`
+          ? PathValue<E, Path, '__'>
+          : PathValue<E, Name, '__'> | PathNull<E, Name>;
+
+/** Whatever is read through a relation may be missing. */
+type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;
