@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { Type, type TObject, type TSchema } from 'typebox';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { columnRule, type ColumnRule } from './column-rule.ts';
@@ -41,7 +41,7 @@ export function bindWriteShape<Data extends object>(
     properties,
     ...(required !== undefined && { required }),
   });
-  return new CompiledWriteShape<Data>(schema as TObject, bound);
+  return new CompiledWriteShape<Data>(schema, bound);
 }
 
 class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
@@ -154,6 +154,6 @@ function referenceOf(
 
 /** A property that is not stored, or an embeddable over several columns: its own schema is all there is to check. */
 function isColumn(property: EntityProperty): boolean {
-  if (property.kind === 'embedded') return property.object === true;
+  if (property.kind === ReferenceKind.EMBEDDED) return property.object === true;
   return property.persist !== false || property.formula !== undefined;
 }

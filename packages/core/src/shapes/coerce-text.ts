@@ -1,4 +1,4 @@
-import type { JsonSchema } from './plain-schema.ts';
+import { namedTypes, type JsonSchema } from './plain-schema.ts';
 import type { ResolveRef } from './schema-refs.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
@@ -23,7 +23,7 @@ export function coerceTexts(schema: JsonSchema, values: Record<string, unknown>,
 
 function coerce(schema: JsonSchema, value: unknown, resolveRef: ResolveRef): unknown {
   if (schema.$ref !== undefined) return coerce(resolveRef(schema.$ref), value, resolveRef);
-  const types = typesOf(schema);
+  const types = namedTypes(schema);
   if (types.includes('array')) {
     const items = Array.isArray(schema.items) ? {} : ((schema.items ?? {}) as JsonSchema);
     return (Array.isArray(value) ? value : [value]).map((item) => coerce(items, item, resolveRef));
@@ -39,7 +39,7 @@ function coerce(schema: JsonSchema, value: unknown, resolveRef: ResolveRef): unk
 function scalar(schema: JsonSchema, types: readonly string[], text: string): unknown {
   const choices = 'const' in schema ? [schema['const']] : schema.enum;
   if (choices !== undefined) {
-    const chosen = choices.find((choice) => choice !== null && String(choice) === text);
+    const chosen = choices.find((choice) => isScalar(choice) && String(choice) === text);
     return chosen === undefined ? text : chosen;
   }
   if (types.includes('boolean') && BOOLEANS.has(text)) return BOOLEANS.get(text);
@@ -48,8 +48,6 @@ function scalar(schema: JsonSchema, types: readonly string[], text: string): unk
   return text;
 }
 
-function typesOf(schema: JsonSchema): readonly string[] {
-  const { type } = schema;
-  if (type === undefined) return [];
-  return typeof type === 'string' ? [type] : type;
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

@@ -47,8 +47,9 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'binary':
       return bytes;
     case 'json':
-      return undefined;
+      break;
   }
+  return undefined;
 }
 
 function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
@@ -57,8 +58,9 @@ function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityP
   return (json) => {
     if (typeof json !== 'string') return fail('must be a string');
     const text = normalize?.normalize === undefined ? json : normalize.normalize(json);
-    if (text.length > maxLength && codePoints(text, maxLength) > maxLength)
+    if (text.length > maxLength && codePoints(text, maxLength) > maxLength) {
       fail(`must be at most ${characters(maxLength)}`);
+    }
     return text;
   };
 }
@@ -77,8 +79,9 @@ function numberRule({ columnTypes }: EntityProperty): ColumnRule {
   return (json) => {
     if (typeof json !== 'number' || !Number.isFinite(json)) return fail('must be a number');
     const size = Math.abs(json);
-    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN))
+    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN)) {
       fail('is out of range for a number of single precision');
+    }
     return json + 0;
   };
 }
@@ -95,12 +98,13 @@ function decimalValue({ mode, precision, scale = 0 }: FieldType, json: unknown):
     return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
   }
   if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
-  const value = json as number | string;
+  const value = json;
   if (precision !== undefined) {
     if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
     const digits = precision - scale;
-    if (wholeDigits(value) > digits)
+    if (wholeDigits(value) > digits) {
       fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+    }
   }
   return mode === 'string' ? String(value) : (value as number) + 0;
 }

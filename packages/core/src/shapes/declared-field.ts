@@ -1,6 +1,13 @@
-import { EntitySchema, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
+import {
+  EntitySchema,
+  ReferenceKind,
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+} from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldType } from '../fields/field-type.ts';
+import { isToMany } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
 import { declaredType, isArrayProperty, isCustomType } from './declared-type.ts';
 import { isToOne, type ShapeField } from './shape-field.ts';
@@ -14,8 +21,9 @@ import { isToOne, type ShapeField } from './shape-field.ts';
 export function declaredMetadata(entity: EntityName): EntityMetadata {
   const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never);
   if (schema === undefined) {
+    const came = typeof entity === 'function' ? entity.name : typeof entity;
     throw new ImproperlyConfigured(
-      `A shape needs an entity made by defineEntity() or new EntitySchema(), but ${(entity as { name?: string } | undefined)?.name ?? String(entity)} came`,
+      `A shape needs an entity made by defineEntity() or new EntitySchema(), but ${came} came`,
     );
   }
   return (schema as EntitySchema).meta;
@@ -35,8 +43,9 @@ export function declaredField(meta: EntityMetadata, path: string): ShapeField {
     const relation = declaredProperty(owner, step);
     const target = targetOf(relation);
     if (target === undefined) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} is not a relation`);
-    if (!isToOne(relation))
+    if (!isToOne(relation)) {
       throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} leads to many records`);
+    }
     nullable ||= relation.nullable === true;
     owner = target;
   }
@@ -59,7 +68,7 @@ function shapeField(meta: EntityMetadata, name: string, property: EntityProperty
   if (target !== undefined && !isToOne(property)) {
     throw new ImproperlyConfigured(`${meta.className}.${name} leads to many records, which a shape cannot hold`);
   }
-  if (property.kind === 'embedded') {
+  if (property.kind === ReferenceKind.EMBEDDED) {
     throw new ImproperlyConfigured(`${meta.className}.${name} is embedded: declare it in a Type.Object of your own`);
   }
   return {
@@ -93,10 +102,11 @@ function primaryKeyType(meta: EntityMetadata): FieldType {
 }
 
 function targetOf(property: EntityProperty): EntityMetadata | undefined {
-  if (property.kind === undefined || property.kind === 'scalar' || property.kind === 'embedded') return undefined;
+  if (!isToOne(property) && !isToMany(property)) return undefined;
   if (property.targetMeta !== undefined) return property.targetMeta;
   const target: unknown = property.entity();
-  if (Array.isArray(target))
+  if (Array.isArray(target)) {
     throw new ImproperlyConfigured(`"${property.name}" refers to several entities: name it in no shape`);
+  }
   return declaredMetadata(target as EntityName);
 }

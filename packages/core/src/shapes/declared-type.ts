@@ -83,28 +83,17 @@ export function declaredType(options: EntityProperty): FieldType {
   if (options.array === true) return { kind: 'json' };
   const mapped = mappedType(options);
   const kind = kindOf(options, mapped);
-  switch (kind) {
-    case 'string':
-      return maxLength(options, mapped);
-    case 'integer':
-      return { kind, ...integerRange(mapped) };
-    case 'bigint':
-      return {
-        kind,
-        minimum: -(2n ** 63n),
-        maximum: 2n ** 63n - 1n,
-        mode: (mapped instanceof BigIntType && mapped.mode) || 'bigint',
-      };
-    case 'decimal':
-      return {
-        kind,
-        mode: mapped instanceof DecimalType && mapped.mode === 'number' ? 'number' : 'string',
-        precision: options.precision ?? DEFAULT_PRECISION,
-        scale: options.scale ?? 0,
-      };
-    default:
-      return { kind };
+  if (kind === 'string') return { kind, ...longest(options, mapped) };
+  if (kind === 'integer') return { kind, ...integerRange(mapped) };
+  if (kind === 'bigint') {
+    const mode = mapped instanceof BigIntType ? (mapped.mode as FieldType['mode']) : undefined;
+    return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: mode ?? 'bigint' };
   }
+  if (kind === 'decimal') {
+    const mode = mapped instanceof DecimalType && mapped.mode === 'number' ? 'number' : 'string';
+    return { kind, mode, precision: options.precision ?? DEFAULT_PRECISION, scale: options.scale ?? 0 };
+  }
+  return { kind };
 }
 
 /** Whether a property is a column that holds a list of values (`p.array()`, an array of enum values). */
@@ -115,15 +104,15 @@ export function isArrayProperty(options: EntityProperty): boolean {
 /** Whether the application wrote the type itself: what its values look like, only the application knows. */
 export function isCustomType(options: EntityProperty): boolean {
   const mapped = options.customType ?? mappedType(options);
-  return mapped !== undefined && Type.getOrmType(mapped.constructor as never) === undefined;
+  return mapped !== undefined && Type.getOrmType(mapped.constructor) === undefined;
 }
 
 function kindOf(options: EntityProperty, mapped: MappedType | undefined): FieldKind {
   const known = KINDS.find(([MappedType]) => mapped instanceof MappedType);
   if (known !== undefined) return known[1];
   const type: unknown = options.type;
-  const name = mapped?.runtimeType ?? (typeof type === 'function' ? type.name : String(type ?? options.runtimeType));
-  return NAMED_KINDS[name.toLowerCase()] ?? 'string';
+  const named = typeof type === 'function' ? type.name : typeof type === 'string' ? type : options.runtimeType;
+  return NAMED_KINDS[(mapped?.runtimeType ?? named ?? 'string').toLowerCase()] ?? 'string';
 }
 
 /** The ORM's mapped type of a property: an instance, a class or a name may stand for it. */
@@ -141,14 +130,12 @@ function mappedType(options: EntityProperty): MappedType | undefined {
 function enumValues({ items }: EntityProperty): readonly (string | number)[] | undefined {
   const given: unknown = typeof items === 'function' ? (items as () => unknown)() : items;
   if (Array.isArray(given)) return given as (string | number)[];
-  return typeof given === 'object' && given !== null
-    ? (Utils.extractEnumValues(given as never) as (string | number)[])
-    : undefined;
+  return typeof given === 'object' && given !== null ? Utils.extractEnumValues(given) : undefined;
 }
 
-function maxLength({ length }: EntityProperty, mapped: MappedType | undefined): FieldType {
-  const most = length ?? (mapped?.constructor === StringType ? DEFAULT_LENGTH : undefined);
-  return most === undefined || most < 0 ? { kind: 'string' } : { kind: 'string', maxLength: most };
+function longest({ length }: EntityProperty, mapped: MappedType | undefined): { maxLength?: number } {
+  const maxLength = length ?? (mapped?.constructor === StringType ? DEFAULT_LENGTH : undefined);
+  return maxLength === undefined || maxLength < 0 ? {} : { maxLength };
 }
 
 function integerRange(mapped: MappedType | undefined): { minimum: number; maximum: number } {

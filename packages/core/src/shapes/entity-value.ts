@@ -1,4 +1,4 @@
-import { helper, Reference, ScalarReference } from '@mikro-orm/core';
+import { helper, Reference, ReferenceKind, ScalarReference } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 
 /**
@@ -19,7 +19,7 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
       if (next === null) return null;
       current = next;
     }
-    if (!primary && helper(current)?.isInitialized() === false) throw notLoaded(path.key, steps.join('.'));
+    if (!primary && !helper(current)?.isInitialized()) throw notLoaded(path.key, steps.join('.'));
     let value: unknown = current;
     for (const name of names) value = (value as Values | null | undefined)?.[name];
     if (lazy && value === undefined) throw notLoaded(path.key, path.key);
@@ -33,7 +33,7 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
  */
 export function populateFor({ key, steps, property }: FieldPath): string[] {
   const last = steps.at(-1);
-  const isKeyHeld = property.primary === true && (last?.kind === 'm:1' || last?.owner === true);
+  const isKeyHeld = property.primary === true && (last?.kind === ReferenceKind.MANY_TO_ONE || last?.owner === true);
   const needed = isKeyHeld ? steps.slice(0, -1) : steps;
   const relations = needed.map((_, index) =>
     needed

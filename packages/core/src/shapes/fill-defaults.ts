@@ -21,8 +21,8 @@ export function compileDefaults(schema: JsonSchema): FillDefaults | undefined {
   const items = isOne(schema.items) ? compileDefaults(schema.items) : undefined;
   if (steps.length === 0 && items === undefined) return undefined;
   return (value) => {
-    if (Array.isArray(value)) value.forEach((item) => items?.(item));
-    else if (typeof value === 'object' && value !== null) steps.forEach((step) => step(value));
+    if (Array.isArray(value) && items !== undefined) for (const item of value) items(item);
+    else if (typeof value === 'object' && value !== null) for (const step of steps) step(value);
   };
 }
 

@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import type { FieldType } from '../fields/field-type.ts';
-import { plainSchema, type JsonSchema } from './plain-schema.ts';
+import { namedTypes, plainSchema, type JsonSchema } from './plain-schema.ts';
 import type { ShapeField } from './shape-field.ts';
+import { wireType } from './wire-type.ts';
 import type { TSchema } from 'typebox';
 
 /** The JSON types of the values that a schema lets through; undefined where it does not say. */
@@ -20,14 +20,13 @@ function ownTypes(schema: JsonSchema): ReadonlySet<string> | undefined {
   if ('const' in schema) return new Set([typeOfJson(schema['const'])]);
   if (schema.enum !== undefined) return new Set(schema.enum.map(typeOfJson));
   if (schema.type === undefined) return undefined;
-  const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
+  const types = namedTypes(schema);
   return new Set(schema['nullable'] === true ? [...types, 'null'] : types);
 }
 
 function united(all: readonly (ReadonlySet<string> | undefined)[]): ReadonlySet<string> | undefined {
-  return all.reduce((some, more) =>
-    some === undefined || more === undefined ? undefined : new Set([...some, ...more]),
-  );
+  const some = all.filter((types) => types !== undefined);
+  return some.length < all.length ? undefined : new Set(some.flatMap((types) => Array.from(types)));
 }
 
 function narrowed(
@@ -39,7 +38,7 @@ function narrowed(
 }
 
 /** Every integer is a number. */
-export function includesType(types: ReadonlySet<string>, type: string): boolean {
+function includesType(types: ReadonlySet<string>, type: string): boolean {
   return types.has(type) || (type === 'integer' && types.has('number'));
 }
 
@@ -49,47 +48,19 @@ function typeOfJson(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
-/** The JSON type that a column's value has in an answer; undefined for any. */
-export function wireType({ type, list, custom }: ShapeField): string | undefined {
-  if (custom) return undefined;
-  if (list) return 'array';
-  switch (type.kind) {
-    case 'integer':
-    case 'boolean':
-    case 'number':
-      return type.kind;
-    case 'bigint':
-      return type.mode === 'number' ? 'integer' : 'string';
-    case 'decimal':
-      return type.mode === 'string' ? 'string' : 'number';
-    case 'json':
-      return undefined;
-    case 'enum':
-      return enumType(type);
-    default:
-      return 'string';
-  }
-}
-
 /** The JSON types that a column's value may be written as; undefined for any. */
-export function acceptedTypes(field: ShapeField): readonly string[] | undefined {
+function acceptedTypes(field: ShapeField): readonly string[] | undefined {
   const { kind, mode } = field.type;
   if (!field.custom && kind === 'bigint' && mode !== 'number') return ['string', 'integer'];
   if (!field.custom && kind === 'decimal' && mode === 'string') return ['string', 'number'];
-  const type = wireType(field);
+  const { type } = wireType(field);
   return type === undefined ? undefined : [type];
-}
-
-function enumType({ values = [] }: FieldType): string | undefined {
-  const types = new Set(values.map(typeOfJson));
-  if (types.size === 1) return [...types][0];
-  return [...types].every((type) => type === 'integer' || type === 'number') ? 'number' : undefined;
 }
 
 /** @throws ImproperlyConfigured where a column's values are not what the schema of an answer says */
 export function checkReadable(owner: string, field: ShapeField, schema: TSchema): void {
   const allowed = jsonTypes(schema);
-  const type = wireType(field);
+  const { type } = wireType(field);
   if (allowed === undefined) return;
   if (type !== undefined && !includesType(allowed, type)) {
     throw new ImproperlyConfigured(

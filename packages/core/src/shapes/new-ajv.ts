@@ -3,10 +3,13 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { isMultipleOf } from './exact-number.ts';
 import { addAllFormats } from './formats.ts';
 
+/** The keyword that a refinement becomes; see `plainSchema`. */
+export const REFINE = 'refine';
+
 /** What Type.Refine adds to a schema. */
 interface Refinement {
-  check(value: unknown): boolean;
-  error?: ((value: unknown) => string) | string;
+  readonly check: (value: unknown) => boolean;
+  readonly error?: ((value: unknown) => string) | string;
 }
 
 /**
@@ -30,12 +33,12 @@ export function newAjv(allErrors: boolean): Ajv2019 {
   ajv.addVocabulary(['example', 'externalDocs', 'xml', 'discriminator']);
   ajv.removeKeyword('multipleOf');
   ajv.addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', validate: checkMultiple });
-  ajv.addKeyword({ keyword: 'refine', schemaType: 'array', validate: checkRefinements });
+  ajv.addKeyword({ keyword: REFINE, schemaType: 'array', validate: checkRefinements });
   return ajv;
 }
 
 interface KeywordFunction<Schema> {
-  (schema: Schema, value: unknown): boolean;
+  (schema: Schema, value: unknown, parentSchema?: { type?: string | readonly string[] }): boolean;
   errors?: Partial<ErrorObject>[];
 }
 
@@ -45,12 +48,31 @@ const checkMultiple: KeywordFunction<number> = (step, value) => {
   return false;
 };
 
-const checkRefinements: KeywordFunction<readonly Refinement[]> = (refinements, value) => {
-  const failed = refinements.filter(({ check }) => !check(value));
-  checkRefinements.errors = failed.map(({ error }) => ({
-    keyword: 'refine',
-    message: (typeof error === 'function' ? error(value) : error) ?? 'is not valid',
-    params: {},
-  }));
-  return failed.length === 0;
+/** As in TypeBox, a refinement is only asked about a value of the type that its schema declares. */
+const checkRefinements: KeywordFunction<readonly Refinement[]> = (refinements, value, parentSchema) => {
+  checkRefinements.errors = [];
+  if (!isOfType(value, parentSchema?.type)) return true;
+  for (const refinement of refinements) {
+    const error = refusal(refinement, value);
+    if (error !== undefined) checkRefinements.errors.push({ keyword: REFINE, ...error });
+  }
+  return checkRefinements.errors.length === 0;
 };
+
+/** A refinement may throw of a value whose parts are not valid. Whether that is so is known only later. */
+function refusal({ check, error }: Refinement, value: unknown): Partial<ErrorObject> | undefined {
+  try {
+    if (check(value)) return undefined;
+    return { message: (typeof error === 'function' ? error(value) : error) ?? 'is not valid', params: {} };
+  } catch (thrown) {
+    return { params: { thrown } };
+  }
+}
+
+function isOfType(value: unknown, declared: string | readonly string[] | undefined): boolean {
+  if (declared === undefined) return true;
+  const types: ReadonlySet<string> = new Set([declared].flat());
+  if (value === null) return types.has('null');
+  if (Array.isArray(value)) return types.has('array');
+  return types.has(typeof value) || (Number.isInteger(value) && types.has('integer'));
+}

@@ -49,6 +49,12 @@ export function plainSchema(schema: TSchema | boolean): JsonSchema {
   return simplifyUnion(plain);
 }
 
+/** The JSON types that a schema itself names; none where it does not say. */
+export function namedTypes({ type }: JsonSchema): readonly string[] {
+  if (type === undefined) return [];
+  return typeof type === 'string' ? [type] : type;
+}
+
 function plainKeyword(keyword: string, value: unknown): unknown {
   if (OPENNESS.has(keyword)) return plainOpenness(value as TSchema | boolean);
   if (LIST_OF_SCHEMAS.has(keyword) && Array.isArray(value)) return value.map((item) => plainSchema(item as TSchema));

@@ -53,7 +53,7 @@ function compileSimple(schema: JsonSchema, context: Context): Prune {
   );
   const prunesItem = schema.items === undefined ? same : pruneOf(schema.items as JsonSchema, context);
   return (value) => {
-    if (Array.isArray(value)) return prunesItem === same ? value : value.map(prunesItem);
+    if (isList(value)) return prunesItem === same ? value : value.map((item) => prunesItem(item));
     if (!isObject(value) || schema.properties === undefined) return value;
     const kept: Record<string, unknown> = {};
     for (const [name, prune] of properties) {
@@ -66,7 +66,7 @@ function compileSimple(schema: JsonSchema, context: Context): Prune {
 function pruneBy(schemas: readonly JsonSchema[], value: unknown, context: Context): unknown {
   if (schemas.length === 0 || typeof value !== 'object' || value === null) return value;
   const parts = schemas.flatMap((schema) => partsFor(schema, value, context));
-  if (Array.isArray(value))
+  if (Array.isArray(value)) {
     return value.map((item, index) =>
       pruneNext(
         parts.flatMap((part) => itemSchemas(part, index)),
@@ -74,6 +74,7 @@ function pruneBy(schemas: readonly JsonSchema[], value: unknown, context: Contex
         context,
       ),
     );
+  }
   const closing = parts.filter((part) => part.properties ?? part.patternProperties ?? part.additionalProperties);
   if (closing.length === 0) return value;
   const kept: Record<string, unknown> = {};
@@ -96,7 +97,7 @@ function partsFor(schema: JsonSchema, value: object, context: Context): JsonSche
     if (part !== undefined) parts.push(...partsFor(part, value, context));
   };
   if (schema.$ref !== undefined) add(context.resolveRef(schema.$ref));
-  schema.allOf?.forEach(add);
+  for (const part of schema.allOf ?? []) add(part);
   for (const member of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) {
     if (context.accepts(member, value)) add(member);
   }
@@ -145,6 +146,10 @@ function itemSchemas(part: JsonSchema, index: number): JsonSchema[] {
   if (!Array.isArray(items)) return [items as JsonSchema];
   const item = (items[index] ?? part['additionalItems']) as JsonSchema | boolean | undefined;
   return typeof item === 'object' ? [item] : [];
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -44,8 +44,9 @@ export function readFieldsOf(schema: ObjectSchema): ReadField[] {
 /** The object in `{…}` or in `{…} | null`. */
 function objectOf(schema: TSchema): ObjectSchema | undefined {
   const { type, anyOf, properties } = schema as { type?: unknown; anyOf?: readonly TSchema[]; properties?: object };
-  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object'))))
+  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object')))) {
     return schema as ObjectSchema;
+  }
   const objects = (anyOf ?? []).map(objectOf).filter((found) => found !== undefined);
   return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
 }

@@ -69,6 +69,7 @@ type ExtraOutput<Entity, Name, Source> =
 export function readShape<
   Entity extends object,
   const Name extends FieldName<Entity>,
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- that is what none is
   const Extra extends ExtraFields<Entity> = Record<never, never>,
 >(
   entity: EntityName<Entity>,
@@ -138,8 +139,9 @@ class DerivedReadShape<Entity extends object, Output extends object> implements 
 }
 
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
-  if (typeof source === 'string')
+  if (typeof source === 'string') {
     return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+  }
   if (isComputed(source)) {
     for (const path of source.paths) declaredField(meta, path);
     return { kind: 'computed', name, computed: source, schema: source.schema };

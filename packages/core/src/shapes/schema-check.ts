@@ -3,9 +3,9 @@ import type { Ajv2019 } from 'ajv/dist/2019.js';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Problem } from './copy-input.ts';
 import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
-import { newAjv } from './new-ajv.ts';
+import { newAjv, REFINE } from './new-ajv.ts';
 import { pointerStep } from './json-pointer.ts';
-import type { JsonSchema } from './plain-schema.ts';
+import { namedTypes, type JsonSchema } from './plain-schema.ts';
 
 /** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */
 const MAX_SIZE_FOR_ALL_ERRORS = 2_000;
@@ -58,7 +58,7 @@ export class SchemaCheck {
     for (const [key, child] of Object.entries(node)) {
       const at = pointer + encodeURIComponent(pointerStep(key)).replaceAll('%2F', '/');
       if (key === 'anyOf' || key === 'oneOf') {
-        (child as JsonSchema[]).forEach((member, index) => this.#compileMember(member, `${at}/${index}`));
+        for (const [index, member] of (child as JsonSchema[]).entries()) this.#compileMember(member, `${at}/${index}`);
       }
       if (key === 'if') this.#compileMember(child as JsonSchema, at);
       this.#compileMembers(child, at);
@@ -72,9 +72,8 @@ export class SchemaCheck {
   /** The errors in words. Those of the members of a union are replaced by those of the member that was meant. */
   #explain(errors: readonly ErrorObject[]): Problem[] {
     const problems: Problem[] = [];
-    const paths = new Set<string>();
     for (const error of errors) {
-      if (error.keyword === 'if') continue;
+      if (error.keyword === 'if' || error.keyword === REFINE) continue;
       if (error.keyword === 'anyOf' || error.keyword === 'oneOf') {
         dropBeneath(problems, error.instancePath);
         problems.push(...this.#explainUnion(error));
@@ -82,11 +81,25 @@ export class SchemaCheck {
         problems.push(problemOf(error, this.#place));
       }
     }
-    return problems.filter(({ path, message }) => {
-      const key = `${path} ${message}`;
-      if (paths.has(key)) return false;
-      return paths.add(key);
-    });
+    problems.push(...this.#refused(errors, problems));
+    return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
+  }
+
+  /**
+   * What refinements refuse. A refinement counts on a value that is otherwise valid, so of any other what it says (or
+   * throws) is nothing.
+   *
+   * @throws what a refinement has thrown of a value that is otherwise valid
+   */
+  #refused(errors: readonly ErrorObject[], problems: readonly Problem[]): Problem[] {
+    return errors
+      .filter(
+        ({ keyword, instancePath }) => keyword === REFINE && !problems.some(({ path }) => isWithin(path, instancePath)),
+      )
+      .map((error) => {
+        if (error.params['thrown'] !== undefined) throw error.params['thrown'];
+        return problemOf(error, this.#place);
+      });
   }
 
   #explainUnion(error: ErrorObject): Problem[] {
@@ -94,14 +107,17 @@ export class SchemaCheck {
     const attempts = members.map((member) => this.#attempt(member, error.data));
     const [best] = attempts.toSorted((a, b) => a.distance - b.distance);
     if (best === undefined || best.errors.length === 0) return [problemOf(error, this.#place)];
-    if (best.distance >= OTHER_TYPE) return [{ path: error.instancePath, message: mustBe(typesOf(members)) }];
-    if (best.distance >= OTHER_LITERAL)
+    if (best.distance >= OTHER_TYPE) {
+      return [{ path: error.instancePath, message: mustBe([...new Set(members.flatMap(namedTypes))]) }];
+    }
+    if (best.distance >= OTHER_LITERAL) {
       return [
         unknownLiteral(
           error.instancePath,
           attempts.flatMap(({ errors }) => errors),
         ),
       ];
+    }
     return this.#explain(best.errors).map(({ path, message }) => ({ path: error.instancePath + path, message }));
   }
 
@@ -127,16 +143,16 @@ function unknownLiteral(path: string, errors: readonly ErrorObject[]): Problem {
   const [first] = literals;
   const allowed = literals
     .filter(({ instancePath }) => instancePath === first?.instancePath)
-    .flatMap(({ params }) => (params['allowedValues'] as unknown[] | undefined) ?? [params['allowedValue']]);
+    .flatMap(({ params }) => (params['allowedValues'] ?? [params['allowedValue']]) as unknown[]);
   return { path: path + (first?.instancePath ?? ''), message: mustBeOneOf([...new Set(allowed)]) };
 }
 
-function typesOf(members: readonly JsonSchema[]): string[] {
-  return [...new Set(members.flatMap((member) => member.type ?? []))];
+function isWithin(path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}/`);
 }
 
 function dropBeneath(problems: Problem[], path: string): void {
-  const kept = problems.filter((problem) => problem.path !== path && !problem.path.startsWith(`${path}/`));
+  const kept = problems.filter((problem) => !isWithin(problem.path, path));
   problems.splice(0, problems.length, ...kept);
 }
 

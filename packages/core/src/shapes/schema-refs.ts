@@ -12,8 +12,9 @@ export function schemaRefs(root: JsonSchema): ResolveRef {
   collectIds(root, byId);
   return (ref) => {
     const found = byId.get(ref) ?? (ref.startsWith('#') ? follow(root, ref.slice(1)) : undefined);
-    if (found === undefined)
+    if (found === undefined) {
       throw new ImproperlyConfigured(`$ref "${ref}" refers to nothing in the schema it stands in`);
+    }
     return found;
   };
 }

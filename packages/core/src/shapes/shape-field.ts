@@ -1,4 +1,4 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
 import type { FieldType } from '../fields/field-type.ts';
 import { isArrayProperty, isCustomType } from './declared-type.ts';
@@ -45,5 +45,5 @@ export function boundField(meta: EntityMetadata, path: string): ShapeField {
 }
 
 export function isToOne(property: EntityProperty): boolean {
-  return property.kind === 'm:1' || property.kind === '1:1';
+  return property.kind === ReferenceKind.MANY_TO_ONE || property.kind === ReferenceKind.ONE_TO_ONE;
 }

@@ -58,7 +58,7 @@ function literals(member: JsonSchema): readonly unknown[] | undefined {
 
 function asTypes(members: readonly JsonSchema[]): JsonSchema | undefined {
   const types: string[] = [];
-  let merged: JsonSchema = {};
+  const merged: Record<string, unknown> = {};
   for (const member of members) {
     const { type, ...rest } = member;
     if (typeof type !== 'string') return undefined;
@@ -66,7 +66,7 @@ function asTypes(members: readonly JsonSchema[]): JsonSchema | undefined {
     const constraints = Object.entries(rest).filter(([keyword]) => !ANNOTATIONS.has(keyword));
     if (!constraints.every(([keyword]) => speaks.includes(keyword))) return undefined;
     types.push(type);
-    merged = { ...merged, ...Object.fromEntries(constraints) };
+    Object.assign(merged, Object.fromEntries(constraints));
   }
   const numbers = types.filter((type) => type === 'number' || type === 'integer').length;
   if (new Set(types).size < types.length || numbers > 1) return undefined;

@@ -11,19 +11,12 @@ export function wireWriter(
 ): ((value: never) => unknown) | undefined {
   if (custom) {
     const { customType } = property;
-    return customType === undefined ? undefined : (value) => customType.toJSON(value, platform);
+    return customType === undefined ? undefined : (value): unknown => customType.toJSON(value, platform);
   }
   if (list) return undefined;
-  switch (type.kind) {
-    case 'datetime':
-      return (value: Date) => value.toISOString();
-    case 'bigint':
-      return type.mode === 'number' ? undefined : String;
-    case 'binary':
-      return toBase64;
-    default:
-      return undefined;
-  }
+  if (type.kind === 'datetime') return (value: Date) => value.toISOString();
+  if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
+  return type.kind === 'binary' ? toBase64 : undefined;
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -1,6 +1,7 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isToMany } from '../fields/field-path.ts';
 import { primaryKeyOf } from './declared-field.ts';
 import { isToOne, type ShapeField } from './shape-field.ts';
 
@@ -35,12 +36,12 @@ export function checkWritableProperty(meta: EntityMetadata, name: string, proper
   if (property.formula !== undefined || property.generated !== undefined) {
     throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
   }
-  if (property.kind === '1:m' || property.kind === 'm:n') {
+  if (isToMany(property)) {
     throw new ImproperlyConfigured(
       `${owner} leads to many records, which a write shape cannot hold; write them in a hook of the view`,
     );
   }
-  if (property.kind === '1:1' && property.mappedBy !== undefined) {
+  if (property.kind === ReferenceKind.ONE_TO_ONE && property.mappedBy !== undefined) {
     throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);
   }
 }

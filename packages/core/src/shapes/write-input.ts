@@ -58,7 +58,7 @@ type LeftOut<Entity, Names> = {
 type OverridesLeftOut<Entity, Overrides> = {
   [Name in keyof Overrides]: Overrides[Name] extends string
     ? LeftOut<Entity, Name>
-    : Overrides[Name] extends TOptional<TSchema>
+    : Overrides[Name] extends TOptional
       ? Name
       : never;
 }[keyof Overrides];

@@ -76,6 +76,7 @@ export interface BoundWriteShape<Data extends object> {
 export function writeShape<
   Entity extends object,
   const Name extends FieldName<Entity>,
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- that is what none is
   const Overrides extends WriteOverrides<Entity> = Record<never, never>,
   const Required extends Name | (keyof Overrides & string) = never,
   const Optional extends Name | (keyof Overrides & string) = never,
@@ -163,8 +164,9 @@ function fieldOf(
   { required, optional }: WriteOptions,
 ): WriteField {
   const forced = required?.includes(name) === true ? false : optional?.includes(name) === true ? true : undefined;
-  if (typeof override === 'string')
+  if (typeof override === 'string') {
     return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
+  }
   if (override === undefined) return { name, schema: undefined, naturalKey: undefined, optional: forced };
   return { name, schema: override as TSchema, naturalKey: undefined, optional: forced ?? Type.IsOptional(override) };
 }

@@ -6,8 +6,8 @@ import { boundField, type ShapeField } from '../../src/shapes/shape-field.ts';
 import { SPECIMENS, Specimen } from './specimens.ts';
 
 /** A field without what only an initialised ORM can know: the property itself. */
-function described({ property: _, target, ...field }: ShapeField): unknown {
-  return { ...field, target: target?.className };
+function described(field: ShapeField): unknown {
+  return { ...field, property: undefined, target: field.target?.className };
 }
 
 for (const [database, ORM] of [

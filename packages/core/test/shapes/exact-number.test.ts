@@ -39,8 +39,9 @@ t.test('digits before the point are counted without leading zeros', async (t) =>
 });
 
 t.test('multiples are judged in decimal arithmetic', async (t) => {
-  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21])
+  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21]) {
     t.ok(isMultipleOf(value, 0.01), String(value));
+  }
   for (const value of [1.005, 0.001, 1e-7, 0.1 + 0.2]) t.notOk(isMultipleOf(value, 0.01), String(value));
   t.ok(isMultipleOf(0.3, 0.1));
   t.ok(isMultipleOf(10, 2.5));
@@ -49,6 +50,7 @@ t.test('multiples are judged in decimal arithmetic', async (t) => {
 
 t.test('a decimal text has digits and at most one point', async (t) => {
   for (const text of ['0', '-1', '12.50', '007']) t.ok(isDecimalText(text), text);
-  for (const text of ['', '.5', '5.', '1e3', ' 1', '1 ', '+1', '0x1', 'NaN', '1,5', '--1'])
+  for (const text of ['', '.5', '5.', '1e3', ' 1', '1 ', '+1', '0x1', 'NaN', '1,5', '--1']) {
     t.notOk(isDecimalText(text), text);
+  }
 });

@@ -35,12 +35,14 @@ t.test('a moment has a day that exists, a time with seconds, and an offset', asy
 
 t.test('a date is a day that exists', async (t) => {
   for (const text of ['2026-02-28', '2024-02-29', '0001-01-01', '9999-12-31']) t.ok(isDate(text), text);
-  for (const text of ['2026-02-29', '2026-00-10', '2026-04-31', '0000-01-01', '2026-1-1', '2026-01-01T00:00:00Z', ''])
+  for (const text of ['2026-02-29', '2026-00-10', '2026-04-31', '0000-01-01', '2026-1-1', '2026-01-01T00:00:00Z', '']) {
     t.notOk(isDate(text), text);
+  }
 });
 
 t.test('a time of day has its seconds, and no more', async (t) => {
   for (const text of ['00:00:00', '23:59:59']) t.ok(isTime(text), text);
-  for (const text of ['24:00:00', '23:59', '23:59:60', '1:00:00', '12:00:00.5', '12:00:00Z', ''])
+  for (const text of ['24:00:00', '23:59', '23:59:60', '1:00:00', '12:00:00.5', '12:00:00Z', '']) {
     t.notOk(isTime(text), text);
+  }
 });

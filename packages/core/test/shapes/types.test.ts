@@ -13,7 +13,8 @@ type OutputOf<Shape> = Shape extends ReadShape<infer _Entity, infer Output> ? Ou
 type InputOf<Shape> = Shape extends WriteShape<infer _Entity, infer Input> ? Input : never;
 
 /** Compiles only where both types are the same. */
-function same<A, B>(_: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void {}
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+function same<A, B>(_same: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false): void {}
 
 t.test('what a read shape sends is inferred', async () => {
   const shape = readShape(
@@ -171,7 +172,7 @@ t.test('a name that does not exist does not compile', async (t) => {
 });
 
 t.test('a schema written by hand can be held to an entity where it is handed over', async () => {
-  function take<Schema extends TObject>(_: Schema & WritableSchema<Specimen, Schema>): void {}
+  function take<Schema extends TObject>(_schema: Schema & WritableSchema<Specimen, Schema>): void {}
   take(Type.Object({ name: Type.String(), maker: Type.Integer() }));
   // @ts-expect-error -- misspelt
   take(Type.Object({ name: Type.String(), prcie: Type.Number() }));

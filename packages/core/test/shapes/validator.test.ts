@@ -12,7 +12,7 @@ function problems(schema: TSchema, value: unknown, where: ErrorDetail['in'] = 'b
     const { name, statusCode, code, details = [] } = error as InvalidUsage;
     if (name !== 'InvalidUsage' || statusCode !== 400 || code !== 'invalid_usage') throw error;
     return details.map((detail) => {
-      if (detail.in !== where) throw new Error(`in ${detail.in}`);
+      if (detail.in !== where) throw new Error(`in ${detail.in}`, { cause: error });
       return `${detail.path} ${detail.message}`;
     });
   }
@@ -62,8 +62,9 @@ t.test('the sentence names the first fields and how many more there are', async 
 });
 
 t.test('a body that is no object is refused', async (t) => {
-  for (const value of [null, [], 'x', 3, true, undefined])
+  for (const value of [null, [], 'x', 3, true, undefined]) {
     t.equal(problems(Product, value).length, 1, JSON.stringify(value));
+  }
 });
 
 t.test('nothing is coerced in a body', async (t) => {
@@ -78,8 +79,9 @@ t.test('lengths count code points', async (t) => {
 });
 
 t.test('multipleOf is judged in decimal arithmetic', async (t) => {
-  for (const price of [0.29, 12345678.91, 1.1, 4.35])
+  for (const price of [0.29, 12345678.91, 1.1, 4.35]) {
     t.same(problems(Product, { name: 'a', price }), [], String(price));
+  }
   for (const price of [1.005, 1e-7]) {
     t.same(problems(Product, { name: 'a', price }), ['/price must have at most 2 decimals'], String(price));
   }
@@ -87,8 +89,9 @@ t.test('multipleOf is judged in decimal arithmetic', async (t) => {
 });
 
 t.test('numbers that JSON cannot carry are refused', async (t) => {
-  for (const price of [NaN, Infinity, -Infinity])
+  for (const price of [NaN, Infinity, -Infinity]) {
     t.same(problems(Product, { name: 'a', price }), ['/price must be a number']);
+  }
 });
 
 t.test('messages are for people', async (t) => {
@@ -312,6 +315,31 @@ t.test('defaults are filled in at every depth that is there, each time anew', as
   first.list.push('kept');
   t.same(validate({}), { n: 3, list: [] });
   t.same(problems(schema, { n: null }), ['/n must not be null'], 'null is not absent');
+});
+
+t.test('a refinement is asked about a value that is otherwise valid, and of its own type', async (t) => {
+  const parts = Type.Object({ from: Type.Integer(), to: Type.Integer(), name: Type.String() });
+  const Range = Type.Refine(
+    parts,
+    ({ from, to, name }) => from <= to && name.startsWith('a'),
+    ({ from }) => `must not end before ${from}`,
+  );
+  t.same(problems(Range, { from: 2, to: 1, name: 'a' }), [' must not end before 2']);
+  t.same(problems(Range, {}), ['/from is required', '/to is required', '/name is required'], 'it would have thrown');
+  t.same(problems(Range, { from: 1, to: 2, name: 5 }), ['/name must be a string']);
+  t.same(problems(Range, null), [' must not be null']);
+  const Word = Type.Refine(
+    Type.String({ minLength: 2 }),
+    (text) => text === text.trim(),
+    () => 'must be trimmed',
+  );
+  t.same(problems(Type.Union([Word, Type.Null()]), 5), [' must be a string or null']);
+  t.same(problems(Type.Union([Word, Type.Null()]), ' ab'), [' must be trimmed']);
+  t.same(problems(Type.Union([Range, Type.Object({ only: Type.Null() })]), { only: null }), []);
+  const Broken = Type.Refine(Type.String(), () => {
+    throw new TypeError('a mistake of the programmer');
+  });
+  t.throws(() => body(Broken, 'a'), { name: 'TypeError' }, 'which is not to be passed off as one of the client');
 });
 
 t.test('texts of a query string become what the schema asks for', async (t) => {
