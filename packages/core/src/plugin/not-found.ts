@@ -12,6 +12,18 @@ export function allowedMethods(app: FastifyInstance, path: string): string[] {
 }
 
 /**
+ * Answers unknown paths and wrong methods before a body is read: Fastify would parse it first, and a malformed one would
+ * be told before the route. It runs after every onRequest hook, so that what those add (CORS) is on these answers too.
+ */
+export function answerNotFoundEarly(app: FastifyInstance): void {
+  app.setNotFoundHandler(notFoundHandler);
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.is404) notFoundHandler.call(app, request, reply);
+    else done();
+  });
+}
+
+/**
  * Fastify comes here for an unknown path and for a known path with another method alike. Which of the two it is, the
  * route tree knows: 404, 405 with `Allow`, or 204 with `Allow` for OPTIONS.
  */

@@ -8,7 +8,8 @@ import { REQUEST_STATE } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { errorHandler } from './error-handler.ts';
-import { notFoundHandler } from './not-found.ts';
+import { answerNotFoundEarly } from './not-found.ts';
+import { takeOddRequests } from './odd-requests.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';
 
@@ -47,7 +48,8 @@ export const viewset = fp(
     const options = resolveOptions(given);
     decorateRequests(app, options.orm);
     app.setErrorHandler(errorHandler);
-    app.setNotFoundHandler(notFoundHandler);
+    answerNotFoundEarly(app);
+    takeOddRequests(app);
     const makeRules = addThrottles(app, options);
     const { orm, defaults } = options;
     app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));

@@ -32,11 +32,14 @@ export function serverOptions<Options extends FastifyServerOptions>(options?: Op
     requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: HANDLER_TIMEOUT_MS,
     return503OnClosing: false,
-    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => void sendError(toHttpError(error), reply),
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
+      void sendError(toHttpError(error), reply),
     clientErrorHandler: answerClientError,
     ...given,
+    // The plugin refuses such a request itself, with a body that says why.
+    http: { requireHostHeader: false, ...(given as { http?: object }).http },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, ...given.routerOptions },
-  } as Options & FastifyServerOptions;
+  };
 }
 
 /** Node's HTTP parser gave up on the connection: say why in the one error body, as far as the socket still lets us. */
