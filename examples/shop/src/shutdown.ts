@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify';
 
 /** How long the requests in flight may take once the process is asked to stop. */
 const GRACE_MS = 10_000;
+/** A connection that was kept alive for a next request is closed this soon after its last one. */
+const SWEEP_MS = 50;
 
 /**
  * SIGTERM and SIGINT: takes no more connections, lets the requests in flight finish, closes the stores and exits with
@@ -24,6 +26,7 @@ async function stop(app: FastifyInstance): Promise<void> {
     app.log.warn({ graceMs: GRACE_MS }, 'requests are still in flight: cutting their connections');
     app.server.closeAllConnections();
   }, GRACE_MS);
+  const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
   try {
     await app.close();
     app.log.info('stopped');
@@ -31,6 +34,7 @@ async function stop(app: FastifyInstance): Promise<void> {
     app.log.error({ err: error }, 'a store did not close');
   } finally {
     clearTimeout(patience);
+    clearInterval(sweep);
   }
   process.exit(0);
 }

@@ -83,6 +83,7 @@ async function refuses(shop: Shop): Promise<void> {
   const { hostname, port } = new URL(shop.url);
   for (;;) {
     const socket = createConnection({ host: hostname, port: Number(port) });
+    socket.on('error', () => {});
     try {
       await once(socket, 'connect');
       await new Promise((done) => setTimeout(done, 5));
@@ -116,7 +117,6 @@ t.test('the start', async (t) => {
   await t.test('production', async (t) => {
     const production = { NODE_ENV: 'production' };
     await refusesToStart(t, { ...production, SECRET_KEY: '' }, 'SECRET_KEY');
-    await refusesToStart(t, { ...production, SECRET_KEY: '', JWT_SECRET: '' }, 'SECRET_KEY');
     const shop = await startShop(t, { variables: production });
     isError(t, await shop.post('/api/auth/login', ADMIN), 'unauthorized', 'no administrator is seeded');
     t.ok(
@@ -143,8 +143,6 @@ t.test('the start', async (t) => {
     t.teardown(() => rmSync(folder, { recursive: true }));
     await Promise.all([
       refusesToStart(t, { SECRET_KEY: 'short' }, 'SECRET_KEY'),
-      refusesToStart(t, { JWT_SECRET: 'x'.repeat(31) }, 'JWT_SECRET'),
-      refusesToStart(t, { DATABASE_URL: 'oracle:x' }, 'DATABASE_URL'),
       refusesToStart(t, { DATABASE_URL: `sqlite:${join(folder, 'no', 'such', 'folder.sqlite')}` }, 'DATABASE_URL'),
       refusesToStart(t, { NON_AUTH_ENDPOINTS: 'no path' }, 'NON_AUTH_ENDPOINTS'),
     ]);

@@ -293,7 +293,7 @@ async function searchAction(t: Test, shop: Shop, token: string): Promise<void> {
     ['%C3%A9lan', 1],
     ['100%25', 1],
     ['_', 1],
-    ['%25', 1],
+    ['0%25', 1],
     ['lan+100', 1],
     ['k_C', 0],
   ] as const) {

@@ -36,7 +36,6 @@ withShop({}, async (t, shop) => {
     ['a phrase in another order', '"chair red"', []],
     ['single quotes keep a phrase, too, or are ordinary', "O'Neil", ['O\'Neil "quoted"']],
     ['a phrase and a word', '"chair 50%" blue', ['Blue chair 50% off']],
-    ['a quote that is not closed', '"red', ['Red Chair', 'red table']],
     ['% is ordinary', '%', ['Blue chair 50% off']],
     ['% between letters', 'r%d', []],
     ['_ is ordinary', '_', ['snake_case \\ path']],

@@ -1,5 +1,8 @@
 import { connect } from 'node:net';
 
+/** A server that says nothing for so long says nothing at all. */
+const SILENCE_MS = 5000;
+
 /** What every error carries on the wire. */
 export interface ErrorBody {
   error: string;
@@ -64,17 +67,24 @@ export class HttpClient {
     return this.request('DELETE', path, options);
   }
 
-  /** Sends bytes as they are and gives the first answer on the connection, however odd; undefined where there is none. */
+  /** Sends bytes as they are and gives the first answer on the connection; undefined where it closes without one. */
   raw(bytes: string | Uint8Array): Promise<Answer | undefined> {
     const { hostname, port } = new URL(this.url);
-    return new Promise((done, fail) => {
-      const chunks: Buffer[] = [];
-      const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes));
-      socket.on('data', (chunk) => chunks.push(chunk));
-      socket.on('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'ECONNRESET' || error.code === 'EPIPE' ? undefined : fail(error),
-      );
-      socket.on('close', () => done(parseAnswer(Buffer.concat(chunks).toString('utf8'))));
+    return new Promise((resolve) => {
+      let received = Buffer.alloc(0);
+      const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+      const settle = (answer: Answer | undefined): void => {
+        resolve(answer);
+        socket.destroy();
+      };
+      socket.setTimeout(SILENCE_MS, () => settle(undefined));
+      socket.on('error', () => settle(parseAnswer(received)));
+      socket.on('close', () => settle(parseAnswer(received)));
+      socket.on('data', (chunk) => {
+        received = Buffer.concat([received, chunk]);
+        const answer = parseAnswer(received);
+        if (answer !== undefined) settle(answer);
+      });
     });
   }
 }
@@ -88,15 +98,20 @@ function parse(text: string): unknown {
   }
 }
 
-function parseAnswer(text: string): Answer | undefined {
-  const [, status, head = '', body = ''] = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n([^]*?)\r\n\r\n([^]*)$/.exec(text) ?? [];
+/** Undefined until the whole of an answer is there. */
+function parseAnswer(received: Buffer): Answer | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  const [statusLine = '', ...lines] = received.subarray(0, Math.max(0, end)).toString().split('\r\n');
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1];
   if (status === undefined) return undefined;
   const headers = new Headers(
-    head
-      .split('\r\n')
-      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]),
+    lines.map(
+      (line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string],
+    ),
   );
-  const length = headers.get('content-length');
-  const entity = length === null ? body : Buffer.from(body).subarray(0, Number(length)).toString();
-  return { status: Number(status), headers, text: entity, body: parse(entity) as ErrorBody };
+  const entity = received.subarray(end + 4);
+  const length = Number(headers.get('content-length') ?? 0);
+  if (entity.length < length) return undefined;
+  const text = entity.subarray(0, length).toString();
+  return { status: Number(status), headers, text, body: parse(text) as ErrorBody };
 }

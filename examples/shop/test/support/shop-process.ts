@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
@@ -13,6 +15,8 @@ const SERVER = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
 /** Nothing of the developer's environment reaches the shop but what a process needs to run. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR'].map((name) => [name, process.env[name] ?? '']);
 const DEFAULTS: Variables = {
+  // Where Node keeps it by default: stripped and compiled once, not at each of many starts.
+  NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
   PORT: '0',
   BCRYPT_ROUNDS: '4',
   THROTTLE_IP: 'off',
