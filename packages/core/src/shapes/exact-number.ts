@@ -21,6 +21,7 @@ export function isDecimalText(text: string): boolean {
  * @param value a finite number, or a text of digits such as `-12.50`
  */
 export function decimalPlaces(value: number | string): number {
+  if (Number.isSafeInteger(value)) return 0;
   const { digits, exponent } = digitsOf(value);
   return Math.max(0, digits.length - exponent);
 }
@@ -33,7 +34,9 @@ export function wholeDigits(value: number | string): number {
 
 /** Whether `value` is a whole multiple of `step`, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
 export function isMultipleOf(value: number, step: number): boolean {
-  const scale = Math.max(decimalPlaces(value), decimalPlaces(step));
+  const places = decimalPlaces(step);
+  if (step === Number(`1e-${places}`)) return decimalPlaces(value) <= places;
+  const scale = Math.max(decimalPlaces(value), places);
   return scaled(value, scale) % scaled(step, scale) === 0n;
 }
 

@@ -36,7 +36,7 @@ export type WriteInput<
  * What a validated body holds once its references are resolved: the values that the entity's properties take (a Date for
  * a datetime, the related entity for a reference).
  */
-export type WriteData<Entity, Input> = {
+export type ResolvedData<Entity, Input> = {
   [Name in keyof Input]: Name extends ToOneName<Entity>
     ? Related<Entity, Name> | NullOf<Entity[Name]>
     : Name extends keyof Entity

@@ -15,7 +15,7 @@ import {
   naturalKeyOf,
   type WriteField,
 } from './write-field.ts';
-import type { WriteData, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
+import type { ResolvedData, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
 
 /**
  * What comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
@@ -33,7 +33,7 @@ export interface WriteShape<Entity extends object, Input extends object> {
    *
    * @throws ImproperlyConfigured where the schema and the columns can never fit each other
    */
-  bind(meta: EntityMetadata): BoundWriteShape<WriteData<Entity, Input>>;
+  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>>;
 }
 
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
@@ -144,7 +144,7 @@ class EntityWriteShape<Entity extends object, Input extends object> implements W
     this.#fields = fields;
   }
 
-  bind(meta: EntityMetadata): BoundWriteShape<WriteData<Entity, Input>> {
+  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
     return bindWriteShape(meta, this.schema, this.#fields);
   }
 }

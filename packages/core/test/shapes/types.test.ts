@@ -4,7 +4,7 @@ import { Type, type TObject } from 'typebox';
 import { computed } from '../../src/shapes/computed.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
 import type { WritableSchema } from '../../src/shapes/writable-schema.ts';
-import type { WriteData } from '../../src/shapes/write-input.ts';
+import type { ResolvedData } from '../../src/shapes/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 
@@ -137,7 +137,7 @@ t.test('what a write shape takes in is inferred', async () => {
 });
 
 t.test('what a hook gets is what the entity holds', async () => {
-  type Data = WriteData<
+  type Data = ResolvedData<
     Specimen,
     { name: string; at?: string | null; big?: string | null; maker?: string | null; count?: number }
   >;

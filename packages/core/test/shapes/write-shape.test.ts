@@ -116,8 +116,9 @@ t.test('a hand-written schema is held to what the columns can keep', async (t) =
       t.same(price(value), ['body /price must have at most 8 digits before the point'], String(value));
     }
     for (const value of [0, -1, -0]) t.same(price(value), ['body /price must be > 0'], String(value));
-    for (const value of ['12', null, NaN, Infinity, {}, [], true])
+    for (const value of ['12', null, NaN, Infinity, {}, [], true]) {
       t.equal(price(value).length, 1, JSON.stringify(value));
+    }
     const stock = (value: unknown) => details(() => shape.validate({ name: 'a', price: 1, stock: value }));
     for (const value of [0, 2147483647]) t.same(stock(value), [], String(value));
     for (const value of [2147483648, 1e21]) {
