@@ -1,4 +1,4 @@
-import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, wrap, type EntityManager, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, isToMany, type FieldPath } from '../../fields/field-path.ts';
 import { isReference } from '../../fields/field-type.ts';
@@ -49,7 +49,16 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
   // The owner's reference resolves to what is loaded already.
   parts.reverse();
   const selection = { key: `entity ${paths.map((path) => path.key).join()}`, paths };
-  return { selection, map: (em, row) => mapRow(em, parts, row) };
+  const loaded = populate.filter((name) => !lazy.has(name));
+  return {
+    selection,
+    map: (em, row) => {
+      const entity = mapRow(em, parts, row);
+      // So that JSON of the entity holds what was loaded, as it does after em.find.
+      if (loaded.length > 0) wrap(entity, true).setSerializationContext({ populate: loaded as never });
+      return entity;
+    },
+  };
 }
 
 function addPopulated(meta: EntityMetadata, path: string, relations: Map<string, EntityMetadata>, lazy: Set<string>): void {

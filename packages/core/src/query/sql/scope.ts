@@ -99,7 +99,15 @@ export class Scope {
   }
 
   #columnAt(steps: readonly EntityProperty[], property: EntityProperty): string {
-    const { alias, meta } = this.join(steps);
+    return this.#columnOf(this.join(steps), property);
+  }
+
+  /** The column of a property of the scope's own table, whatever a filter makes of what it refers to. */
+  ownColumn(property: EntityProperty): string {
+    return this.#columnOf(this, property);
+  }
+
+  #columnOf({ alias, meta }: Pick<Joined, 'alias' | 'meta'>, property: EntityProperty): string {
     if (property.formula !== undefined) return formulaSql(this.context.em, this.context.plan.dialect, meta, alias, property);
     const [name, ...others] = property.fieldNames;
     if (name !== undefined && others.length === 0) return `${alias}.${this.context.plan.dialect.quote(name)}`;
@@ -112,7 +120,7 @@ export class Scope {
     const meta = step.targetMeta as EntityMetadata;
     const alias = nextAlias(this.context);
     const filter = this.filterOf(steps);
-    const always = parent.always && (filter === undefined ? isAlwaysThere(step) : filter.required);
+    const always = parent.always && (filter === undefined ? isAlwaysThere(step) : filter.required && step.nullable !== true);
     const on: (Fragment | string)[] = [this.#link(step, meta, parent.alias, alias)];
     if (filter !== undefined) {
       const inner = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);

@@ -69,11 +69,10 @@ function build(em: EntityManager, plan: EntityPlan, query: Query): Bound {
 }
 
 function selectSql(scope: Scope, query: Query): Fragment {
-  const { em, plan } = scope.context;
+  const { plan } = scope.context;
   const columns = typeof query.select === 'string' ? (query.select === 'count' ? 'count(*)' : '1') : selectionSql(scope, query.select);
   const counted = query.counted ? concat([', (', countSql(scope, query), ') as total']) : '';
-  joinRequired(scope);
-  const where = whereSql(scope, query.condition, discriminatorSql(plan, em, plan.meta, scope.alias));
+  const where = whereSql(scope, query.condition);
   const order = orderSql(scope, query.order);
   const slice: unknown[] = [];
   pushSlice(query, slice);
@@ -84,29 +83,33 @@ function selectSql(scope: Scope, query: Query): Fragment {
 
 /** How many records there are, as a query of its own: it joins what its condition needs and nothing else. */
 function countSql(scope: Scope, query: Query): Fragment {
-  const { context } = scope;
-  const inner = new Scope(context, scope.meta, nextAlias(context), '');
-  joinRequired(inner);
-  const discriminator = discriminatorSql(context.plan, context.em, inner.meta, inner.alias);
-  const where = whereSql(inner, query.condition, discriminator);
+  const inner = new Scope(scope.context, scope.meta, nextAlias(scope.context), '');
+  const where = whereSql(inner, query.condition);
   return concat(['select count(*) from ', inner.from(), where]);
 }
 
-/** What hides a record along with a related one has to be asked, whatever else is. */
-function joinRequired(scope: Scope): void {
-  for (const property of scope.context.plan.hiding) {
-    if (scope.filterOf([property])?.required === true) scope.join([property]);
-  }
-}
-
-function whereSql(scope: Scope, condition: Condition, discriminator: string | undefined): Fragment {
-  const isAlways = condition.kind === 'constant' && condition.value;
-  const pieces = discriminator === undefined ? [] : [fragment(discriminator)];
-  if (!isAlways) {
+function whereSql(scope: Scope, condition: Condition): Fragment {
+  const { em, plan } = scope.context;
+  const pieces = requiredSql(scope);
+  const discriminator = discriminatorSql(plan, em, scope.meta, scope.alias);
+  if (discriminator !== undefined) pieces.push(fragment(discriminator));
+  if (condition.kind !== 'constant' || !condition.value) {
     const sql = conditionSql(scope, condition);
-    pieces.push(discriminator === undefined ? sql : concat(['(', sql, ')']));
+    pieces.push(pieces.length === 0 ? sql : concat(['(', sql, ')']));
   }
   return pieces.length === 0 ? fragment('') : concat([' where ', joinBalanced(pieces, ' and ')]);
+}
+
+/** What hides a record along with a related one has to be asked, whatever else is: by a join, where there must be one. */
+function requiredSql(scope: Scope): Fragment[] {
+  const pieces: Fragment[] = [];
+  for (const property of scope.context.plan.hiding) {
+    if (scope.filterOf([property])?.required !== true) continue;
+    scope.join([property]);
+    if (property.nullable !== true) continue;
+    pieces.push(fragment(`(${scope.ownColumn(property)} is null or ${scope.column([], property)} is not null)`));
+  }
+  return pieces;
 }
 
 function orderSql(scope: Scope, order: readonly OrderKey[]): string {

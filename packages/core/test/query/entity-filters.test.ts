@@ -1,0 +1,179 @@
+/** MikroORM's filters, against what `em.find` makes of them. */
+import { defineEntity, p, type EntityManager, type MikroORM } from '@mikro-orm/core';
+import t from 'tap';
+import { fieldPath } from '../../src/fields/field-path.ts';
+import { QuerySet } from '../../src/query/queryset.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { recordQueries } from './record-queries.ts';
+
+const Group = defineEntity({
+  name: 'Group',
+  tableName: 'groups',
+  properties: { id: p.integer().primary(), name: p.string(), gone: p.boolean().default(false) },
+  filters: { live: { name: 'live', cond: { gone: false }, default: true } },
+});
+
+const Person = defineEntity({
+  name: 'Person',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    age: p.integer().nullable(),
+    tenant: p.integer().default(1),
+    maybe: () => p.manyToOne(Group).nullable(),
+    must: () => p.manyToOne(Group),
+    unfiltered: () => p.manyToOne(Group).nullable().filters(false),
+    groups: () => p.manyToMany(Group),
+    boss: () => p.manyToOne(Person).nullable(),
+    staff: () => p.oneToMany(Person).mappedBy('boss'),
+  },
+  filters: {
+    adult: { name: 'adult', cond: { age: { $gte: 18 } }, default: false },
+    tenant: { name: 'tenant', cond: (args: { id: number }) => ({ tenant: args.id }), default: false },
+    named: { name: 'named', cond: async (args: { like: string }) => ({ name: { $like: args.like } }), default: false },
+  },
+});
+
+const Strict = defineEntity({
+  name: 'Strict',
+  properties: { id: p.integer().primary(), of: () => p.manyToOne(Hidden).nullable() },
+});
+const Hidden = defineEntity({
+  name: 'Hidden',
+  properties: { id: p.integer().primary(), shown: p.boolean() },
+  filters: { shown: { name: 'shown', cond: { shown: true }, default: true, strict: true } },
+});
+
+const entities = [Group, Person, Strict, Hidden];
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const em = orm.em.fork();
+  const live = em.create(Group, { name: 'live' });
+  const gone = em.create(Group, { name: 'gone', gone: true });
+  const boss = em.create(Person, { name: 'boss', age: 50, must: live, maybe: live, unfiltered: gone, groups: [live, gone] });
+  em.create(Person, { name: 'maybe gone', age: 17, must: live, maybe: gone, groups: [gone], boss });
+  em.create(Person, { name: 'must gone', age: 30, must: gone, maybe: live, boss });
+  em.create(Person, { name: 'other tenant', age: null, must: live, tenant: 2, boss });
+  em.create(Strict, { of: em.create(Hidden, { shown: true }) });
+  em.create(Strict, { of: em.create(Hidden, { shown: false }) });
+  em.create(Strict, {});
+  await em.flush();
+
+  const people = (manager: EntityManager = orm.em.fork()) => QuerySet.of(manager, Person).orderBy('id');
+
+  t.test('a record is seen where em.find sees it', async (t) => {
+    const found = await orm.em.fork().find(Person, {}, { orderBy: { id: 1 }, populate: ['maybe', 'must'] });
+    const expected = found.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]);
+    t.strictSame(await people().rows(fields(orm, 'name', 'maybe.name', 'must.name')), expected);
+    t.equal(await people().count(), await orm.em.fork().count(Person));
+    t.strictSame(expected.map(([name]) => name), ['boss', 'maybe gone', 'other tenant'], 'what needs a hidden record is hidden');
+    const entities = await people().entities({ populate: ['maybe', 'must'] });
+    t.strictSame(entities.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]), expected, 'as entities');
+  });
+
+  t.test('a page counts what it shows, whatever it reads', async (t) => {
+    for (const names of [['name'], ['name', 'maybe.name'], ['boss.must.name', 'boss.maybe']]) {
+      const { rows, count } = await people().slice(0, 2).page(fields(orm, ...names));
+      t.strictSame([rows.length, count], [2, 3], names.join());
+    }
+  });
+
+  t.test('a hidden record reads as NULL, its key too', async (t) => {
+    const read = fields(orm, 'name', 'maybe', 'maybe.id', 'unfiltered', 'unfiltered.name');
+    t.strictSame(await people().rows(read), [
+      ['boss', live.id, live.id, gone.id, 'gone'],
+      ['maybe gone', null, null, null, null],
+      ['other tenant', null, null, null, null],
+    ]);
+    t.equal(await people().filter({ maybe__isnull: true }).count(), 2);
+    t.equal(await people().filter({ maybe: gone.id }).count(), 0);
+    t.equal(await people().filter({ maybe__name: 'gone' }).count(), 0);
+    t.strictSame((await people().orderBy('maybe__name', 'id').rows(fields(orm, 'name'))).flat(), ['boss', 'maybe gone', 'other tenant']);
+    const [, second] = await people().entities();
+    t.equal(second?.maybe, null, 'in an entity too');
+  });
+
+  t.test('to many, a hidden record is none', async (t) => {
+    t.strictSame((await people().filter({ groups__name__isnull: false }).rows(fields(orm, 'name'))).flat(), ['boss']);
+    t.equal(await people().filter({ groups__name: 'gone' }).count(), 0);
+    t.equal(await people().filter({ groups: gone.id }).count(), 0);
+    t.strictSame((await people().exclude({ groups: live.id }).rows(fields(orm, 'name'))).flat(), ['maybe gone', 'other tenant']);
+  });
+
+  t.test('a strict filter hides the owner as well', async (t) => {
+    const strict = QuerySet.of(orm.em.fork(), Strict);
+    t.equal(await strict.count(), await orm.em.fork().count(Strict));
+    t.strictSame((await strict.entities()).length, (await orm.em.fork().find(Strict, {})).length);
+  });
+
+  t.test('filters that are switched on, with parameters', async (t) => {
+    const fork = orm.em.fork();
+    fork.addFilter({ name: 'grown', cond: { age: { $gte: 18 } }, entity: Person });
+    t.strictSame((await people(fork).rows(fields(orm, 'name'))).flat(), ['boss']);
+    const tenants = orm.em.fork();
+    tenants.addFilter({ name: 'ours', cond: (args) => ({ tenant: Number(args['tenant']) }), entity: Person });
+    tenants.setFilterParams('ours', { tenant: 2 });
+    t.strictSame((await people(tenants).rows(fields(orm, 'name'))).flat(), ['other tenant']);
+    t.equal(await people(tenants).count(), 1);
+    tenants.setFilterParams('ours', { tenant: 3 });
+    t.equal(await people(tenants).exists(), false, 'each time with the parameters of the moment');
+    const missing = orm.em.fork();
+    missing.addFilter({ name: 'ours', cond: (args) => ({ tenant: Number(args['tenant']) }), entity: Person });
+    await t.rejects(people(missing).count(), { message: /No arguments provided for filter/ });
+  });
+
+  t.test('filters that only MikroORM can say become a sub-select', async (t) => {
+    const fork = orm.em.fork();
+    fork.addFilter({ name: 'named', cond: async () => ({ name: { $like: '%gone%' }, must: { name: 'live' } }), entity: Person });
+    const queries = recordQueries(orm);
+    t.strictSame((await people(fork).rows(fields(orm, 'name'))).flat(), ['maybe gone']);
+    t.match(queries.texts[0], / in \(select /);
+    queries.stop();
+    fork.addFilter({ name: 'groups', cond: { name: { $like: 'l%' } }, entity: Group });
+    t.strictSame(await people(fork).rows(fields(orm, 'name', 'maybe.name')), [['maybe gone', null]], 'in a join as well');
+  });
+
+  t.test('filters that can be said directly are', async (t) => {
+    const conditions = [
+      { age: { $ne: 50 } },
+      { age: { $in: [17, 30] } },
+      { age: null },
+      { age: { $ne: null } },
+      { $or: [{ age: 17 }, { $and: [{ age: { $gt: 17 } }, { tenant: { $lte: 1 } }] }] },
+      { maybe: { $eq: null } },
+      { must: 1, tenant: { $gte: 1, $lt: 2 } },
+    ];
+    for (const cond of conditions) {
+      const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
+      for (const fork of [ours, theirs]) fork.addFilter({ name: 'test', cond: cond as object, entity: Person });
+      const queries = recordQueries(orm);
+      const found = (await people(ours).rows(fields(orm, 'name'))).flat();
+      t.notMatch(queries.texts[0], / in \(select "/, JSON.stringify(cond));
+      queries.stop();
+      const expected = (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name);
+      t.strictSame(found, expected, JSON.stringify(cond));
+    }
+  });
+});
+
+forEachDatabase(t, { entities: [Group, Person], orm: { filtersOnRelations: false } }, async (t, orm) => {
+  const em = orm.em.fork();
+  const gone = em.create(Group, { name: 'gone', gone: true });
+  em.create(Person, { name: 'one', must: gone, maybe: gone });
+  await em.flush();
+  t.test('filters on relations can be switched off', async (t) => {
+    const people = QuerySet.of(orm.em.fork(), Person);
+    t.strictSame(await people.rows(fields(orm, 'name', 'maybe.name')), [['one', 'gone']]);
+    t.equal(await QuerySet.of(orm.em.fork(), Group).count(), 0);
+  });
+});
+
+function fields(orm: MikroORM, ...names: string[]) {
+  const meta = orm.getMetadata().get(Person);
+  return {
+    paths: names.map((name) => fieldPath(meta, name, '.')),
+    readRow: (row: readonly unknown[]) => row,
+    readEntity: () => [] as readonly unknown[],
+    populate: [],
+  };
+}
