@@ -2,6 +2,7 @@ import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core'
 import { Type, type TObject, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
+import { checkOptionNames } from '../options.ts';
 import { bindWriteShape } from './bound-write-shape.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';
 import { writeSchema } from './field-schema.ts';
@@ -185,6 +186,7 @@ function declaredSchema(meta: EntityMetadata, { name, schema, naturalKey, option
 }
 
 function checkOptions(meta: EntityMetadata, names: readonly string[], options: WriteOptions): void {
+  checkOptionNames(`writeShape(${meta.className})`, options, ['required', 'optional']);
   for (const [option, listed] of Object.entries(options) as [string, readonly string[]][]) {
     for (const name of listed) {
       if (names.includes(name)) continue;

@@ -341,6 +341,10 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
     [() => writeShape(Specimen, [], { name: 'name.id' } as never), /Specimen\.name is not a relation/],
     [() => writeShape(Specimen, ['name'], {}, { required: ['flag'] as never }), /option "required" names "flag"/],
     [
+      () => writeShape(Specimen, ['name'], {}, { requird: ['name'] } as never),
+      /unknown option "requird"; did you mean "required"/,
+    ],
+    [
       () => toWriteShape(Product, Type.Object({ name: Type.String() }, { additionalProperties: true })),
       /additionalProperties/,
     ],
