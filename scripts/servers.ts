@@ -1,6 +1,6 @@
 /**
  * PostgreSQL and Redis for the tests: real servers on free loopback ports, with their data in a temporary folder that
- * goes when the tests are done. Durability is off: what is tested is behaviour, not disks.
+ * goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,11 +16,21 @@ const START_TIMEOUT_MS = 30_000;
 export interface TestServer {
   readonly name: string;
   readonly url: string;
+  /** Ends it for good; its data go too. */
   stop(): Promise<void>;
+  /** Ends it as a signal does, and keeps its port and data: SIGKILL as a crash, SIGQUIT as PostgreSQL's immediate stop. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again after `kill`; it answers when this resolves. */
+  restart(): Promise<void>;
+  /** Stops its work but keeps its connections, or lets it go on. Redis only: PostgreSQL is many processes. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
+/** What PostgreSQL promises of a commit that was acknowledged: `crash`, that it outlives the server's processes. */
+export type Durability = 'none' | 'crash';
+
 /** Starts PostgreSQL; undefined where it is not installed. */
-export async function startPostgres(): Promise<TestServer | undefined> {
+export async function startPostgres(durability: Durability = 'none'): Promise<TestServer | undefined> {
   const [initdb, postgres] = [findProgram('initdb'), findProgram('postgres')];
   if (initdb === undefined || postgres === undefined) return undefined;
   const identity = unprivileged();
@@ -40,23 +50,19 @@ export async function startPostgres(): Promise<TestServer | undefined> {
     unix_socket_directories: '',
     max_connections: 200,
     fsync: 'off',
-    synchronous_commit: 'off',
+    synchronous_commit: durability === 'crash' ? 'on' : 'off',
     full_page_writes: 'off',
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(postgres, ['-D', folder, ...flags], {
-    ...identity,
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const server = new ServerProcess(
-    'PostgreSQL',
-    `postgres://postgres@127.0.0.1:${port}/postgres`,
-    child,
+  return ServerProcess.start({
+    name: 'PostgreSQL',
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     folder,
-    'SIGINT',
-  );
-  return server.whenReady(() => answers(port, startupMessage('postgres'), 'R'));
+    stopSignal: 'SIGINT',
+    spawn: () =>
+      spawn(postgres, ['-D', folder, ...flags], { ...identity, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
+    isReady: () => answers(port, startupMessage('postgres'), 'R'),
+  });
 }
 
 /** Starts Redis; undefined where it is not installed. */
@@ -66,50 +72,89 @@ export async function startRedis(): Promise<TestServer | undefined> {
   const folder = temporaryFolder('redis');
   const port = await freePort();
   const flags = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
-  const child = spawn(redis, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  const server = new ServerProcess('Redis', `redis://127.0.0.1:${port}`, child, folder, 'SIGTERM');
-  return server.whenReady(() => answers(port, 'PING\r\n', '+PONG'));
+  return ServerProcess.start({
+    name: 'Redis',
+    url: `redis://127.0.0.1:${port}`,
+    folder,
+    stopSignal: 'SIGTERM',
+    spawn: () => spawn(redis, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
+    isReady: () => answers(port, 'PING\r\n', '+PONG'),
+  });
+}
+
+interface Program {
+  readonly name: string;
+  readonly url: string;
+  readonly folder: string;
+  readonly stopSignal: NodeJS.Signals;
+  spawn(): ChildProcess;
+  isReady(): Promise<boolean>;
 }
 
 class ServerProcess implements TestServer {
-  readonly name: string;
-  readonly url: string;
-  readonly #child: ChildProcess;
-  readonly #folder: string;
-  readonly #stopSignal: NodeJS.Signals;
+  readonly #program: Program;
+  #child: ChildProcess;
   #complaints = '';
 
-  constructor(name: string, url: string, child: ChildProcess, folder: string, stopSignal: NodeJS.Signals) {
-    this.name = name;
-    this.url = url;
-    this.#child = child;
-    this.#folder = folder;
-    this.#stopSignal = stopSignal;
-    child.stderr?.on(
-      'data',
-      (chunk: Buffer) => (this.#complaints = (this.#complaints + chunk.toString()).slice(-4000)),
-    );
+  static async start(program: Program): Promise<ServerProcess> {
+    const server = new ServerProcess(program);
+    await server.#whenReady();
+    return server;
   }
 
-  async whenReady(isReady: () => Promise<boolean>): Promise<this> {
+  private constructor(program: Program) {
+    this.#program = program;
+    this.#child = this.#spawn();
+  }
+
+  get name(): string {
+    return this.#program.name;
+  }
+
+  get url(): string {
+    return this.#program.url;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill(this.#program.stopSignal);
+    rmSync(this.#program.folder, { recursive: true, force: true });
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    if (!this.#isRunning()) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    await exited;
+  }
+
+  async restart(): Promise<void> {
+    if (this.#isRunning()) throw new Error(`${this.name} is still running`);
+    this.#child = this.#spawn();
+    await this.#whenReady();
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child.kill(signal);
+  }
+
+  #spawn(): ChildProcess {
+    const child = this.#program.spawn();
+    this.#complaints = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#complaints = (this.#complaints + chunk.toString()).slice(-4000);
+    });
+    return child;
+  }
+
+  async #whenReady(): Promise<void> {
     const deadline = Date.now() + START_TIMEOUT_MS;
-    while (!(await isReady())) {
+    while (!(await this.#program.isReady())) {
       if (!this.#isRunning() || Date.now() > deadline) {
         await this.stop();
         throw new Error(`${this.name} did not start:\n${this.#complaints}`);
       }
       await sleep(50);
     }
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#isRunning()) {
-      const exited = once(this.#child, 'exit');
-      this.#child.kill(this.#stopSignal);
-      await exited;
-    }
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #isRunning(): boolean {
