@@ -30,6 +30,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The request's own entity manager, forked when first read. */
     readonly em: EntityManager;
+    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
+    readonly reader: EntityManager;
   }
 }
 
@@ -67,6 +69,11 @@ function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
   app.decorateRequest('em', {
     getter(this: FastifyRequest & { [ENTITY_MANAGER]?: EntityManager | null }) {
       return (this[ENTITY_MANAGER] ??= orm.em.fork());
+    },
+  });
+  app.decorateRequest('reader', {
+    getter(this: FastifyRequest & { [ENTITY_MANAGER]?: EntityManager | null }) {
+      return this[ENTITY_MANAGER] ?? orm.em;
     },
   });
 }

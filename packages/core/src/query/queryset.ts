@@ -1,4 +1,5 @@
 import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
+import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, type Condition } from './condition.ts';
@@ -9,6 +10,7 @@ import type { Projection } from './projection.ts';
 import { resolveLookup } from './resolve-lookup.ts';
 import { readCount, readExists, readPage, readRows, type Slice } from './sql/run.ts';
 import { selectionOf, type Selection } from './sql/selection.ts';
+import { isKnownUnfiltered } from './sql/unfiltered.ts';
 
 /** One page of records, and how many there are in all. */
 export interface Page<Record> {
@@ -26,6 +28,8 @@ export interface EntityOptions {
 /** Something that has an entity manager, such as a request, whose own is made when it is first read. */
 export interface EntityManagerSource {
   readonly em: EntityManager;
+  /** What rows may be read with as long as nobody has asked for `em`: the ORM's global entity manager. Default: `em`. */
+  readonly reader?: EntityManager;
 }
 
 interface State<Entity extends object> {
@@ -59,7 +63,7 @@ export class QuerySet<Entity extends object> {
 
   /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
-    const meta = managerOf(source).getMetadata().get(entity);
+    const meta = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata().get(entity);
     return new QuerySet({ source, meta, condition: always, order: [], slice: undefined });
   }
 
@@ -135,23 +139,23 @@ export class QuerySet<Entity extends object> {
 
   /** How many records there are, whatever the slice. */
   async count(): Promise<number> {
-    return readCount(this.em, this.meta, this.#state.condition);
+    return readCount(this.#reader, this.meta, this.#state.condition);
   }
 
   /** Whether there is any record, whatever the slice. */
   async exists(): Promise<boolean> {
-    return readExists(this.em, this.meta, this.#state.condition);
+    return readExists(this.#reader, this.meta, this.#state.condition);
   }
 
   /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    const rows = await this.#read(selectionOf(projection), this.#state.slice);
+    const rows = await this.#read(this.#reader, selectionOf(projection), this.#state.slice);
     return rows.map((row) => projection.readRow(row));
   }
 
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    const [row] = await this.#read(selectionOf(projection), this.#firstSlice());
+    const [row] = await this.#read(this.#reader, selectionOf(projection), this.#firstSlice());
     return row === undefined ? undefined : projection.readRow(row);
   }
 
@@ -159,7 +163,7 @@ export class QuerySet<Entity extends object> {
   async page<R>(projection: Projection<R>): Promise<Page<R>> {
     const { condition, slice } = this.#state;
     const query = { condition, order: this.totalOrder(), slice, select: selectionOf(projection), locked: false };
-    const { rows, count } = await readPage(this.em, this.meta, query);
+    const { rows, count } = await readPage(this.#reader, this.meta, query);
     return { rows: rows.map((row) => projection.readRow(row)), count };
   }
 
@@ -179,15 +183,22 @@ export class QuerySet<Entity extends object> {
       throw new ImproperlyConfigured(`${meta.className}: lock needs a transaction, outside of which it would end at once`);
     }
     const { selection, map } = hydrationOf(meta, populate);
-    const rows = await this.#read(selection, slice, lock);
+    const rows = await this.#read(em, selection, slice, lock);
     const entities = rows.map((row) => map(em, row) as Entity);
     await em.getUnitOfWork().dispatchOnLoadEvent();
     return entities;
   }
 
-  #read(select: Selection, slice: Slice | undefined, locked = false): Promise<unknown[][]> {
+  /** Rows are read without an entity manager of their own, where no filter can depend on one. */
+  get #reader(): EntityManager {
+    const { source, meta } = this.#state;
+    const { reader } = source as EntityManagerSource;
+    return reader !== undefined && isKnownUnfiltered(reader, meta) ? reader : managerOf(source);
+  }
+
+  #read(em: EntityManager, select: Selection, slice: Slice | undefined, locked = false): Awaitable<unknown[][]> {
     const { condition } = this.#state;
-    return readRows(this.em, this.meta, { condition, order: this.totalOrder(), slice, select, locked });
+    return readRows(em, this.meta, { condition, order: this.totalOrder(), slice, select, locked });
   }
 
   #firstSlice(): Slice {

@@ -46,7 +46,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    const queryset = QuerySet.of(request.em, this.#entity).orderByPaths(this.resource.ordering);
+    const queryset = QuerySet.of(request, this.#entity).orderByPaths(this.resource.ordering);
     return this.#scoped(request, queryset);
   }
 
@@ -193,7 +193,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   override checkListParameters(request: FastifyRequest): void {
     const problems = new InvalidUsageCollector();
     const parameters = parametersOf(request);
-    const queryset = QuerySet.of(request.em, this.#entity);
+    const queryset = QuerySet.of(request, this.#entity);
     for (const filter of this.resource.filters) problems.attempt(() => filter.apply(queryset, parameters, request));
     problems.attempt(() => this.resource.paginator?.check(parameters));
     problems.throwIfAny();

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
@@ -34,5 +35,5 @@ export interface Dialect {
   /** Whether the count of all records may ride along with the rows of a page. */
   readonly countsInline: boolean;
   /** Runs work that reads; everything it reads is of one connection where there is a transaction. */
-  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T>;
+  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 }

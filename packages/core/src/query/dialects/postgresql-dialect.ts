@@ -1,4 +1,5 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { valueProperty } from '../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
@@ -65,7 +66,7 @@ export class PostgreSqlDialect implements Dialect {
     return ` for update of ${alias}`;
   }
 
-  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T> {
+  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
     return readPostgreSql(em, this.#platform, work);
   }
 

@@ -1,5 +1,6 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
+import type { Awaitable } from '../../awaitable.ts';
 import { readError } from './driver-error.ts';
 import { LruMap } from '../sql/lru-map.ts';
 import { logged } from './query-log.ts';
@@ -14,6 +15,7 @@ interface PgQuery {
 
 /** What is used of pg. */
 interface Pool {
+  readonly ending: boolean;
   query(query: PgQuery): Promise<{ readonly rows: unknown[][] }>;
 }
 
@@ -39,24 +41,38 @@ interface SessionManager {
 }
 
 /** Runs work that reads: in the transaction of the entity manager, or on the pool. */
-export async function readPostgreSql<T>(
+export function readPostgreSql<T>(
   em: EntityManager,
   platform: Platform,
-  work: (reader: Reader) => T | Promise<T>,
+  work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   const transaction = em.getTransactionContext<Client>();
   const connection = em.getConnection(transaction === undefined ? 'read' : 'write') as PostgreSqlConnection;
-  const run = (reader: Reader): T | Promise<T> => work(logged(em, connection, reader));
-  try {
-    if (transaction !== undefined) return await run(clientReader(transaction));
-    const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
-    if (sessionContext !== undefined) {
-      return await connection.transactional(async (begun) => run(clientReader(begun as Client)), { sessionContext });
-    }
-    return await run(await freeReader(em, connection));
-  } catch (error) {
+  return read(em, connection, transaction, (reader) => work(logged(em, connection, reader))).catch((error: unknown) => {
     throw readError(platform, error);
+  });
+}
+
+async function read<T>(
+  em: EntityManager,
+  connection: PostgreSqlConnection,
+  transaction: Client | undefined,
+  run: (reader: Reader) => Awaitable<T>,
+): Promise<T> {
+  if (transaction !== undefined) return run(clientReader(transaction));
+  const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
+  if (sessionContext !== undefined) {
+    return connection.transactional(async (begun) => run(clientReader(begun as Client)), { sessionContext });
   }
+  return run(openPool(connection) ?? (await freeReader(em, connection)));
+}
+
+const pools = new WeakMap<PostgreSqlConnection, Pool>();
+
+/** The pool of a connection, once it is known that its clients are taken from it as they are. */
+function openPool(connection: PostgreSqlConnection): Reader | undefined {
+  const pool = pools.get(connection);
+  return pool === undefined || pool.ending ? undefined : poolReader(pool);
 }
 
 /** Where connections are prepared for each use, they have to come from where that is done. */
@@ -67,9 +83,13 @@ async function freeReader(em: EntityManager, connection: PostgreSqlConnection): 
     config.get('onReserveConnection') !== undefined ||
     config.get('sessionContext') === 'connection' ||
     isForeign(config.get('driverOptions'));
-  if (!isPrepared) return poolReader((await connection.getNativeClient()) as Pool);
-  await connection.ensureConnection();
-  return clientReader(connection.getClient());
+  if (isPrepared) {
+    await connection.ensureConnection();
+    return clientReader(connection.getClient());
+  }
+  const pool = (await connection.getNativeClient()) as Pool;
+  pools.set(connection, pool);
+  return poolReader(pool);
 }
 
 /** A Kysely, or a dialect of it, that the application made itself. */

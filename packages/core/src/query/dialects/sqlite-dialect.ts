@@ -1,4 +1,5 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
@@ -65,7 +66,7 @@ export class SqliteDialect implements Dialect {
     return '';
   }
 
-  read<T>(em: EntityManager, work: (reader: Reader) => T | Promise<T>): Promise<T> {
+  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
     return readSqlite(em, this.#platform, work);
   }
 

@@ -1,4 +1,5 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
+import { type Awaitable, isPromise } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { foldCase } from './case-folding.ts';
 import { readError } from './driver-error.ts';
@@ -8,6 +9,7 @@ import type { Reader, Statement } from './reader.ts';
 
 /** What is used of better-sqlite3. */
 interface Database {
+  readonly open: boolean;
   readonly inTransaction: boolean;
   prepare(sql: string): PreparedStatement;
   function(name: string, options: { deterministic: boolean }, implementation: (value: unknown) => unknown): unknown;
@@ -35,19 +37,35 @@ const MAX_STATEMENTS = 500;
 
 const readers = new WeakMap<Database, Reader>();
 
+const databases = new WeakMap<Connection, Database>();
+
 /**
- * Runs work that reads on the one connection there is. A transaction of somebody else that is open on it is waited for:
- * what it has not committed is not seen.
+ * Runs work that reads on the one connection there is: at once where it is open and free. A transaction of somebody else
+ * that is open on it is waited for: what it has not committed is not seen.
  */
-export async function readSqlite<T>(
-  em: EntityManager,
-  platform: Platform,
-  work: (reader: Reader) => T | Promise<T>,
-): Promise<T> {
+export function readSqlite<T>(em: EntityManager, platform: Platform, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
   const own = em.getTransactionContext<unknown>() !== undefined;
   const connection = em.getConnection(own ? 'write' : 'read') as SqliteConnection;
+  const database = databases.get(connection);
+  if (database?.open !== true || (database.inTransaction && !own)) return readLater(em, platform, connection, own, work);
+  try {
+    const result = work(logged(em, connection, readerOf(database)));
+    return isPromise(result) ? result.catch((error: unknown) => Promise.reject(readError(platform, error))) : result;
+  } catch (error) {
+    throw readError(platform, error);
+  }
+}
+
+async function readLater<T>(
+  em: EntityManager,
+  platform: Platform,
+  connection: SqliteConnection,
+  own: boolean,
+  work: (reader: Reader) => Awaitable<T>,
+): Promise<T> {
   try {
     const database = (await connection.getNativeClient()) as Database;
+    databases.set(connection, database);
     const reader = logged(em, connection, readerOf(database));
     if (own || !database.inTransaction) return await work(reader);
     return await connection.getClient().connection().execute(async () => work(reader));

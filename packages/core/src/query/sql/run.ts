@@ -1,12 +1,13 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import { and, type Condition } from '../condition.ts';
 import { entityFilters } from '../entity-filters.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import type { OrderKey } from '../order.ts';
-import { then } from '../dialects/reader.ts';
 import type { Selection } from './selection.ts';
 import { bindStatement, type Query } from './statement.ts';
+import { isKnownUnfiltered } from './unfiltered.ts';
 
 /** Which of the records to read. */
 export interface Slice {
@@ -23,36 +24,39 @@ export interface RowQuery {
   readonly locked: boolean;
 }
 
-export async function readRows(em: EntityManager, meta: EntityMetadata, query: RowQuery): Promise<unknown[][]> {
+export function readRows(em: EntityManager, meta: EntityMetadata, query: RowQuery): Awaitable<unknown[][]> {
   if (isNever(query.condition) || query.slice?.limit === 0) return [];
   const plan = entityPlan(em, meta);
-  const filtered = await withFilters(em, plan, query);
-  const { statement, values } = bindStatement(em, plan, isOne(meta, query) ? { ...filtered, order: [], slice: undefined } : filtered);
-  return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+  const asked = isOne(meta, query) ? { ...query, order: [], slice: undefined } : query;
+  return whenReady(withFilters(em, plan, asked), (filtered) => {
+    const { statement, values } = bindStatement(em, plan, filtered);
+    return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+  });
 }
 
 /**
  * The rows of the slice and the number of all. Where the count rides along with the rows, only a page beyond the end
  * needs a second statement; else the count is asked for unless the page shows it, being the last.
  */
-export async function readPage(
+export function readPage(
   em: EntityManager,
   meta: EntityMetadata,
   query: RowQuery,
-): Promise<{ rows: unknown[][]; count: number }> {
+): Awaitable<{ rows: unknown[][]; count: number }> {
   if (isNever(query.condition)) return { rows: [], count: 0 };
   const plan = entityPlan(em, meta);
   const { countsInline } = plan.dialect;
-  const filtered = await withFilters(em, plan, { ...query, counted: countsInline });
-  const page = bindStatement(em, plan, filtered);
-  return plan.dialect.read(em, (reader) =>
-    then(reader.rows(page.statement, page.values), (rows) => {
-      const shown = countsInline ? inlineCount(rows) : lastPageCount(rows, query.slice);
-      if (shown !== undefined) return { rows, count: shown };
-      const count = bindStatement(em, plan, countQuery(filtered));
-      return then(reader.rows(count.statement, count.values), (counts) => ({ rows, count: Number(counts[0]?.[0]) }));
-    }),
-  );
+  return whenReady(withFilters(em, plan, query, countsInline), (filtered) => {
+    const page = bindStatement(em, plan, filtered);
+    return plan.dialect.read(em, (reader) =>
+      whenReady(reader.rows(page.statement, page.values), (rows) => {
+        const shown = countsInline ? inlineCount(rows) : lastPageCount(rows, query.slice);
+        if (shown !== undefined) return { rows, count: shown };
+        const count = bindStatement(em, plan, countQuery(filtered));
+        return whenReady(reader.rows(count.statement, count.values), (counts) => ({ rows, count: Number(counts[0]?.[0]) }));
+      }),
+    );
+  });
 }
 
 /** Takes the count off the rows, where it stands in each. */
@@ -79,17 +83,18 @@ export async function readExists(em: EntityManager, meta: EntityMetadata, condit
   return (await readOne(em, meta, condition, 'exists')).length > 0;
 }
 
-async function readOne(
+function readOne(
   em: EntityManager,
   meta: EntityMetadata,
   condition: Condition,
   select: 'count' | 'exists',
-): Promise<unknown[][]> {
+): Awaitable<unknown[][]> {
   const plan = entityPlan(em, meta);
   const slice = select === 'exists' ? { offset: 0, limit: 1 } : undefined;
-  const query = await withFilters(em, plan, { condition, select, order: [], slice, locked: false });
-  const { statement, values } = bindStatement(em, plan, query);
-  return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+  return whenReady(withFilters(em, plan, { condition, select, order: [], slice, locked: false }), (query) => {
+    const { statement, values } = bindStatement(em, plan, query);
+    return plan.dialect.read(em, (reader) => reader.rows(statement, values));
+  });
 }
 
 function countQuery({ condition, related }: Query): Query {
@@ -97,14 +102,21 @@ function countQuery({ condition, related }: Query): Query {
 }
 
 /** Adds the filters of MikroORM that are on. */
-async function withFilters(
+function withFilters(
   em: EntityManager,
   plan: EntityPlan,
-  query: Omit<Query, 'related' | 'counted'> & { readonly counted?: boolean },
-): Promise<Query> {
-  const paths = typeof query.select === 'string' ? [] : query.select.paths;
-  const { condition, related } = await entityFilters(em, plan, query.condition, paths, query.order);
-  return { ...query, counted: query.counted ?? false, condition: and(condition, query.condition), related };
+  query: Omit<Query, 'related' | 'counted'>,
+  counted = false,
+): Awaitable<Query> {
+  const { select, condition, order, slice, locked } = query;
+  if (isKnownUnfiltered(em, plan.meta)) return { select, condition, order, slice, locked, counted, related: undefined };
+  const paths = typeof select === 'string' ? [] : select.paths;
+  return whenReady(entityFilters(em, plan, condition, paths, order), (filters) => ({
+    ...query,
+    counted,
+    condition: and(filters.condition, condition),
+    related: filters.related,
+  }));
 }
 
 /** True where the condition names the primary key, so that there is no order among the records, and no second one. */
