@@ -43,7 +43,8 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 
 export { computed, type Computed } from './shapes/computed.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
-export { writeShape, type BoundWriteShape, type WriteShape } from './shapes/write-shape.ts';
+export type { BoundWriteShape } from './shapes/bound-write-shape.ts';
+export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 

@@ -13,7 +13,27 @@ import { partialOf, speaksOfTheWhole, without } from './schema-object.ts';
 import { boundField, type ShapeField } from './shape-field.ts';
 import { compileInspect, type Inspect } from './validator.ts';
 import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, type WriteField } from './write-field.ts';
-import type { BoundWriteShape } from './write-shape.ts';
+
+/** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
+export interface BoundWriteShape<Data extends object> {
+  readonly schema: TObject;
+  readonly partialSchema: TObject;
+  /**
+   * A new object with what the shape knows of a body: declared defaults filled in, dates as Dates, bigints as the entity
+   * has them. References are still what the client sent.
+   *
+   * @throws InvalidUsage with a detail for every offending field
+   */
+  validate(body: unknown): object;
+  /** As `validate`, for a part of a record: nothing is required, no default is filled in. */
+  validatePartial(body: unknown): object;
+  /**
+   * The data with the related entities in the place of references, loaded by `em`.
+   *
+   * @throws InvalidUsage with a detail for every reference to a record that is not there
+   */
+  resolveReferences(em: EntityManager, data: object): Promise<Data>;
+}
 
 /** A field of a body and its column. */
 interface BoundField {

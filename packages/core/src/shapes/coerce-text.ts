@@ -1,4 +1,4 @@
-import { namedTypes, type JsonSchema } from './plain-schema.ts';
+import { namedTypes, type JsonSchema } from './json-schema.ts';
 import type { ResolveRef } from './schema-refs.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;

@@ -1,4 +1,4 @@
-import type { JsonSchema } from './plain-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /**
  * Fills in, in place, each property that is absent and whose schema declares a default, at every depth that is there.

@@ -1,5 +1,6 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import { namedTypes, plainSchema, type JsonSchema } from './plain-schema.ts';
+import { namedTypes, type JsonSchema } from './json-schema.ts';
+import { plainSchema } from './plain-schema.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-type.ts';
 import type { TSchema } from 'typebox';

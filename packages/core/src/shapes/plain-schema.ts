@@ -1,23 +1,8 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DANGEROUS_NAMES } from './copy-input.ts';
+import type { JsonSchema } from './json-schema.ts';
 import { simplifyUnion } from './simplify-union.ts';
-
-/** A JSON Schema object, as far as the framework looks into one. */
-export interface JsonSchema {
-  readonly [keyword: string]: unknown;
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
-  readonly additionalProperties?: JsonSchema | boolean;
-  readonly required?: readonly string[];
-  readonly items?: JsonSchema | readonly JsonSchema[];
-  readonly allOf?: readonly JsonSchema[];
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
-  readonly enum?: readonly unknown[];
-  readonly $ref?: string;
-}
 
 const ONE_SCHEMA = new Set(['additionalItems', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
 const LIST_OF_SCHEMAS = new Set(['allOf', 'anyOf', 'items', 'oneOf']);
@@ -47,12 +32,6 @@ export function plainSchema(schema: TSchema | boolean): JsonSchema {
     );
   }
   return simplifyUnion(plain);
-}
-
-/** The JSON types that a schema itself names; none where it does not say. */
-export function namedTypes({ type }: JsonSchema): readonly string[] {
-  if (type === undefined) return [];
-  return typeof type === 'string' ? [type] : type;
 }
 
 function plainKeyword(keyword: string, value: unknown): unknown {

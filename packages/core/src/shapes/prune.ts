@@ -1,4 +1,4 @@
-import type { JsonSchema } from './plain-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 import type { ResolveRef } from './schema-refs.ts';
 
 /** Gives back what a schema knows of a valid value. */

@@ -1,5 +1,5 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import type { JsonSchema } from './plain-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** Finds what a `$ref` inside one schema refers to: `#`, a pointer such as `#/$defs/Node`, or a `$id` of its own. */
 export type ResolveRef = (ref: string) => JsonSchema;

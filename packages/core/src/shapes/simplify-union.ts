@@ -1,4 +1,4 @@
-import type { JsonSchema } from './plain-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** Keywords that say nothing about which values are valid. */
 const ANNOTATIONS = new Set([

@@ -1,9 +1,9 @@
-import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { Type, type TObject, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptionNames } from '../options.ts';
-import { bindWriteShape } from './bound-write-shape.ts';
+import { bindWriteShape, type BoundWriteShape } from './bound-write-shape.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';
 import { writeSchema } from './field-schema.ts';
 import { partialOf, without, type ObjectSchema, type StaticObject } from './schema-object.ts';
@@ -35,27 +35,6 @@ export interface WriteShape<Entity extends object, Input extends object> {
    * @throws ImproperlyConfigured where the schema and the columns can never fit each other
    */
   bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>>;
-}
-
-/** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
-export interface BoundWriteShape<Data extends object> {
-  readonly schema: TObject;
-  readonly partialSchema: TObject;
-  /**
-   * A new object with what the shape knows of a body: declared defaults filled in, dates as Dates, bigints as the entity
-   * has them. References are still what the client sent.
-   *
-   * @throws InvalidUsage with a detail for every offending field
-   */
-  validate(body: unknown): object;
-  /** As `validate`, for a part of a record: nothing is required, no default is filled in. */
-  validatePartial(body: unknown): object;
-  /**
-   * The data with the related entities in the place of references, loaded by `em`.
-   *
-   * @throws InvalidUsage with a detail for every reference to a record that is not there
-   */
-  resolveReferences(em: EntityManager, data: object): Promise<Data>;
 }
 
 /**

@@ -6,7 +6,7 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Projection } from '../query/projection.ts';
-import type { BoundWriteShape } from '../shapes/write-shape.ts';
+import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';

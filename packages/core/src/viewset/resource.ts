@@ -8,7 +8,8 @@ import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import type { OrderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
-import { type BoundWriteShape, toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
+import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import type { ViewContext } from './view-context.ts';
 
