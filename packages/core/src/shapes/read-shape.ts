@@ -69,7 +69,6 @@ type ExtraOutput<Entity, Name, Source> =
 export function readShape<
   Entity extends object,
   const Name extends FieldName<Entity>,
-  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- that is what none is
   const Extra extends ExtraFields<Entity> = Record<never, never>,
 >(
   entity: EntityName<Entity>,

@@ -56,7 +56,6 @@ export interface WriteShape<Entity extends object, Input extends object> {
 export function writeShape<
   Entity extends object,
   const Name extends FieldName<Entity>,
-  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- that is what none is
   const Overrides extends WriteOverrides<Entity> = Record<never, never>,
   const Required extends Name | (keyof Overrides & string) = never,
   const Optional extends Name | (keyof Overrides & string) = never,
