@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
-import { forEachHeat } from '../arena.ts';
-import type { DatabaseKind } from '../data/database.ts';
-import { measure } from '../load.ts';
+import { forEachHeat, type Heat } from '../arena.ts';
+import { measure, type Round } from '../load.ts';
 import type { Options } from '../options.ts';
-import { SERVER_NAMES, type ServerName, type ServerProcess } from '../server-process.ts';
-import type { Workload } from '../workloads.ts';
+import { SERVER_NAMES, type ServerName } from '../server-process.ts';
+import { rotated } from '../statistics.ts';
 import { type CpuProfile, functionTimes, type FunctionTime } from './cpu-profile.ts';
 import { profileReport } from './report.ts';
 
@@ -16,7 +15,10 @@ const SAMPLE_INTERVAL_MICROSECONDS = 100;
 export interface ProfiledServer {
   readonly name: ServerName;
   readonly requests: number;
+  readonly cpuMicroseconds: number;
   readonly functions: readonly FunctionTime[];
+  /** Makes microseconds of the processor a request of the profiler's microseconds. */
+  readonly scale: number;
 }
 
 /**
@@ -27,23 +29,43 @@ export async function profile(options: Options): Promise<void> {
   const servers = options.servers === SERVER_NAMES ? DEFAULT_SERVERS : options.servers;
   await forEachHeat({ ...options, servers, rows: options.rows ?? DEFAULT_ROWS }, async (heat) => {
     const { database, rows, workload } = heat;
-    const profiled: ProfiledServer[] = [];
-    for (const server of heat.servers) profiled.push(await profileOne(server, workload, database.kind, options));
+    const profiled = await profileHeat(heat, options);
     console.log(`\n## ${database.kind}, ${rows} rows: ${workload.title}\n\n${profileReport(profiled)}`);
   });
 }
 
-async function profileOne(
-  server: ServerProcess,
-  { name, requests }: Workload,
-  database: DatabaseKind,
-  { connections, durationSeconds }: Options,
-): Promise<ProfiledServer> {
-  await measure(server, requests, { connections, durationSeconds });
-  await server.startProfile(SAMPLE_INTERVAL_MICROSECONDS);
-  const round = await measure(server, requests, { connections, durationSeconds });
-  const cpuProfile = await server.stopProfile<CpuProfile>();
-  const file = new URL(`../results/${database}-${name}-${server.name}.cpuprofile`, import.meta.url);
-  writeFileSync(file, JSON.stringify(cpuProfile));
-  return { name: server.name, requests: round.requests, functions: functionTimes(cpuProfile) };
+/** The servers take turns, so that what else the machine does meets them alike. */
+async function profileHeat({ servers, workload, database }: Heat, options: Options): Promise<ProfiledServer[]> {
+  const { connections, durationSeconds, rounds } = options;
+  const load = { connections, durationSeconds };
+  for (const server of servers) await measure(server, workload.requests, load);
+  const slices = new Map<ServerName, Slice[]>(servers.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const server of rotated(servers, round)) {
+      await server.startProfile(SAMPLE_INTERVAL_MICROSECONDS);
+      const measured = await measure(server, workload.requests, load);
+      const cpuProfile = await server.stopProfile<CpuProfile>();
+      slices.get(server.name)?.push({ round: measured, functions: functionTimes(cpuProfile) });
+      writeFileSync(profileFile(`${database.kind}-${workload.name}-${server.name}`), JSON.stringify(cpuProfile));
+    }
+  }
+  return servers.map(({ name }) => average(name, slices.get(name) ?? []));
+}
+
+interface Slice {
+  readonly round: Round;
+  readonly functions: readonly FunctionTime[];
+}
+
+/** Times a request, such that they add up to what the process took of the processor while it was profiled. */
+function average(name: ServerName, slices: readonly Slice[]): ProfiledServer {
+  const requests = slices.reduce((sum, { round }) => sum + round.requests, 0);
+  const cpu = slices.reduce((sum, { round }) => sum + round.cpuMicrosecondsPerRequest * round.requests, 0) / requests;
+  const functions = slices.flatMap((slice) => slice.functions);
+  const sampled = functions.reduce((sum, { selfMicroseconds }) => sum + selfMicroseconds, 0) / requests;
+  return { name, requests, cpuMicroseconds: cpu, functions, scale: cpu / sampled / requests };
+}
+
+function profileFile(name: string): URL {
+  return new URL(`../results/${name}.cpuprofile`, import.meta.url);
 }

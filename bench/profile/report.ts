@@ -1,7 +1,7 @@
 import { table } from '../table.ts';
 import type { ProfiledServer } from './profile.ts';
 
-const MOST_FUNCTIONS = 40;
+const MOST_FUNCTIONS = 50;
 /** Less than this a request, in microseconds, is noise. */
 const LEAST_MICROSECONDS = 0.05;
 
@@ -12,7 +12,9 @@ export function profileReport(servers: readonly ProfiledServer[]): string {
   const modules = rowsOf(servers, (entry) => entry.module, 'selfMicroseconds', Infinity);
   const self = rowsOf(servers, (entry) => entry.key, 'selfMicroseconds', MOST_FUNCTIONS);
   const total = rowsOf(servers, isOurs, 'totalMicroseconds', MOST_FUNCTIONS);
+  const costs = servers.map(({ name, cpuMicroseconds }) => `${name} ${cpuMicroseconds.toFixed(1)}`);
   return [
+    `CPU while profiled, µs/request: ${costs.join(', ')}`,
     table(['self time by module, µs/request', ...head], modules),
     table(['self time by function, µs/request', ...head], self),
     table(['time with what it calls, functions of the repository, µs/request', ...head], total),
@@ -33,19 +35,20 @@ function rowsOf(
   most: number,
 ): string[][] {
   const times = new Map<string, number[]>();
-  for (const [column, { functions, requests }] of servers.entries()) {
+  for (const [column, { functions, scale }] of servers.entries()) {
     for (const entry of functions) {
       const key = keyOf(entry);
       if (key === undefined || entry.key === '(root)') continue;
       const row = times.get(key) ?? servers.map(() => 0);
-      row[column]! += entry[time] / requests;
+      row[column]! += entry[time] * scale;
       times.set(key, row);
     }
   }
   return [...times]
     .map(([key, row]) => ({ key, row, more: row.at(-1)! - (servers.length > 1 ? row[0]! : 0) }))
     .filter(({ row }) => row.some((value) => value >= LEAST_MICROSECONDS))
-    .toSorted((a, b) => b.more - a.more)
+    .toSorted((a, b) => Math.abs(b.more) - Math.abs(a.more))
     .slice(0, most)
+    .toSorted((a, b) => b.more - a.more)
     .map(({ key, row, more }) => [key].concat([...row, more].map((value) => value.toFixed(2))));
 }

@@ -11,6 +11,7 @@ export interface ApplicationSize {
   /** The same entities and no view: what MikroORM and Fastify take by themselves. */
   readonly without: StartReport;
   readonly registrationMsPerView: number;
+  readonly registrationCpuMsPerView: number;
   readonly heapKiBPerView: number;
 }
 
@@ -22,6 +23,7 @@ export function applicationSize(views: number, starts: number, cores: Cores): Ap
     withViews,
     without,
     registrationMsPerView: (withViews.registrationMs - without.registrationMs) / views,
+    registrationCpuMsPerView: (withViews.registrationCpuMs - without.registrationCpuMs) / views,
     heapKiBPerView: (withViews.heapBytes - without.heapBytes) / views / 1024,
   };
 }
@@ -38,6 +40,7 @@ function medianStart(count: number, kind: 'views' | 'none', starts: number, core
     importsMs: of('importsMs'),
     ormMs: of('ormMs'),
     registrationMs: of('registrationMs'),
+    registrationCpuMs: of('registrationCpuMs'),
     listeningMs: of('listeningMs'),
     rssBytes: of('rssBytes'),
     heapBytes: of('heapBytes'),

@@ -13,6 +13,11 @@ interface NamedSql {
   readonly text: string;
 }
 
+interface ListSql {
+  readonly page: NamedSql;
+  readonly count: NamedSql;
+}
+
 const PRODUCT = { name: 'product', text: 'select id, name, price, stock from product where id = $1' };
 const USER = {
   name: 'user',
@@ -23,10 +28,10 @@ const CREATE_DRAFT = {
   name: 'create-draft',
   text: 'insert into draft (name, price, stock) values ($1, $2, $3) returning id, name, price, stock',
 };
-const COUNT_ACCOUNTS = 'select count(*) from account';
+const COUNT_ACCOUNTS = { name: 'count-accounts', text: 'select count(*) from account' };
 const ACCOUNTS = {
   name: 'accounts',
-  text: `select a.id, a.email, a.name, a.is_active, r.name, (${COUNT_ACCOUNTS})
+  text: `select a.id, a.email, a.name, a.is_active, r.name, (${COUNT_ACCOUNTS.text})
          from account a left join role r on r.id = a.role_id order by a.id limit $1 offset $2`,
 };
 
@@ -36,7 +41,7 @@ const ACCOUNTS = {
  */
 export class PostgresStore implements Store {
   readonly #pool: Pool;
-  readonly #names = new Map<string, string>();
+  readonly #lists = new Map<string, ListSql>();
 
   constructor(connectionString: string) {
     this.#pool = new Pool({ connectionString });
@@ -44,11 +49,8 @@ export class PostgresStore implements Store {
 
   async products(query: ProductsQuery, { limit, offset }: Slice): Promise<Page<Product>> {
     const { where, order, values } = productQuery(query, DIALECT);
-    const count = `select count(*) from product ${where}`;
-    const position = values.length + 1;
-    const page = `select id, name, price, stock, (${count}) from product ${where}
-      order by ${order} limit $${position} offset $${position + 1}`;
-    const rows = await this.#rows<ProductRow>(this.#named(page), [...values, limit, offset]);
+    const { page, count } = this.#list(where, order, values.length);
+    const rows = await this.#rows<ProductRow>(page, [...values, limit, offset]);
     if (rows.length === 0) return { count: await this.#count(count, values), rows: [] };
     return { count: Number(rows[0]![4]), rows: rows.map(toProduct) };
   }
@@ -78,8 +80,8 @@ export class PostgresStore implements Store {
     await this.#pool.end();
   }
 
-  async #count(text: string, values: readonly unknown[]): Promise<number> {
-    const [row] = await this.#rows<[string]>(this.#named(text), values);
+  async #count(sql: NamedSql, values: readonly unknown[]): Promise<number> {
+    const [row] = await this.#rows<[string]>(sql, values);
     return Number(row![0]);
   }
 
@@ -88,13 +90,18 @@ export class PostgresStore implements Store {
     return rows;
   }
 
-  #named(text: string): NamedSql {
-    let name = this.#names.get(text);
-    if (name === undefined) {
-      name = `list-${this.#names.size}`;
-      this.#names.set(text, name);
+  #list(where: string, order: string, parameters: number): ListSql {
+    const key = `${where}|${order}`;
+    let list = this.#lists.get(key);
+    if (list === undefined) {
+      const count = `select count(*) from product ${where}`;
+      const page = `select id, name, price, stock, (${count}) from product ${where}
+        order by ${order} limit $${parameters + 1} offset $${parameters + 2}`;
+      const number = this.#lists.size;
+      list = { page: { name: `page-${number}`, text: page }, count: { name: `count-${number}`, text: count } };
+      this.#lists.set(key, list);
     }
-    return { name, text };
+    return list;
   }
 }
 
