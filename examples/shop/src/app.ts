@@ -22,9 +22,9 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
   const app = fastify(serverOptions({ logger: true, trustProxy: settings.trustProxy }));
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
 
-  const database = await openDatabase(settings.databaseUrl, app.log);
+  const database = await openDatabase(settings, app.log);
   app.addHook('onClose', () => database.orm.close());
-  await seed(database, settings, app.log);
+  await seed(database, settings, app.log, { schema: settings.production ? 'require' : 'create' });
   const { store, redis } = openStore(app, settings.redisUrl);
 
   await app.register(viewset, {

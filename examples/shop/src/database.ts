@@ -2,16 +2,24 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MikroORM, type Options } from '@mikro-orm/core';
+import { Migrator } from '@mikro-orm/migrations';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { SqliteDriver } from '@mikro-orm/sqlite';
 import { ImproperlyConfigured } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
+import { MIGRATIONS } from '../migrations/index.ts';
 import { Account } from './entities/account.ts';
 import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
+import type { Settings } from './settings.ts';
 
 const DEFAULT_FILE = fileURLToPath(new URL('../shop.sqlite', import.meta.url));
+/** Where PostgreSQL remembers which migrations it has gone through. */
+export const MIGRATIONS_TABLE = 'shop_migrations';
+/** How long a request waits for a connection: for a new one, or for its turn at the pool. */
 const CONNECT_TIMEOUT_MS = 5000;
+/** How long a transaction may sit between two statements before PostgreSQL ends it and frees what it has locked. */
+const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 /** How long a statement waits for another process that writes to the same SQLite file. */
 const BUSY_TIMEOUT_MS = 5000;
 /** With a write-ahead log, readers and a writer do not wait for each other. */
@@ -22,11 +30,14 @@ export interface Database {
   readonly orm: MikroORM;
 }
 
+type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databasePoolSize' | 'databaseStatementTimeoutSeconds'>;
+
 /** Connects to the database that a DATABASE_URL names; by default, to the file shop.sqlite beside this package. */
-export async function openDatabase(url: string | undefined, log: FastifyBaseLogger): Promise<Database> {
+export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseLogger): Promise<Database> {
+  const { databaseUrl: url } = settings;
   const kind = url === undefined || url.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
   const orm = await MikroORM.init({
-    ...(kind === 'sqlite' ? sqlite(url?.slice('sqlite:'.length)) : postgresql(url!)),
+    ...(kind === 'sqlite' ? sqlite(url?.slice('sqlite:'.length)) : postgresql(url!, settings)),
     entities: [Account, Product, Role],
     logger: (message) => log.info(message),
     colors: false,
@@ -43,11 +54,19 @@ function sqlite(file: string = DEFAULT_FILE): Partial<Options> {
   return { driver: SqliteDriver, dbName, driverOptions: { timeout: BUSY_TIMEOUT_MS } };
 }
 
-function postgresql(url: string): Partial<Options> {
+function postgresql(url: string, settings: DatabaseSettings): Partial<Options> {
   return {
     driver: PostgreSqlDriver,
     clientUrl: url,
-    // The driver reads the URL too: socket folders and TLS stand in its query string.
-    driverOptions: { connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+    pool: { max: settings.databasePoolSize },
+    driverOptions: {
+      // The driver reads the URL too: socket folders and TLS stand in its query string.
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: settings.databaseStatementTimeoutSeconds * 1000,
+      idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+    },
+    extensions: [Migrator],
+    migrations: { tableName: MIGRATIONS_TABLE, migrationsList: [...MIGRATIONS], snapshot: false, silent: true },
   };
 }

@@ -1,39 +1,90 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Database } from './database.ts';
+import { ImproperlyConfigured } from '@viewset/core';
+import { MIGRATIONS } from '../migrations/index.ts';
+import { type Database, MIGRATIONS_TABLE } from './database.ts';
 
 /**
- * The statement that makes shops which start at the same moment on one database wait for each other, until the end of
- * the transaction that it opens, and the one that lists the tables there are.
+ * What to do about a schema that is not the one of this version: create or migrate it, or refuse. A file of SQLite has
+ * one owner and is always created.
+ */
+export type SchemaPolicy = 'create' | 'require';
+
+type Execute = <Row>(sql: string) => Promise<Row[]>;
+
+/**
+ * What makes shops that start at the same moment on one database wait for each other, until the end of the transaction
+ * that it opens, and the statement that lists the tables there are.
  */
 const DIALECTS = {
-  // Writing the version takes SQLite's one write lock.
   sqlite: {
-    lock: 'pragma user_version = 1',
+    // Writing the version takes SQLite's one write lock.
+    lock: ['pragma user_version = 1'],
     tables: `select name from sqlite_master where type = 'table'`,
   },
   postgresql: {
-    lock: `select pg_advisory_xact_lock(hashtext('viewset shop'))`,
+    // Neither the wait nor a migration is held to the time limits of a request.
+    lock: [
+      'set local statement_timeout = 0',
+      'set local idle_in_transaction_session_timeout = 0',
+      `select pg_advisory_xact_lock(hashtext('viewset shop'))`,
+    ],
     tables: 'select tablename as name from pg_tables where schemaname = current_schema()',
   },
 } as const;
 
 /**
- * Runs `start` in one transaction that no other shop's start shares, after it has created the tables if there are
- * none: what a first start leaves is whole, or nothing.
+ * Runs `start` in one transaction that no other shop's start shares, once the schema is there: what a first start
+ * leaves is whole, or nothing.
+ *
+ * @throws ImproperlyConfigured where the schema is required and PostgreSQL lacks a migration
  */
 export async function startOnce(
-  { orm, kind }: Database,
+  database: Database,
+  policy: SchemaPolicy,
   start: (em: EntityManager, isFirst: boolean) => Promise<void>,
 ): Promise<void> {
+  const { orm, kind } = database;
   const dialect = DIALECTS[kind];
-  const createSchema = await orm.schema.getCreateSchemaSQL({ wrap: false });
   await orm.em.fork().transactional(async (em) => {
-    const execute = <Row>(sql: string): Promise<Row[]> =>
-      em.getConnection().execute(sql, [], 'all', em.getTransactionContext()) as Promise<Row[]>;
-    await execute(dialect.lock);
-    const tables = await execute<{ name: string }>(dialect.tables);
-    const isFirst = !tables.some((table) => table.name === 'product');
-    if (isFirst) for (const statement of createSchema.split(/;\s*\n/).filter(Boolean)) await execute(statement);
-    await start(em, isFirst);
+    const execute: Execute = (sql) =>
+      em.getConnection().execute(sql, [], 'all', em.getTransactionContext()) as Promise<never[]>;
+    for (const statement of dialect.lock) await execute(statement);
+    const tables = (await execute<{ name: string }>(dialect.tables)).map(({ name }) => name);
+    if (kind === 'sqlite') await createTables(database, tables, execute);
+    else await migrate(database, policy, em, await pendingMigrations(tables, execute));
+    await start(em, !tables.includes('product'));
   });
+}
+
+async function createTables({ orm }: Database, tables: readonly string[], execute: Execute): Promise<void> {
+  if (tables.includes('product')) return;
+  const schema = await orm.schema.getCreateSchemaSQL({ wrap: false });
+  for (const statement of schema.split(/;\s*\n/).filter(Boolean)) await execute(statement);
+}
+
+/** Read by hand: MikroORM would create the table that it remembers migrations in, which production may not. */
+async function pendingMigrations(tables: readonly string[], execute: Execute): Promise<string[]> {
+  const executed = tables.includes(MIGRATIONS_TABLE)
+    ? await execute<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`)
+    : [];
+  const names = new Set(executed.map(({ name }) => name));
+  return MIGRATIONS.map(({ name }) => name).filter((name) => !names.has(name));
+}
+
+async function migrate(
+  { orm }: Database,
+  policy: SchemaPolicy,
+  em: EntityManager,
+  pending: readonly string[],
+): Promise<void> {
+  if (pending.length === 0) return;
+  if (policy === 'create') {
+    const transaction = em.getTransactionContext();
+    await orm.migrator.up(transaction === undefined ? {} : { transaction });
+    return;
+  }
+  throw new ImproperlyConfigured(
+    `DATABASE_URL must name a database with the schema of this version, since in production a start does not change ` +
+      `it; missing: ${pending.join(', ')}. Run "pnpm --filter @viewset/shop migrate" first`,
+  );
 }

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { Account } from './entities/account.ts';
 import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
-import { startOnce } from './schema.ts';
+import { type SchemaPolicy, startOnce } from './schema.ts';
 import type { Settings } from './settings.ts';
 
 type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRounds'>;
@@ -14,9 +14,16 @@ type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRoun
 /**
  * Gives an empty database its tables, the roles `admin` and `user`, and fifty products; and any database that has no
  * administrator, one. What is there already stays as it is. Several shops may start on one database at once.
+ *
+ * @throws ImproperlyConfigured where the schema is required and PostgreSQL lacks a migration
  */
-export async function seed(database: Database, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
-  await startOnce(database, async (em, isFirst) => {
+export async function seed(
+  database: Database,
+  settings: AdminSettings,
+  log: FastifyBaseLogger,
+  { schema }: { readonly schema: SchemaPolicy },
+): Promise<void> {
+  await startOnce(database, schema, async (em, isFirst) => {
     if (isFirst) {
       await em.insertMany(Role, [{ name: 'admin', description: 'May do everything' }, { name: 'user' }]);
       await em.insertMany(Product, [...CATALOGUE]);

@@ -14,6 +14,10 @@ export interface Settings {
   readonly port: number;
   readonly trustProxy: boolean | string[];
   readonly databaseUrl: string | undefined;
+  /** Connections to PostgreSQL that this process may hold. */
+  readonly databasePoolSize: number;
+  /** PostgreSQL cancels a statement that takes longer. */
+  readonly databaseStatementTimeoutSeconds: number;
   readonly redisUrl: string | undefined;
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
@@ -57,6 +61,8 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     port: environment.integer('PORT', 0, 65535) ?? 3000,
     trustProxy: environment.trustProxy('TRUST_PROXY') ?? false,
     databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql']),
+    databasePoolSize: environment.integer('DATABASE_POOL_SIZE', 2, 1000) ?? 10,
+    databaseStatementTimeoutSeconds: environment.integer('DATABASE_STATEMENT_TIMEOUT', 1, 3600) ?? 15,
     redisUrl: environment.url('REDIS_URL', ['redis', 'rediss']),
     smtpUrl: environment.url('SMTP_URL', ['smtp', 'smtps']),
     mailFrom: environment.sender('MAIL_FROM') ?? 'shop@localhost',

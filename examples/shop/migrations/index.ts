@@ -1,0 +1,10 @@
+import type { MigrationObject } from '@mikro-orm/core';
+import { InitialMigration } from './migration-20261121000000-initial.ts';
+
+/**
+ * Every migration of the shop's PostgreSQL, oldest first. A name is what the database remembers a migration by: it never
+ * changes. What a database has gone through is never edited either; the next change is the next migration.
+ */
+export const MIGRATIONS: readonly (MigrationObject & { readonly name: string })[] = [
+  { name: '20261121000000-initial', class: InitialMigration },
+];

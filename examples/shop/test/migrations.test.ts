@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { fastify } from 'fastify';
+import t, { type Test } from 'tap';
+import { MIGRATIONS } from '../migrations/index.ts';
+import { MIGRATIONS_TABLE, openDatabase } from '../src/database.ts';
+import { readSettings } from '../src/settings.ts';
+import { type DatabaseKind, DATABASES, freshDatabase, isMissing, onServer } from './support/database.ts';
+import type { Page } from './support/records.ts';
+import { SECRET_KEY, ShopProcess, type Variables } from './support/shop-process.ts';
+import { ADMIN, startShop } from './support/shop.ts';
+
+const MIGRATE = fileURLToPath(new URL('../src/migrate.ts', import.meta.url));
+const PRODUCTION = { NODE_ENV: 'production', ADMIN_PASSWORD: ADMIN.password };
+const skip = isMissing('postgresql');
+
+/** Runs the command `migrate`: how it ended, and what it printed. */
+async function migrate(databaseUrl: string, variables: Variables = {}): Promise<{ code: number; output: string }> {
+  const env = { PATH: process.env['PATH'], SECRET_KEY, BCRYPT_ROUNDS: '4', DATABASE_URL: databaseUrl, ...variables };
+  const child = spawn(process.execPath, [MIGRATE], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: Number(code), output: output + errors };
+}
+
+/** The statements that would bring a database to the schema of the entities: none, where it is there. */
+async function missingStatements(databaseUrl: string): Promise<string> {
+  const database = await openDatabase(readSettings({ DATABASE_URL: databaseUrl }), fastify().log);
+  try {
+    return await database.orm.schema.getUpdateSchemaSQL({ wrap: false });
+  } finally {
+    await database.orm.close();
+  }
+}
+
+async function executed(databaseUrl: string): Promise<string[]> {
+  const rows = await onServer<{ name: string }>(databaseUrl, `select name from ${MIGRATIONS_TABLE} order by id`);
+  return rows.map(({ name }) => name);
+}
+
+const NAMES = MIGRATIONS.map(({ name }) => name);
+
+t.test('in production a start requires the schema, and the command makes it', { skip }, async (t) => {
+  const databaseUrl = await freshDatabase(t, 'postgresql');
+  await refusesToStart(t, databaseUrl);
+  t.same(
+    await onServer(databaseUrl, 'select 1 from pg_tables where schemaname = current_schema()'),
+    [],
+    'a start that is refused leaves nothing behind',
+  );
+
+  const { code, output } = await migrate(databaseUrl, PRODUCTION);
+  t.equal(code, 0, output);
+  t.same(await executed(databaseUrl), NAMES);
+  const shop = await startShop(t, { kind: 'postgresql', databaseUrl, variables: PRODUCTION });
+  t.equal((await shop.get<Page<unknown>>('/api/products')).body.count, 50);
+  await shop.login();
+  await shop.process.stop();
+
+  t.equal((await migrate(databaseUrl, PRODUCTION)).code, 0, 'once more changes nothing');
+  t.same(await executed(databaseUrl), NAMES);
+  t.same(await onServer(databaseUrl, 'select count(*)::int from account'), [{ count: 1 }]);
+
+  await onServer(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name = '${NAMES.at(-1)}'`);
+  await refusesToStart(t, databaseUrl);
+});
+
+async function refusesToStart(t: Test, databaseUrl: string): Promise<void> {
+  const shop = new ShopProcess(t, { DATABASE_URL: databaseUrl, ...PRODUCTION });
+  t.equal((await shop.exited).code, 1);
+  const output = shop.output.join('\n');
+  t.match(output, `missing: ${NAMES.at(-1)}`);
+  t.match(output, 'pnpm --filter @viewset/shop migrate');
+  t.notMatch(output, /\bat .+:\d+:\d+/, 'no stack');
+}
+
+t.test('several may migrate at once', { skip }, async (t) => {
+  const databaseUrl = await freshDatabase(t, 'postgresql');
+  const results = await Promise.all([1, 2, 3].map(() => migrate(databaseUrl)));
+  for (const { code, output } of results) t.equal(code, 0, output);
+  t.same(await executed(databaseUrl), NAMES, 'each migration ran once');
+  t.same(await onServer(databaseUrl, 'select count(*)::int from product'), [{ count: 50 }]);
+});
+
+t.test('a migration that fails leaves nothing behind', { skip }, async (t) => {
+  const databaseUrl = await freshDatabase(t, 'postgresql');
+  await onServer(databaseUrl, 'create table account (id int)');
+  const { code } = await migrate(databaseUrl);
+  t.equal(code, 1);
+  t.same(await executed(databaseUrl), []);
+  t.same(await onServer(databaseUrl, `select 1 from pg_tables where tablename in ('product', 'role')`), []);
+});
+
+t.test('every way to a schema ends at the schema of the entities', async (t) => {
+  for (const kind of DATABASES) {
+    for (const [way, make] of Object.entries(waysTo(kind))) {
+      await t.test(`${way} on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+        const databaseUrl = await freshDatabase(t, kind);
+        await make(t, databaseUrl);
+        t.equal(await missingStatements(databaseUrl), '', 'what stands here is what the next migration has to do');
+      });
+    }
+  }
+});
+
+function waysTo(kind: DatabaseKind): Record<string, (t: Test, databaseUrl: string) => Promise<unknown>> {
+  return {
+    'a first start': async (t, databaseUrl) => (await startShop(t, { kind, databaseUrl })).process.stop(),
+    'the command': async (t, databaseUrl) => {
+      const { code, output } = await migrate(databaseUrl);
+      t.equal(code, 0, output);
+    },
+  };
+}
+
+t.test('on SQLite a start in production creates the schema', async (t) => {
+  const shop = await startShop(t, { kind: 'sqlite', variables: PRODUCTION });
+  t.equal((await shop.get<Page<unknown>>('/api/products')).body.count, 50);
+});
+
+t.test('the names of migrations are unique and in order', async (t) => {
+  t.same(NAMES, [...new Set(NAMES)].sort());
+});
