@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { isError, isInvalid } from './support/expect.ts';
+import { queryDatabase } from './support/database.ts';
 import type { Page } from './support/records.ts';
 import { ADMIN, PASSWORD, type Shop, withShop } from './support/shop.ts';
 import { claimsOf } from './support/token.ts';
@@ -10,6 +11,12 @@ interface Account {
   name: string;
   is_active: boolean;
   role: string | null;
+}
+
+interface StoredAccount {
+  password: string;
+  last_login: number | Date;
+  created_at: number | Date;
 }
 
 const ACCOUNTS = '/api/accounts';
@@ -72,6 +79,69 @@ withShop({}, async (t, shop) => {
     t.equal((await shop.get(ACCOUNTS, { token: user })).status, 200, 'with the token from before');
     t.equal((await shop.patch(own, { role: 'user' }, { token: admin })).status, 200);
     isError(t, await shop.get(ACCOUNTS, { token: user }), 'forbidden');
+  });
+
+  await t.test('search, filters and order', async (t) => {
+    const roleless = await shop.register('roleless@example.com');
+    await shop.patch(`${ACCOUNTS}/${roleless}`, { role: null, is_active: false }, { token: admin });
+    const filter = (logic: unknown): string => `filter=${encodeURIComponent(JSON.stringify(logic))}`;
+    for (const [query, ids] of [
+      ['role=admin', [adminId]],
+      ['role=user&role=admin', [adminId, id]],
+      ['role=nothing', []],
+      ['is_active=true', [adminId, id]],
+      ['is_active=false', [roleless]],
+      ['search=USER@', [id]],
+      ['search=example+admin', [adminId]],
+      ['sort=-id', [roleless, id, adminId]],
+      ['sort=email', [adminId, roleless, id]],
+      [filter({ '==': [{ var: 'role.name' }, 'user'] }), [id]],
+      [filter({ '==': [{ var: 'role.name' }, null] }), [roleless]],
+      [filter({ '!=': [{ var: 'role.name' }, null] }), [adminId, id]],
+      [filter({ '!': { '==': [{ var: 'role.name' }, 'user'] } }), [adminId, roleless]],
+      [filter({ '==': [{ var: 'is_active' }, false] }), [roleless]],
+    ] as const) {
+      const { body } = await shop.get<Page<Account>>(`${ACCOUNTS}?${query}`, { token: admin });
+      t.same(
+        body.results?.map((account) => account.id),
+        ids,
+        query,
+      );
+    }
+    for (const query of [
+      'is_active=yes',
+      'is_active=1',
+      'is_active=TRUE',
+      filter({ '==': [{ var: 'is_active' }, 1] }),
+    ]) {
+      isError(t, await shop.get(`${ACCOUNTS}?${query}`, { token: admin }), 'invalid_usage', query);
+    }
+    for (const field of ['password', 'email', 'role', 'created_at']) {
+      const logic = filter({ '==': [{ var: field }, 'x'] });
+      isInvalid(
+        t,
+        await shop.get(`${ACCOUNTS}?${logic}`, { token: admin }),
+        ['/filter'],
+        `${field} is not to be filtered by`,
+      );
+    }
+    isInvalid(
+      t,
+      await shop.get(`${ACCOUNTS}?sort=password`, { token: admin }),
+      ['/sort'],
+      'nor ordered by the password',
+    );
+    await shop.delete(`${ACCOUNTS}/${roleless}`, { token: admin });
+  });
+
+  await t.test('what is stored', async (t) => {
+    const before = Date.now();
+    await shop.login({ email: 'user@example.com', password: PASSWORD });
+    const [row] = await queryDatabase<StoredAccount>(shop, `select * from account where id = ${id}`);
+    t.match(row?.password, /^\$2b\$04\$.{53}$/, 'the password as a bcrypt hash');
+    const lastLogin = new Date(row!.last_login).getTime();
+    t.ok(lastLogin >= before - 1 && lastLogin <= Date.now() + 1, 'the time of the last login');
+    t.ok(new Date(row!.created_at).getTime() <= lastLogin, 'the time of creation');
   });
 
   await t.test('destroy', async (t) => {

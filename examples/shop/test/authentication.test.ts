@@ -315,7 +315,7 @@ async function nonAuth(t: Test, shop: Shop, user: string, admin: string): Promis
   t.equal((await shop.get<Account>('/api/accounts/1', { token: admin })).body.email, ADMIN.email);
 }
 
-void t.test('settings', async (t) => {
+t.test('settings', async (t) => {
   const variables = {
     NON_AUTH_ENDPOINTS: ' /api/auth/login , /api/products/*,HEAD /api/roles',
     JWT_ACCESS_TOKEN_EXPIRES: '60',

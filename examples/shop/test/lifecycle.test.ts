@@ -65,8 +65,10 @@ async function inFlight(t: Test, kind: 'sqlite' | 'postgresql'): Promise<void> {
     const shop = await startShop(t, { kind, variables: { SMTP_URL: await server.start(t) } });
     const pending = shop.post('/api/auth/send-verification-email', { email: 'ann@example.com' });
     await arrived;
+    const probe = await beginRequest(shop, 'GET /health/ready HTTP/1.1\r\nHost: x\r\n');
     const stopped = shop.process.stop(signal);
     await refuses(shop);
+    t.match(await probe.end('\r\n'), /^HTTP\/1.1 503 [^]*"status":"unavailable"/, `${signal}: not ready any more`);
     accept();
     t.equal((await pending).status, 200, `${signal}: the request is answered`);
     t.same(await stopped, { code: 0, signal: null }, `${signal}: exit code 0`);
@@ -76,6 +78,24 @@ async function inFlight(t: Test, kind: 'sqlite' | 'postgresql'): Promise<void> {
       `${signal}: no error in the log`,
     );
   }
+}
+
+/** Sends a part of a request, on a connection that is therefore not idle; `end` sends the rest and reads the answer. */
+async function beginRequest(shop: Shop, part: string): Promise<{ end(rest: string): Promise<string> }> {
+  const { hostname, port } = new URL(shop.url);
+  const socket = createConnection({ host: hostname, port: Number(port) });
+  await once(socket, 'connect');
+  socket.write(part);
+  // Connections are read in turn: when this one is answered, the part above has been seen.
+  await shop.get('/health/live');
+  return {
+    async end(rest) {
+      socket.write(rest);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      socket.destroy();
+      return answer.toString();
+    },
+  };
 }
 
 /** Resolves when the shop takes no more connections. */

@@ -9,6 +9,7 @@ withShop({}, async (t, shop) => {
   await t.test('the list of the first start', async (t) => {
     const answer = await shop.get<Page<Product>>('/api/products');
     t.equal(answer.status, 200);
+    t.notOk(answer.headers.has('ratelimit-limit'), 'throttles are off: no rule applied');
     t.same(Object.keys(answer.body), ['count', 'next', 'previous', 'results']);
     t.match(answer.body, { count: 50, next: true, previous: false });
     t.equal(answer.body.results.length, 10);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MikroORM } from '@mikro-orm/core';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
+import { SqliteDriver } from '@mikro-orm/sqlite';
 import type { Test } from 'tap';
 
 export const DATABASES = ['sqlite', 'postgresql'] as const;
@@ -39,7 +40,23 @@ async function freshPostgresql(t: Test): Promise<string> {
   return url.href;
 }
 
-/** Runs one statement on the database of a URL. */
+/** Runs one statement on the database of a shop, past the shop. */
+export async function queryDatabase<Row>({ databaseUrl }: { databaseUrl: string }, sql: string): Promise<Row[]> {
+  if (!databaseUrl.startsWith('sqlite:')) return onServer<Row>(databaseUrl, sql);
+  const orm = await MikroORM.init({
+    driver: SqliteDriver,
+    dbName: databaseUrl.slice('sqlite:'.length),
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+  });
+  try {
+    return await orm.em.getConnection().execute(sql);
+  } finally {
+    await orm.close();
+  }
+}
+
+/** Runs one statement on the database of a PostgreSQL URL. */
 export async function onServer<Row>(url: string, sql: string): Promise<Row[]> {
   const orm = await MikroORM.init({
     driver: PostgreSqlDriver,

@@ -26,6 +26,8 @@ export interface RequestOptions {
   /** Sent as it is. */
   body?: string | Uint8Array;
   headers?: Record<string, string>;
+  /** Ends the wait for an answer. */
+  signal?: AbortSignal;
 }
 
 /** A client of one server: what it sends is what the test says, and nothing more. */
@@ -41,7 +43,9 @@ export class HttpClient {
     if (options.token !== undefined) headers.set('authorization', `Bearer ${options.token}`);
     const body = 'json' in options ? JSON.stringify(options.json) : options.body;
     if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
-    const init = { method, headers, redirect: 'manual' as const, ...(body === undefined ? {} : { body }) };
+    const init: RequestInit = { method, headers, redirect: 'manual' };
+    if (body !== undefined) init.body = body;
+    if (options.signal !== undefined) init.signal = options.signal;
     const response = await fetch(this.url + path, init);
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: parse(text) as Body };

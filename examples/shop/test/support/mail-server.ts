@@ -18,8 +18,9 @@ interface Envelope {
   rcptTo: { address: string }[];
 }
 
-/** A mail server that keeps what it is sent. */
+/** A mail server. */
 export class MailServer {
+  /** What has come in, accepted or not. */
   readonly mails: Mail[] = [];
   readonly #server: SMTPServer;
   /** Called for every mail before it is accepted; what it throws, refuses the mail. */
@@ -40,7 +41,6 @@ export class MailServer {
 
   async #receive(stream: Readable, envelope: Envelope): Promise<void> {
     const mail = await text(stream);
-    await this.beforeAccept();
     const end = mail.indexOf('\r\n\r\n');
     this.mails.push({
       from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
@@ -48,14 +48,19 @@ export class MailServer {
       headers: mail.slice(0, end),
       content: mail.slice(end + 4),
     });
+    await this.beforeAccept();
   }
 
   /** Starts listening; stops when the test ends. */
   async start(t: Test): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server.server, 'listening');
-    t.teardown(() => new Promise<void>((done) => this.#server.close(done)));
+    t.teardown(() => this.stop());
     return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(resolve));
   }
 }
 

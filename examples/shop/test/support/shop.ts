@@ -77,7 +77,7 @@ export async function startShop(t: Test, options: ShopOptions = {}): Promise<Sho
 /** Runs tests against a shop on every kind of database, each with a database of its own. */
 export function withShop(variables: Variables, tests: (t: Test, shop: Shop) => Promise<void>): void {
   for (const kind of DATABASES) {
-    void t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
+    t.test(`on ${kind}`, { skip: isMissing(kind) }, async (t) => {
       const shop = await startShop(t, { kind, variables });
       await tests(t, shop);
       t.same(faults(shop), [], 'nothing that a client sent was a fault of the server');
