@@ -29,7 +29,7 @@ for (const kind of DATABASES) {
     if (kind === 'postgresql') await t.test('no update is lost', (t) => updates(t, shops, token));
 
     const names = await Promise.all([first, second].map((shop) => shop.post('/api/roles', { name: 'one' }, { token })));
-    t.same(names.map(({ status }) => status).toSorted(), [201, 409], 'a unique name is taken once');
+    t.same(new Set(names.map(({ status }) => status)), new Set([201, 409]), 'a unique name is taken once');
   });
 }
 
@@ -56,12 +56,9 @@ t.test('with one Redis', { skip: noRedis }, async (t) => {
   const variables = { REDIS_URL, TRUST_PROXY: 'on', THROTTLE_IP: '20/600' };
   const shops = await startTwo(t, { variables });
   const [first, second] = shops;
-  // Of a client that no other run was.
-  const headers = {
-    'x-forwarded-for': `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`,
-  };
 
   await t.test('the count of a rule is exact', async (t) => {
+    const headers = newClient();
     const requests = Array.from({ length: 60 }, (_, index) => shops[index % 2]!.get('/api/products', { headers }));
     const statuses = (await Promise.all(requests)).map(({ status }) => status);
     t.equal(statuses.filter((status) => status === 200).length, 20);
@@ -69,11 +66,12 @@ t.test('with one Redis', { skip: noRedis }, async (t) => {
   });
 
   await t.test('a code that one has sent is good at the other, once', async (t) => {
+    const headers = newClient();
     const email = `${randomBytes(6).toString('hex')}@example.com`;
-    const code = await first.verificationCode(email);
+    const code = await first.verificationCode(email, { headers });
     const body = { email, password: PASSWORD, name: 'N', code };
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => shops[index % 2]!.post('/api/auth/register', body)),
+      Array.from({ length: 10 }, (_, index) => shops[index % 2]!.post('/api/auth/register', body, { headers })),
     );
     t.equal(answers.filter(({ status }) => status === 201).length, 1);
     t.equal(answers.filter(({ status }) => status === 400).length, 9);
@@ -85,3 +83,8 @@ t.test('with one Redis', { skip: noRedis }, async (t) => {
     t.same(Object.keys(body.checks).toSorted(), ['redis', 'sqlite']);
   });
 });
+
+/** A client that no request has come from before, in no run of the tests. */
+function newClient(): Record<string, string> {
+  return { 'x-forwarded-for': `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1` };
+}

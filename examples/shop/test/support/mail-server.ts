@@ -31,7 +31,6 @@ export class MailServer {
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
       onData: (stream, session, done) => {
-        // oxlint-disable-next-line promise/no-callback-in-promise -- a callback is all that smtp-server takes
         void this.#receive(stream, session.envelope).then(() => done(), done);
       },
     });

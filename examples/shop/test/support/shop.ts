@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { DATABASES, type DatabaseKind, freshDatabase, isMissing } from './database.ts';
-import { HttpClient } from './http-client.ts';
+import { HttpClient, type RequestOptions } from './http-client.ts';
 import { ShopProcess, type Variables } from './shop-process.ts';
 
 export const ADMIN = { email: 'admin@example.com', password: 'admin-password' };
@@ -27,9 +27,9 @@ export class Shop extends HttpClient {
   }
 
   /** Asks for a verification code and reads it from the mail, which without a mail server is in the log. */
-  async verificationCode(email: string): Promise<string> {
+  async verificationCode(email: string, options: RequestOptions = {}): Promise<string> {
     const before = this.process.log.length;
-    const answer = await this.post('/api/auth/send-verification-email', { email });
+    const answer = await this.post('/api/auth/send-verification-email', { email }, options);
     if (answer.status !== 200) throw new Error(`Code for ${email}: ${answer.status} ${answer.text}`);
     const line = await this.process.logged(({ mail }) => mail?.recipient === email.trim().toLowerCase(), before);
     return codeIn(line.mail!.content);
