@@ -14,8 +14,8 @@ export const USAGE = `Usage: pnpm bench [compare | profile | scale] [options]
   --db <names>          sqlite, postgresql; default: both
   --rows <numbers>      table sizes; default: 1000,100000 (scale: 1000,10000,100000,1000000)
   --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all
-  --rounds <number>     of each workload and server, alternating; default: 5
-  --duration <seconds>  of one round; default: 2
+  --rounds <number>     of each workload and server, alternating; default: 9
+  --duration <seconds>  of one round; default: 1
   --connections <n>     of the load generator; default: 32
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not`;
@@ -64,8 +64,8 @@ export function readOptions(argv: readonly string[]): Options {
     databases: listOf('--db', DATABASES, values.db),
     rows: rows ?? (quick ? [1_000] : undefined),
     servers: listOf('--servers', SERVER_NAMES, values.servers),
-    rounds: values.rounds === undefined ? (quick ? 1 : 5) : positive('--rounds', values.rounds),
-    durationSeconds: values.duration === undefined ? (quick ? 0.3 : 2) : positive('--duration', values.duration),
+    rounds: values.rounds === undefined ? (quick ? 1 : 9) : positive('--rounds', values.rounds),
+    durationSeconds: values.duration === undefined ? (quick ? 0.3 : 1) : positive('--duration', values.duration),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
     publish: values.publish ?? (!quick && partial.every((value) => value === undefined)),
   };
