@@ -1,9 +1,9 @@
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { HealthRegistry, IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
-import { healthChecks } from './health-checks.ts';
+import { addHealthChecks } from './health-checks.ts';
 import { seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
@@ -17,8 +17,11 @@ declare module '@viewset/core' {
   }
 }
 
-/** The shop, ready to listen. Closing it closes its database, its store and its mail sender. */
-export async function buildApp(settings: Settings): Promise<FastifyInstance> {
+/**
+ * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks go into `health`,
+ * by which whoever stops it tells the load balancer beforehand.
+ */
+export async function buildApp(settings: Settings, health = new HealthRegistry()): Promise<FastifyInstance> {
   const app = fastify(serverOptions({ logger: true, trustProxy: settings.trustProxy }));
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
 
@@ -27,11 +30,13 @@ export async function buildApp(settings: Settings): Promise<FastifyInstance> {
   await seed(database, settings, app.log, { schema: settings.production ? 'require' : 'create' });
   const { store, redis } = openStore(app, settings.redisUrl);
 
+  addHealthChecks(health, database, redis);
+
   await app.register(viewset, {
     orm: database.orm,
     store,
     throttles: throttles(settings),
-    health: healthChecks(database, redis),
+    health,
   });
   await app.register(auth, {
     account: Account,

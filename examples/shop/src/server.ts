@@ -1,4 +1,4 @@
-import { ImproperlyConfigured } from '@viewset/core';
+import { HealthRegistry, ImproperlyConfigured } from '@viewset/core';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { buildApp } from './app.ts';
@@ -8,8 +8,9 @@ import { stopOnSignals } from './shutdown.ts';
 
 try {
   const settings = readSettings();
-  const app = await buildApp(settings);
-  stopOnSignals(app);
+  const health = new HealthRegistry();
+  const app = await buildApp(settings, health);
+  stopOnSignals(app, { health, delayMs: settings.shutdownDelaySeconds * 1000 });
   const url = await app.listen({
     host: settings.host,
     port: settings.port,

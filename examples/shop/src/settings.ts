@@ -13,6 +13,8 @@ export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly trustProxy: boolean | string[];
+  /** How long the shop goes on after SIGTERM while `/health/ready` already says 503: time for a load balancer to notice. */
+  readonly shutdownDelaySeconds: number;
   readonly databaseUrl: string | undefined;
   /** Connections to PostgreSQL that this process may hold. */
   readonly databasePoolSize: number;
@@ -60,6 +62,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     host: environment.text('HOST') ?? '127.0.0.1',
     port: environment.integer('PORT', 0, 65535) ?? 3000,
     trustProxy: environment.trustProxy('TRUST_PROXY') ?? false,
+    shutdownDelaySeconds: environment.integer('SHUTDOWN_DELAY', 0, 300) ?? 0,
     databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql']),
     databasePoolSize: environment.integer('DATABASE_POOL_SIZE', 2, 1000) ?? 10,
     databaseStatementTimeoutSeconds: environment.integer('DATABASE_STATEMENT_TIMEOUT', 1, 3600) ?? 15,

@@ -1,34 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HealthRegistry } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 
-/** How long the requests in flight may take once the process is asked to stop. */
+/** How long the requests in flight may take once the process has stopped listening. */
 const GRACE_MS = 10_000;
+/** How long the stores may take to close after that: one that hangs does not keep the process. */
+const CLOSE_MS = 3000;
 /** A connection that was kept alive for a next request is closed this soon after its last one. */
 const SWEEP_MS = 50;
 
+export interface ShutdownOptions {
+  /** Turns unready at once. */
+  readonly health: HealthRegistry;
+  /** How long the shop then goes on as before, so that a load balancer sends nothing more by the time it stops. */
+  readonly delayMs: number;
+}
+
 /**
- * SIGTERM and SIGINT: takes no more connections, lets the requests in flight finish, closes the stores and exits with
- * 0. A signal that comes again changes nothing: a package manager passes on what the terminal has sent already.
+ * SIGTERM and SIGINT: is no longer ready, takes no more connections, lets the requests in flight finish, closes the
+ * stores and exits with 0. A signal that comes again changes nothing: a package manager passes on what the terminal has
+ * sent already.
  */
-export function stopOnSignals(app: FastifyInstance): void {
+export function stopOnSignals(app: FastifyInstance, options: ShutdownOptions): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (stopping) return;
       stopping = true;
-      app.log.info({ signal }, 'stopping');
-      void stop(app);
+      app.log.info({ signal, delayMs: options.delayMs }, 'stopping');
+      void stop(app, options);
     });
   }
 }
 
-async function stop(app: FastifyInstance): Promise<void> {
+async function stop(app: FastifyInstance, { health, delayMs }: ShutdownOptions): Promise<void> {
+  health.beginShutdown();
+  if (delayMs > 0) await sleep(delayMs);
   const patience = setTimeout(() => {
     app.log.warn({ graceMs: GRACE_MS }, 'requests are still in flight: cutting their connections');
     app.server.closeAllConnections();
   }, GRACE_MS);
   const sweep = setInterval(() => app.server.closeIdleConnections(), SWEEP_MS);
   try {
-    await app.close();
+    await within(app.close(), GRACE_MS + CLOSE_MS);
     app.log.info('stopped');
   } catch (error) {
     app.log.error({ err: error }, 'a store did not close');
@@ -37,4 +51,11 @@ async function stop(app: FastifyInstance): Promise<void> {
     clearInterval(sweep);
   }
   process.exit(0);
+}
+
+async function within(closing: PromiseLike<void>, limitMs: number): Promise<void> {
+  const late = sleep(limitMs, undefined, { ref: false }).then(() => {
+    throw new Error(`not within ${limitMs} ms`);
+  });
+  await Promise.race([closing, late]);
 }
