@@ -1,0 +1,160 @@
+/**
+ * `pnpm test:faults`: two shops on one PostgreSQL and one Redis, under a steady load, while stores and shops are killed
+ * and started again. What is promised of each fault is asserted; the figures are printed at the end.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { startPostgres, startRedis, type TestServer } from '../../../scripts/servers.ts';
+import { type Shop, startShop } from '../test/support/shop.ts';
+import { Arena } from './arena.ts';
+import type { Entry } from './journal.ts';
+import { type Phase, tableOf } from './phase.ts';
+
+/** How long a store stays away, and how long all has to be well after that. */
+const DOWN_MS = 4000;
+const AFTER_MS = 6000;
+
+const [postgres, redis] = await Promise.all([startPostgres('crash'), startRedis()]);
+const missing = postgres === undefined || redis === undefined;
+const skip =
+  missing && process.env['CI'] !== 'true' ? 'PostgreSQL or Redis is not installed: no fault was tried' : false;
+
+t.test('faults', { skip }, async (t) => {
+  if (postgres === undefined || redis === undefined) throw new Error('PostgreSQL and Redis must be installed under CI');
+  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
+  const variables = {
+    REDIS_URL: redis.url,
+    // Every request is counted, and none is refused.
+    THROTTLE_IP: '1000000/5',
+    SHUTDOWN_DELAY: '1',
+  };
+  const start = (): Promise<Shop> => startShop(t, { kind: 'postgresql', databaseUrl: postgres.url, variables });
+  const arena = new Arena([await start(), await start()]);
+  await arena.begin();
+  const phases: Phase[] = [];
+  const phase = async (name: string, run: (t: Test) => Promise<Phase>): Promise<void> => {
+    await t.test(name, async (t) => void phases.push(await run(t)));
+  };
+
+  await phase('all is well', async (t) => {
+    const calm = await arena.during('all is well', () => sleep(3000));
+    calm.holds(t);
+    t.ok(
+      calm.entries.every(({ counted }) => counted),
+      'every request was counted',
+    );
+    return calm;
+  });
+  await phase('Redis is killed', (t) => redisFault(t, arena, redis, 'killed'));
+  await phase('Redis is silent', (t) => redisFault(t, arena, redis, 'silent'));
+  await phase('PostgreSQL is killed', (t) => postgresFault(t, arena, postgres));
+  await phase('PostgreSQL is killed again', (t) => postgresFault(t, arena, postgres));
+  await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
+  await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
+
+  await arena.end();
+  await t.test('no acknowledged write is lost', async (t) => {
+    t.ok(arena.ledger.acknowledged > 100, `${arena.ledger.acknowledged} writes were acknowledged`);
+    t.same(await arena.ledger.losses(postgres.url), []);
+  });
+  t.same(arena.faults(), [], 'the log of no shop has an error');
+  for (const line of tableOf(phases).split('\n')) console.error(line);
+  console.error(`${arena.ledger.acknowledged} acknowledged writes, all in the database`);
+});
+
+/** Throttles let requests pass uncounted; codes, which need Redis, are 503; nothing else notices. */
+async function redisFault(t: Test, arena: Arena, redis: TestServer, how: 'killed' | 'silent'): Promise<Phase> {
+  const name = `Redis is ${how}`;
+  let downAt = 0;
+  let backAt = 0;
+  const phase = await arena.during(name, async () => {
+    if (how === 'killed') await redis.kill('SIGKILL');
+    else redis.signal('SIGSTOP');
+    downAt = performance.now();
+    await sleep(DOWN_MS);
+    for (const shop of arena.shops) await reports(t, shop, 'redis', 'unavailable');
+    if (how === 'killed') await redis.restart();
+    else redis.signal('SIGCONT');
+    backAt = performance.now();
+    await sleep(AFTER_MS);
+    for (const shop of arena.shops) await reports(t, shop, 'redis', 'ok');
+  });
+  phase.holds(t, { mayFail: ({ kind }) => kind === 'code' });
+  const down = phase.entries.filter(({ startedAt, endedAt }) => startedAt > downAt + 1000 && endedAt < backAt);
+  const codes = down.filter(({ kind }) => kind === 'code');
+  t.ok(codes.length > 0 && codes.every(({ status }) => status === 503), 'meanwhile no code is sent');
+  t.ok(
+    down.every(({ counted }) => !counted),
+    'and nothing is counted',
+  );
+  phase.recovers(t, backAt, arena.shops, ({ status, counted }) => status < 300 && counted);
+  return phase;
+}
+
+/** Whatever needs the database is 503, at once; then everything works as before. */
+async function postgresFault(t: Test, arena: Arena, postgres: TestServer): Promise<Phase> {
+  let downAt = 0;
+  let startedAt = 0;
+  let backAt = 0;
+  const phase = await arena.during('PostgreSQL is killed', async () => {
+    await postgres.kill('SIGQUIT');
+    downAt = performance.now();
+    await sleep(DOWN_MS);
+    for (const shop of arena.shops) await reports(t, shop, 'postgresql', 'unavailable');
+    startedAt = performance.now();
+    await postgres.restart();
+    backAt = performance.now();
+    await sleep(AFTER_MS);
+    for (const shop of arena.shops) await reports(t, shop, 'postgresql', 'ok');
+  });
+  phase.holds(t, { mayFail: () => true });
+  const down = phase.entries.filter((entry) => entry.startedAt > downAt && entry.endedAt < startedAt);
+  const works = down.filter(({ status }) => status !== 503);
+  t.ok(
+    works.every(({ kind }) => kind === 'code'),
+    'meanwhile only what needs no database works',
+  );
+  phase.recovers(t, backAt, arena.shops, ({ status }) => status < 300);
+  return phase;
+}
+
+/** The load balancer is told before the shop stops listening, and every request that was sent is answered. */
+async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
+  const [old] = arena.shops as [Shop];
+  const phase = await arena.during('a shop stops on SIGTERM', async () => {
+    await sleep(500);
+    const exit = old.process.stop('SIGTERM');
+    await sleep(300);
+    t.equal((await old.get('/health/ready')).status, 503, 'not ready any more');
+    t.equal((await old.get('/api/products')).status, 200, 'while it still answers');
+    t.same(await exit, { code: 0, signal: null }, 'exit code 0');
+    arena.replace(old, await start());
+    await sleep(2000);
+  });
+  phase.holds(t);
+  return phase;
+}
+
+/** Requests in flight on that shop get no answer; no other request notices. */
+async function suddenDeath(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
+  const [old] = arena.shops as [Shop];
+  let killedAt = 0;
+  const isGone = ({ shop, startedAt }: Entry): boolean => shop === old && startedAt < killedAt + 1000;
+  const phase = await arena.during('a shop dies of SIGKILL', async () => {
+    await sleep(500);
+    killedAt = performance.now();
+    t.same(await old.process.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
+    await sleep(1500);
+    arena.replace(old, await start());
+    await sleep(2000);
+  });
+  phase.holds(t, { mayVanish: isGone });
+  return phase;
+}
+
+async function reports(t: Test, shop: Shop, check: string, status: 'ok' | 'unavailable'): Promise<void> {
+  const answer = await shop.get<{ status: string; checks: Record<string, { status: string }> }>('/health/');
+  t.equal(answer.body.checks[check]?.status, status, `/health/ says so: ${check} is ${status}`);
+  t.equal(answer.status, status === 'ok' ? 200 : 503);
+  t.equal((await shop.get('/health/live')).status, 200);
+}

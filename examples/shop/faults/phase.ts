@@ -1,0 +1,86 @@
+import type { Test } from 'tap';
+import type { Shop } from '../test/support/shop.ts';
+import { type Entry, byStatus, type Journal, longestMs } from './journal.ts';
+
+/** No request may take longer, whatever happens: the shop gives up on a store long before its own limit of 30 s. */
+const LONGEST_MS = 10_000;
+/** After a store is back, everything has to work again within this time. */
+const RECOVERY_MS = 5000;
+
+/** What may be answered while a fault lasts, besides success. */
+export interface Tolerance {
+  /** Whether this request may be answered with 503. */
+  mayFail?(entry: Entry): boolean;
+  /** Whether this request may get no answer at all. */
+  mayVanish?(entry: Entry): boolean;
+}
+
+/** A stretch of the run: what was answered in it is held against what was promised, and its figures are kept. */
+export class Phase {
+  readonly name: string;
+  readonly entries: readonly Entry[];
+  recoveryMs: number | undefined;
+
+  constructor(name: string, entries: readonly Entry[]) {
+    this.name = name;
+    this.entries = entries;
+  }
+
+  static between(name: string, journal: Journal, from: number, to: number): Phase {
+    return new Phase(name, journal.between(from, to));
+  }
+
+  /** Whatever is not a success has to be one of the errors that may be here, with the contract's body. */
+  holds(t: Test, { mayFail = () => false, mayVanish = () => false }: Tolerance = {}): void {
+    const { entries, name } = this;
+    const wrong = entries.filter((entry) => {
+      if (entry.status === 0) return !mayVanish(entry);
+      if (entry.status === 503) return !mayFail(entry);
+      return entry.status >= 300;
+    });
+    t.ok(entries.length > 0, `${name}: there was a load`);
+    t.same(byStatus(wrong), '', `${name}: no answer but those that may be`);
+    const problems = entries.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+    t.same(problems.slice(0, 3), [], `${name}: every error has the contract's body`);
+    const longest = longestMs(entries);
+    t.ok(longest < LONGEST_MS, `${name}: no request hangs (the longest took ${longest.toFixed(0)} ms)`);
+  }
+
+  /** The store is back from here on: errors end soon, on every shop, and are followed by successes. */
+  recovers(t: Test, backAt: number, shops: readonly Shop[], isWell: (entry: Entry) => boolean): void {
+    this.recoveryMs = Math.max(...shops.map((shop) => this.#recoveryOf(shop, backAt, isWell)));
+    t.ok(this.recoveryMs < RECOVERY_MS, `${this.name}: all is well after ${this.recoveryMs.toFixed(0)} ms`);
+  }
+
+  #recoveryOf(shop: Shop, backAt: number, isWell: (entry: Entry) => boolean): number {
+    const own = this.entries.filter((entry) => entry.shop === shop);
+    const lastIll = own.findLastIndex((entry) => !isWell(entry));
+    const firstWell = own[lastIll + 1];
+    return firstWell === undefined ? Infinity : Math.max(0, firstWell.startedAt - backAt);
+  }
+
+  get row(): string[] {
+    const seconds = (this.recoveryMs ?? 0) / 1000;
+    return [
+      this.name,
+      String(this.entries.length),
+      byStatus(this.entries),
+      `${longestMs(this.entries).toFixed(0)} ms`,
+      this.recoveryMs === undefined ? '' : `${seconds.toFixed(2)} s`,
+    ];
+  }
+}
+
+/** The figures of all phases, in columns. */
+export function tableOf(phases: readonly Phase[]): string {
+  const rows = [['phase', 'requests', 'by status', 'longest', 'recovery'], ...phases.map(({ row }) => row)];
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
