@@ -1,0 +1,56 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
+import { MikroORM } from '@mikro-orm/sqlite';
+import t from 'tap';
+import { QuerySet } from '../../src/query/queryset.ts';
+import { resolveLookup } from '../../src/query/resolve-lookup.ts';
+import { entities, Product } from './catalog.ts';
+
+const Seat = defineEntity({ name: 'Seat', properties: { row: p.integer().primary(), place: p.integer().primary() } });
+const Report = defineEntity({ name: 'Report', expression: 'select 1 as one', properties: { one: p.integer() } });
+const Base = defineEntity({ name: 'Base', inheritance: 'tpt', properties: { id: p.integer().primary() } });
+const Special = defineEntity({ name: 'Special', extends: Base, properties: { extra: p.string() } });
+
+t.test('an entity that cannot be read is named, with the reason', async (t) => {
+  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Seat, Report, Base, Special] });
+  t.teardown(() => orm.close());
+  const count = (entity: unknown) => QuerySet.of(orm.em.fork(), entity as typeof Seat).count();
+  await t.rejects(count(Seat), { name: 'ImproperlyConfigured', message: /Seat cannot be read by a query set: its primary key is not one column/ });
+  await t.rejects(count(Report), { message: /Report cannot be read by a query set: it is a virtual entity/ });
+  await t.rejects(count(Special), { message: /table-per-type/ });
+});
+
+t.test('an entity that MikroORM does not know is refused at once', async (t) => {
+  const orm = new MikroORM({ dbName: ':memory:', entities: [Seat] });
+  t.throws(() => QuerySet.of(orm.em, Product), { name: 'ImproperlyConfigured', message: /Product is not among the entities/ });
+});
+
+t.test('a database that is not supported is named, with those that are', async (t) => {
+  const Thing = defineEntity({ name: 'Thing', properties: { _id: p.string().primary() } });
+  const orm = new MongoORM({ dbName: 'none', clientUrl: 'mongodb://127.0.0.1:1', entities: [Thing] });
+  await t.rejects(QuerySet.of(orm.em.fork(), Thing).count(), {
+    name: 'ImproperlyConfigured',
+    message: /SQLite .* and PostgreSQL .*, not on MongoPlatform/,
+  });
+});
+
+t.test('a lookup that is not there, or does not fit, is named with those that do', async (t) => {
+  const orm = new MikroORM({ dbName: ':memory:', entities });
+  const meta = orm.getMetadata().get(Product);
+  const wrong = (name: string) => (): unknown => resolveLookup(meta, name);
+  t.throws(wrong('stock__icontains'), {
+    name: 'ImproperlyConfigured',
+    message: /"stock__icontains" does not fit: "stock" is of type integer, which has no "icontains"; it has: exact, ne, gt,/,
+  });
+  t.throws(wrong('price__gtee'), { message: /"price__gtee" ends in no lookup: .*which has no "gtee" \(did you mean "gte"\?\); it has:/ });
+  t.throws(wrong('nmae__icontains'), { message: /Product has no "nmae" \(did you mean "name"\?\)/ });
+  t.throws(wrong('maker__nmae__in'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });
+  t.throws(wrong('maker__nmae'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });
+  t.throws(wrong('data__exact'), { message: /of type json, which has no "exact"; it has: isnull/ });
+  t.throws(wrong('active__gt'), { message: /of type boolean/ });
+  t.throws(wrong('icontains'), { message: /Product has no "icontains"/ });
+  t.throws(wrong('__gte'), { name: 'ImproperlyConfigured' });
+  t.match(resolveLookup(meta, 'maker__country__in'), { lookup: 'in', path: { key: 'maker.country' } });
+  t.match(resolveLookup(meta, 'tags__rank'), { lookup: 'exact', path: { key: 'tags.rank' } });
+  t.equal(resolveLookup(meta, 'price__gte'), resolveLookup(meta, 'price__gte'), 'is resolved once');
+});
