@@ -5,6 +5,7 @@ import { parseFieldText } from '../fields/field-text.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
+import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import type { Projection } from '../query/projection.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
@@ -95,19 +96,23 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
-    const created = await inTransaction(request.em, async () => {
-      const data = await this.#write.resolveReferences(request.em, request.body as object);
-      return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
-    });
-    reply.code(201).header('location', this.resource.pathOf(created.pk));
-    return created.record;
+    const { pk, record } = await this.#create(request);
+    reply.code(201).header('location', this.resource.pathOf(pk));
+    return record;
   }
 
   /** PUT and PATCH on a record. */
   override async update(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
+    const changes = this.#changes(request);
+    const rows = this.#rowWriter(request, 'performUpdate');
+    if (rows !== undefined && Object.keys(changes).length > 0) {
+      const record = await rows.update(request.reader, this.#one(request).condition, changes);
+      if (record === undefined) throw new NotFound();
+      return record;
+    }
     const updated = await inTransaction(request.em, async () => {
       const entity = await this.getObject(request);
-      const data = await this.#write.resolveReferences(request.em, request.body as object);
+      const data = await this.#write.resolveReferences(request.em, changes);
       return this.#reread(request, await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>));
     });
     return updated.record;
@@ -115,7 +120,12 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    await inTransaction(request.em, async () => this.performDestroy(request, await this.getObject(request)));
+    const rows = this.#rowWriter(request, 'performDestroy');
+    if (rows === undefined) {
+      await inTransaction(request.em, async () => this.performDestroy(request, await this.getObject(request)));
+    } else if (!(await rows.remove(request.reader, this.#one(request).condition))) {
+      throw new NotFound();
+    }
     await reply.code(204).send();
   }
 
@@ -261,6 +271,35 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   #wantsEntity(request: FastifyRequest): boolean {
     if (this.getObject !== ModelViewSetBase.prototype.getObject) return true;
     return stateOf(request).grant?.needsObject ?? false;
+  }
+
+  async #create(request: FastifyRequest): Promise<{ pk: unknown; record: Output }> {
+    const rows = this.#rowWriter(request, 'performCreate');
+    if (rows !== undefined) return rows.insert(request.reader, request.body as object);
+    return inTransaction(request.em, async () => {
+      const data = await this.#write.resolveReferences(request.em, request.body as object);
+      return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
+    });
+  }
+
+  /** What was sent of a record. Its primary key is chosen when it is created, and stays. */
+  #changes(request: FastifyRequest): object {
+    const { [this.resource.pk.property.name]: _pk, ...changes } = request.body as Record<string, unknown>;
+    return changes;
+  }
+
+  /**
+   * Writes rows as rows, where neither the entity, nor a subscriber, nor a hook of the view, nor an object permission has
+   * to see an entity.
+   */
+  #rowWriter(
+    request: FastifyRequest,
+    hook: 'performCreate' | 'performUpdate' | 'performDestroy',
+  ): RowWriter<Output> | undefined {
+    const { rows, meta } = this.resource;
+    if (rows === undefined || this[hook] !== ModelViewSetBase.prototype[hook]) return undefined;
+    if (hook !== 'performCreate' && this.#wantsEntity(request)) return undefined;
+    return canWriteRows(request.reader, meta) ? (rows as RowWriter<Output>) : undefined;
   }
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */

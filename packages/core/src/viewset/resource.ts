@@ -7,6 +7,7 @@ import type { Filter, FilterClass } from '../filters/filter.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import type { OrderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
+import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
@@ -29,6 +30,8 @@ export class Resource {
   readonly projection: Projection<object>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
+  /** Writes without entities; undefined where the entity's declaration asks for the unit of work. */
+  readonly rows: RowWriter<object> | undefined;
   readonly filters: readonly Filter[];
   readonly paginator: Paginator | null;
   readonly ordering: readonly OrderKey[];
@@ -45,6 +48,9 @@ export class Resource {
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
+    const written = Object.keys(this.write?.schema.properties ?? {});
+    const isPlain = isPlainlyWritten(this.meta, written, this.projection.paths);
+    this.rows = isPlain ? rowWriter(this.meta, this.projection) : undefined;
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
     this.ordering = (options.ordering ?? []).map((key) => orderKey(this.meta, key));

@@ -11,7 +11,8 @@ export async function inTransaction<Result>(em: EntityManager, work: () => Promi
     result = await work();
     await em.commit();
   } catch (error) {
-    await em.rollback();
+    // On a connection that is lost there is nothing to roll back; what counts is why the transaction failed.
+    await em.rollback().catch(() => {});
     throw error;
   }
   return result;

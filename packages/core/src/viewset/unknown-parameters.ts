@@ -1,6 +1,10 @@
+import { InvalidUsage } from '../errors.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { nearest } from '../nearest.ts';
 import { invalidParameter } from '../parameters.ts';
+
+/** More query parameters than this are refused without a look at their names: the answer would name each of them. */
+const MAX_PARAMETERS = 100;
 
 /** Throws InvalidUsage, which names every parameter that nothing declares and the nearest that something does. */
 export type UnknownParameterCheck = (query: object) => void;
@@ -26,8 +30,12 @@ export function unknownParameterCheck(
 }
 
 function refuse(query: object, known: ReadonlySet<string>, passing: ReadonlySet<string>): void {
+  const names = Object.keys(query);
+  if (names.length > MAX_PARAMETERS) {
+    throw new InvalidUsage(`The query string must not have more than ${MAX_PARAMETERS} parameters`);
+  }
   const problems = new InvalidUsageCollector();
-  for (const name of Object.keys(query)) {
+  for (const name of names) {
     if (known.has(name) || passing.has(name)) continue;
     problems.attempt(() => {
       throw invalidParameter(name, `is not known here${hint(name, known)}`);

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Lookup } from '../lookup.ts';
+import type { Forecast } from './forecast.ts';
 import type { Reader } from './reader.ts';
 
 /** Stands for the column in a template. */
@@ -21,6 +22,8 @@ export interface Dialect {
   readonly name: string;
   /** How a lookup is said, and its values as the driver takes them. */
   compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison;
+  /** A value for a plain column, as the driver stores it. */
+  stored(path: FieldPath, value: unknown): unknown;
   /** A value that was read raw from a column, as the driver takes it back. */
   rawParameter(path: FieldPath, raw: unknown): unknown;
   /** The n-th bound value, from 1. */
@@ -34,6 +37,10 @@ export interface Dialect {
   lock(alias: string): string;
   /** Whether the count of all records may ride along with the rows of a page. */
   readonly countsInline: boolean;
+  /** Asks how many records there are without counting them; undefined where the database cannot say. */
+  readonly forecast: Forecast | undefined;
   /** Runs work that reads; everything it reads is of one connection where there is a transaction. */
   read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** The same for work that writes: never on a replica. */
+  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 }

@@ -5,6 +5,7 @@ import { valueProperty } from '../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import { POSTGRESQL_FORECAST } from './forecast.ts';
 import type { Lookup } from '../lookup.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
@@ -17,6 +18,7 @@ import type { Reader } from './reader.ts';
 export class PostgreSqlDialect implements Dialect {
   readonly name = 'PostgreSQL';
   readonly countsInline = true;
+  readonly forecast = POSTGRESQL_FORECAST;
   readonly #platform: Platform;
 
   constructor(platform: Platform) {
@@ -39,6 +41,10 @@ export class PostgreSqlDialect implements Dialect {
       default:
         return this.#compareValue(path, lookup, value);
     }
+  }
+
+  stored(path: FieldPath, value: unknown): unknown {
+    return value === null ? null : this.#parameter(path, value);
   }
 
   rawParameter(_path: FieldPath, raw: unknown): unknown {
@@ -67,7 +73,11 @@ export class PostgreSqlDialect implements Dialect {
   }
 
   read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readPostgreSql(em, this.#platform, work);
+    return readPostgreSql(em, this.#platform, 'read', work);
+  }
+
+  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+    return readPostgreSql(em, this.#platform, 'write', work);
   }
 
   #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

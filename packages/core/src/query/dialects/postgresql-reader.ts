@@ -44,10 +44,11 @@ interface SessionManager {
 export function readPostgreSql<T>(
   em: EntityManager,
   platform: Platform,
+  purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   const transaction = em.getTransactionContext<Client>();
-  const connection = em.getConnection(transaction === undefined ? 'read' : 'write') as PostgreSqlConnection;
+  const connection = em.getConnection(transaction === undefined ? purpose : 'write') as PostgreSqlConnection;
   return read(em, connection, transaction, (reader) => work(logged(em, connection, reader))).catch((error: unknown) => {
     throw readError(platform, error);
   });

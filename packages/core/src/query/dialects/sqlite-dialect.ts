@@ -12,6 +12,8 @@ import { FOLD, readSqlite } from './sqlite-reader.ts';
 export class SqliteDialect implements Dialect {
   readonly name = 'SQLite';
   readonly countsInline = false;
+  /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */
+  readonly forecast = undefined;
   readonly #platform: Platform;
 
   constructor(platform: Platform) {
@@ -36,6 +38,10 @@ export class SqliteDialect implements Dialect {
       default:
         return this.#compareValue(path, lookup, value);
     }
+  }
+
+  stored(path: FieldPath, value: unknown): unknown {
+    return value === null ? null : parameter(path, value);
   }
 
   rawParameter(path: FieldPath, raw: unknown): unknown {
@@ -67,7 +73,11 @@ export class SqliteDialect implements Dialect {
   }
 
   read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readSqlite(em, this.#platform, work);
+    return readSqlite(em, this.#platform, 'read', work);
+  }
+
+  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+    return readSqlite(em, this.#platform, 'write', work);
   }
 
   #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

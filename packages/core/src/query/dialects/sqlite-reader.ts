@@ -43,9 +43,14 @@ const databases = new WeakMap<Connection, Database>();
  * Runs work that reads on the one connection there is: at once where it is open and free. A transaction of somebody else
  * that is open on it is waited for: what it has not committed is not seen.
  */
-export function readSqlite<T>(em: EntityManager, platform: Platform, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+export function readSqlite<T>(
+  em: EntityManager,
+  platform: Platform,
+  purpose: 'read' | 'write',
+  work: (reader: Reader) => Awaitable<T>,
+): Awaitable<T> {
   const own = em.getTransactionContext<unknown>() !== undefined;
-  const connection = em.getConnection(own ? 'write' : 'read') as SqliteConnection;
+  const connection = em.getConnection(own ? 'write' : purpose) as SqliteConnection;
   const database = databases.get(connection);
   if (database?.open !== true || (database.inTransaction && !own)) return readLater(em, platform, connection, own, work);
   try {

@@ -57,6 +57,10 @@ export class Scope {
     return concat([`${this.table(this.meta)} ${this.alias}`, ...this.#joins]);
   }
 
+  get hasJoins(): boolean {
+    return this.#joins.length > 0;
+  }
+
   table(meta: EntityMetadata): string {
     return tableSql(this.context.plan, this.context.em, meta);
   }
