@@ -83,9 +83,8 @@ function addHooks(
 ): void {
   const needsHeader = options.authenticate === undefined;
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
-  const { onRequest, onSend } = new Authentication(steps, options.endpoints);
+  const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
-  app.addHook('onSend', onSend);
   app.addHook('onReady', async () => {
     // Nobody waits for it: should a login come first, it waits.
     void options.hasher.prepare();

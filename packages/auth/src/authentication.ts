@@ -1,6 +1,6 @@
 import { type CurrentUser, getCurrentUser, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { INVALID_TOKEN_CHALLENGE, bearerToken, invalidToken } from './bearer-token.ts';
+import { bearerToken, invalidToken } from './bearer-token.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
 
 /** What a request says of its sender: the claims of a verified token, or what an `authenticate` of your own answers. */
@@ -29,8 +29,6 @@ export interface AuthenticationSteps {
 export class Authentication {
   readonly #steps: AuthenticationSteps;
   readonly #endpoints: NonAuthEndpoints;
-  /** Requests to public paths whose token counted as none: if the answer is a 401 after all, it says why. */
-  readonly #rejected = new WeakSet<FastifyRequest>();
 
   constructor(steps: AuthenticationSteps, endpoints: NonAuthEndpoints) {
     this.#steps = steps;
@@ -42,18 +40,6 @@ export class Authentication {
     const isPublic = this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
     void this.#answer(request, isPublic, done);
-  };
-
-  readonly onSend = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    _payload: unknown,
-    done: HookHandlerDoneFunction,
-  ): void => {
-    if (reply.statusCode === 401 && this.#rejected.has(request)) {
-      reply.header('www-authenticate', INVALID_TOKEN_CHALLENGE);
-    }
-    done();
   };
 
   async #answer(request: FastifyRequest, isPublic: boolean, done: HookHandlerDoneFunction): Promise<void> {
@@ -77,7 +63,8 @@ export class Authentication {
 
   #ignore(request: FastifyRequest, { headers }: Unauthorized): undefined {
     request.user = null;
-    if (headers['www-authenticate'] === INVALID_TOKEN_CHALLENGE) this.#rejected.add(request);
+    // Should the answer be a 401 after all, it says why.
+    request.challenge = headers['www-authenticate'] ?? null;
   }
 }
 

@@ -27,4 +27,4 @@ export function invalidToken(message: string, cause?: unknown): Unauthorized {
   return new Unauthorized(message, { headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE }, cause });
 }
 
-export const INVALID_TOKEN_CHALLENGE = 'Bearer error="invalid_token"';
+const INVALID_TOKEN_CHALLENGE = 'Bearer error="invalid_token"';

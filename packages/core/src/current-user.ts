@@ -23,6 +23,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is logged in; null when nobody is. Set by the authentication plugin before any permission is asked. */
     user: CurrentUser | null;
+    /**
+     * What a 401 of this request tells in `WWW-Authenticate`, where it is more than `Bearer`; null where it is not. Set
+     * by the authentication plugin when it let a bad token count as none.
+     */
+    challenge: string | null;
   }
 }
 
