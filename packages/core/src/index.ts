@@ -48,7 +48,8 @@ export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 
-export { QuerySet, type EntityOptions, type Page } from './query/queryset.ts';
+export { QuerySet, type CountOf, type EntityOptions, type Page } from './query/queryset.ts';
+export type { Counting } from './query/counting.ts';
 export { compare } from './query/compare.ts';
 export { always, and, matching, never, not, or, type Condition } from './query/condition.ts';
 export { after, before } from './query/keyset.ts';
@@ -71,6 +72,7 @@ export { QueryParameterFilter } from './filters/query-parameter-filter.ts';
 export { SearchFilter } from './filters/search-filter.ts';
 
 export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions } from './pagination/paginator.ts';
+export { CountedPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
 export { LimitOffsetPagination } from './pagination/limit-offset-pagination.ts';
 export { PageNumberPagination } from './pagination/page-number-pagination.ts';

@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { wrongOption } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { after } from '../query/keyset.ts';
 import { reversed, type OrderKey } from '../query/order.ts';
@@ -44,6 +45,9 @@ export class CursorPagination extends Paginator {
 
   constructor(options: PaginatorOptions = {}) {
     super(options);
+    if (options.count !== undefined && options.count !== 'none') {
+      throw wrongOption(this.owner, 'count', '"none" or nothing, since pages by cursor have no count', options.count);
+    }
     this.#codec = new CursorCodec(this.owner, options.secret);
   }
 

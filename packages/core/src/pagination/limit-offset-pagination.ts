@@ -1,26 +1,24 @@
-import type { TSchema } from 'typebox';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../query/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { CountedPagination } from './counted-pagination.ts';
 import { integerParameter } from './integer-parameter.ts';
-import { pageEnvelope } from './page-envelope.ts';
 import type { PageEnvelope } from './paginated-result.ts';
-import { Paginator } from './paginator.ts';
 import { integerDeclaration, sizeDeclaration } from './parameter-schemas.ts';
 
 /**
  * Pages by place: `?limit=20&offset=40` skips 40 records and takes 20.
  *
- * The answer is `{ count, next, previous, results }` with an exact count; `next` is true when records follow,
- * `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is `pageSize`. Anything
+ * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise; `next` is true when
+ * records follow, `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is `pageSize`. Anything
  * but canonical integers up to 2147483647, `limit` from 1 and `offset` from 0, is a 400.
  *
  * @example
  * // GET /products?limit=20&offset=40
  * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
  */
-export class LimitOffsetPagination extends Paginator {
+export class LimitOffsetPagination extends CountedPagination {
   /** The name of the query parameter that holds how many records to take. */
   readonly limitParameter: string = 'limit';
   /** The name of the query parameter that holds how many records to skip. */
@@ -33,18 +31,14 @@ export class LimitOffsetPagination extends Paginator {
     ];
   }
 
-  envelope(item: TSchema): TSchema {
-    return pageEnvelope(item);
-  }
-
   async paginate<E extends object, R>(
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
-  ): Promise<PageEnvelope<R>> {
+  ): Promise<PageEnvelope<R, number | null>> {
     const { limit, offset } = this.#read(parameters);
-    const { rows, count } = await queryset.slice(offset, limit).page(projection);
-    return { count, next: offset + limit < count, previous: offset > 0, results: rows };
+    const { rows, count, next } = await queryset.slice(offset, limit).page(projection, { count: this.counting });
+    return { count, next, previous: offset > 0, results: rows };
   }
 
   override check(parameters: QueryParameters): void {

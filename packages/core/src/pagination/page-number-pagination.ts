@@ -1,26 +1,24 @@
-import type { TSchema } from 'typebox';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../query/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { CountedPagination } from './counted-pagination.ts';
 import { integerParameter } from './integer-parameter.ts';
-import { pageEnvelope } from './page-envelope.ts';
 import { PaginatedResult } from './paginated-result.ts';
-import { Paginator } from './paginator.ts';
 import { integerDeclaration, sizeDeclaration } from './parameter-schemas.ts';
 
 /**
  * Pages by number, from 1: `?page=2&page_size=20`. The default paginator.
  *
- * The answer is `{ count, next, previous, results }` with an exact count. A page past the end is empty, with `next`
- * false and `previous` true. A size above the maximum is the maximum. Anything but a canonical positive integer up to
+ * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise. A page past the end
+ * is empty, with `next` false and `previous` true. A size above the maximum is the maximum. Anything but a canonical positive integer up to
  * 2147483647 is a 400.
  *
  * @example
  * // GET /products?page=3&page_size=20
  * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
  */
-export class PageNumberPagination extends Paginator {
+export class PageNumberPagination extends CountedPagination {
   /** The name of the query parameter that holds the number of the page. */
   readonly pageParameter: string = 'page';
   /** The name of the query parameter that holds the size of the page. */
@@ -33,18 +31,15 @@ export class PageNumberPagination extends Paginator {
     ];
   }
 
-  envelope(item: TSchema): TSchema {
-    return pageEnvelope(item);
-  }
-
   async paginate<E extends object, R>(
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
-  ): Promise<PaginatedResult<R>> {
+  ): Promise<PaginatedResult<R, object, number | null>> {
     const { page, pageSize } = this.#read(parameters);
-    const { rows, count } = await queryset.slice((page - 1) * pageSize, pageSize).page(projection);
-    return new PaginatedResult({ results: rows, count, page, pageSize });
+    const slice = queryset.slice((page - 1) * pageSize, pageSize);
+    const { rows, count, next } = await slice.page(projection, { count: this.counting });
+    return new PaginatedResult({ results: rows, count, next, page, pageSize });
   }
 
   override check(parameters: QueryParameters): void {

@@ -2,9 +2,9 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
 
 /** What every page-numbered list answers on the wire. */
-export interface PageEnvelope<Item> {
-  /** Records in all, on every page together. */
-  readonly count: number;
+export interface PageEnvelope<Item, Count extends number | null = number> {
+  /** Records in all, on every page together; null where they were not counted. */
+  readonly count: Count;
   /** Whether a next page exists. */
   readonly next: boolean;
   /** Whether a previous page exists. */
@@ -13,9 +13,16 @@ export interface PageEnvelope<Item> {
 }
 
 /** What a page made by hand consists of. */
-export interface PaginatedResultOptions<Item, Extra extends object | undefined = undefined> {
+export interface PaginatedResultOptions<
+  Item,
+  Extra extends object | undefined = undefined,
+  Count extends number | null = number,
+> {
   readonly results: Item[];
-  readonly count: number;
+  /** Records in all; null where they were not counted, and `next` has to be said. */
+  readonly count: Count;
+  /** Whether a next page exists. Default: whether the count says so. */
+  readonly next?: boolean | undefined;
   /** From 1. Default: 1. */
   readonly page?: number;
   readonly pageSize: number;
@@ -23,21 +30,23 @@ export interface PaginatedResultOptions<Item, Extra extends object | undefined =
   readonly extra?: Extra | undefined;
 }
 
-class Result<Item> implements PageEnvelope<Item> {
-  readonly count: number;
+class Result<Item, Count extends number | null> implements PageEnvelope<Item, Count> {
+  readonly count: Count;
   readonly next: boolean;
   readonly previous: boolean;
   readonly results: Item[];
   readonly #page: number;
   readonly #pageSize: number;
 
-  constructor(options: PaginatedResultOptions<Item, object | undefined>) {
+  constructor(options: PaginatedResultOptions<Item, object | undefined, Count>) {
     const { results, count, page = 1, pageSize, extra } = options;
-    if (!isWhole(count, 0)) throw wrongOption('PaginatedResult', 'count', 'an integer from 0', count);
+    if (count !== null && !isWhole(count, 0)) throw wrongOption('PaginatedResult', 'count', 'an integer from 0', count);
     if (!isWhole(page, 1)) throw wrongOption('PaginatedResult', 'page', 'an integer from 1', page);
     if (!isWhole(pageSize, 1)) throw wrongOption('PaginatedResult', 'pageSize', 'an integer from 1', pageSize);
     this.count = count;
-    this.next = page * pageSize < count;
+    const next = options.next ?? (count === null ? undefined : page * pageSize < count);
+    if (typeof next !== 'boolean') throw wrongOption('PaginatedResult', 'next', 'a boolean where there is no count', next);
+    this.next = next;
     this.previous = page > 1;
     this.results = results;
     this.#page = page;
@@ -57,7 +66,11 @@ class Result<Item> implements PageEnvelope<Item> {
 }
 
 /** A page and its place among the pages; see the constructor of the same name. */
-export type PaginatedResult<Item, Extra extends object = object> = Result<Item> & Readonly<Extra>;
+export type PaginatedResult<Item, Extra extends object = object, Count extends number | null = number> = Result<
+  Item,
+  Count
+> &
+  Readonly<Extra>;
 
 /**
  * The page envelope, built by hand where a paginator does not: in a custom action, from a search engine, from a cache.
@@ -72,10 +85,12 @@ export type PaginatedResult<Item, Extra extends object = object> = Result<Item> 
  * return result;      // {"count":23,"next":true,"previous":true,"results":[…],"keyword":"…"}
  */
 export const PaginatedResult: {
-  new <Item>(options: PaginatedResultOptions<Item>): PaginatedResult<Item>;
-  new <Item, Extra extends object>(
-    options: PaginatedResultOptions<Item, Extra> & { readonly extra: Extra },
-  ): PaginatedResult<Item, Extra>;
+  new <Item, Count extends number | null = number>(
+    options: PaginatedResultOptions<Item, undefined, Count>,
+  ): PaginatedResult<Item, object, Count>;
+  new <Item, Extra extends object, Count extends number | null = number>(
+    options: PaginatedResultOptions<Item, Extra, Count> & { readonly extra: Extra },
+  ): PaginatedResult<Item, Extra, Count>;
 } = Result;
 
 function addExtra(result: object, extra: object): void {

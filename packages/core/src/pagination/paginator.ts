@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import type { Counting } from '../query/counting.ts';
 import type { Projection } from '../query/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { integerParameter } from './integer-parameter.ts';
@@ -14,6 +15,8 @@ export interface PaginatorOptions {
   readonly pageSize?: number | undefined;
   /** Most records a page, whatever the request names. Default: the paginator's own, 100. */
   readonly maxPageSize?: number | undefined;
+  /** How the records in all are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
+  readonly count?: Counting | undefined;
   /** Signs cursors, at least 32 bytes. Needed by CursorPagination alone. */
   readonly secret?: string | Uint8Array | undefined;
 }

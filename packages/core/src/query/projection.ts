@@ -9,10 +9,20 @@ export interface Projection<Record> {
   readonly paths: readonly FieldPath[];
   /** Makes a record of a row: what the driver gave for each path (see `valueReader`). */
   readRow(row: readonly unknown[]): Record;
-  /** Makes the same record of an entity whose `populate` is loaded. */
-  readEntity(entity: object): Record;
+  /** Makes the same record of an entity whose `populate` is loaded. `row`: see `ofEntities`. */
+  readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];
+  /**
+   * True: records are made by readEntity alone, of entities that the query set's `em` manages, read by the same
+   * statement; it gets the columns of `paths` beside the entity. Default: false, records are made by readRow.
+   */
+  readonly ofEntities?: boolean;
+}
+
+/** A projection whose records are made of entities, loaded as the given one needs them. */
+export function ofEntities<Record>(base: Projection<Record>, represent: (entity: object) => Record): Projection<Record> {
+  return { ...base, paths: [], readEntity: represent, ofEntities: true };
 }
 
 /** A value of an order's key, fit for JSON. */

@@ -1,22 +1,32 @@
-import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
+import { Utils, type EntityManager, type EntityMetadata, type EntityName, type FilterQuery } from '@mikro-orm/core';
+import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { wrongOption } from '../options.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, type Condition } from './condition.ts';
+import { COUNTINGS, type Counting } from './counting.ts';
+import { entityRecords, recordSelection } from './sql/entity-records.ts';
 import { hydrationOf } from './sql/hydration.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
 import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
 import type { Projection } from './projection.ts';
 import { resolveLookup } from './resolve-lookup.ts';
-import { readCount, readExists, readPage, readRows, type Slice } from './sql/run.ts';
-import { selectionOf, type Selection } from './sql/selection.ts';
+import { readPage } from './sql/page.ts';
+import { readCount, readExists, readRows, type Slice } from './sql/run.ts';
+import type { Selection } from './sql/selection.ts';
 import { isKnownUnfiltered } from './sql/unfiltered.ts';
 
 /** One page of records, and how many there are in all. */
-export interface Page<Record> {
+export interface Page<Record, Count extends number | null = number> {
   readonly rows: Record[];
-  readonly count: number;
+  /** Null where they were not counted. */
+  readonly count: Count;
+  /** Whether records follow; always exact. */
+  readonly next: boolean;
 }
+
+/** How many records there are in all, as the way of counting has it. */
+export type CountOf<How extends Counting> = How extends 'none' ? null : number;
 
 export interface EntityOptions {
   /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
@@ -42,8 +52,8 @@ interface State<Entity extends object> {
 
 /**
  * An immutable description of records. Each method answers with a new one; nothing runs until a method that answers with
- * a promise is called, and each of those is one SQL statement with bound parameters (`page` at most two). Reading rows
- * makes no entities and tracks nothing.
+ * a promise is called, and each of those is one SQL statement with bound parameters (`page` at most two, or three with an
+ * estimate). Reading rows makes no entities and tracks nothing.
  *
  * The filters of MikroORM that are on apply, as they do to `em.find`. The order is total: the primary key is its last
  * key. Within a transaction of the entity manager it reads in that transaction.
@@ -63,7 +73,8 @@ export class QuerySet<Entity extends object> {
 
   /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
-    const meta = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata().get(entity);
+    const meta = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata().find(entity);
+    if (meta === undefined) throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
     return new QuerySet({ source, meta, condition: always, order: [], slice: undefined });
   }
 
@@ -79,6 +90,11 @@ export class QuerySet<Entity extends object> {
   /** The order asked for; see `totalOrder`. */
   get order(): readonly OrderKey[] {
     return this.#state.order;
+  }
+
+  /** What a record must be like to be among these, whatever the order and the slice. */
+  get condition(): Condition {
+    return this.#state.condition;
   }
 
   /** The same records, read with another entity manager: another transaction, other filter parameters. */
@@ -149,22 +165,38 @@ export class QuerySet<Entity extends object> {
 
   /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    const rows = await this.#read(this.#reader, selectionOf(projection), this.#state.slice);
-    return rows.map((row) => projection.readRow(row));
+    const rows = await this.#read(this.#reader, recordSelection(this.meta, projection), this.#state.slice);
+    return this.#records(projection, rows);
   }
 
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    const [row] = await this.#read(this.#reader, selectionOf(projection), this.#firstSlice());
-    return row === undefined ? undefined : projection.readRow(row);
+    const rows = await this.#read(this.#reader, recordSelection(this.meta, projection), this.#firstSlice());
+    return whenReady(this.#records(projection, rows), ([record]) => record);
   }
 
-  /** The records of the slice, and how many there are without it. */
-  async page<R>(projection: Projection<R>): Promise<Page<R>> {
+  /**
+   * The records of the slice, how many there are without it, and whether any follow. `count` says how to find the number:
+   *
+   * - `exact` (default): by counting; with the rows' own statement on PostgreSQL, else by a second one;
+   * - `estimated`: exactly where the page shows it, being the last, and where PostgreSQL's planner expects counting to be
+   *   cheap; else what the planner expects, but never less than the page proves. SQLite has no estimate: exactly;
+   * - `none`: not at all; null. One statement.
+   *
+   * @example
+   * await products.slice(20, 10).page(projection, { count: 'none' });   // { rows: […], count: null, next: true }
+   */
+  async page<R, How extends Counting = 'exact'>(
+    projection: Projection<R>,
+    options: { readonly count?: How } = {},
+  ): Promise<Page<R, CountOf<How>>> {
     const { condition, slice } = this.#state;
-    const query = { condition, order: this.totalOrder(), slice, select: selectionOf(projection), locked: false };
-    const { rows, count } = await readPage(this.#reader, this.meta, query);
-    return { rows: rows.map((row) => projection.readRow(row)), count };
+    const { count: how = 'exact' } = options;
+    if (!COUNTINGS.includes(how)) throw wrongOption('page()', 'count', `one of ${COUNTINGS.join(', ')}`, how);
+    const select = recordSelection(this.meta, projection);
+    const query = { condition, order: this.totalOrder(), slice, select, locked: false };
+    const { rows, count, next } = await readPage(this.#reader, this.meta, query, how);
+    return whenReady(this.#records(projection, rows), (records) => ({ rows: records, count: count as CountOf<How>, next }));
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
@@ -199,6 +231,11 @@ export class QuerySet<Entity extends object> {
   #read(em: EntityManager, select: Selection, slice: Slice | undefined, locked = false): Awaitable<unknown[][]> {
     const { condition } = this.#state;
     return readRows(em, this.meta, { condition, order: this.totalOrder(), slice, select, locked });
+  }
+
+  #records<R>(projection: Projection<R>, rows: readonly unknown[][]): R[] | Promise<R[]> {
+    if (projection.ofEntities === true) return entityRecords(this.em, this.meta, projection, rows);
+    return rows.map((row) => projection.readRow(row));
   }
 
   #firstSlice(): Slice {

@@ -3,6 +3,7 @@ import type { PathOf } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
+import type { Counting } from '../query/counting.ts';
 import type { LookupName, OrderName } from '../query/lookup-name.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { WritableSchema } from '../shapes/writable-schema.ts';
@@ -43,6 +44,8 @@ export interface ModelViewSetOptions<
   readonly pageSize?: number;
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
   readonly maxPageSize?: number;
+  /** How the records in all are counted: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
+  readonly count?: Counting;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -54,5 +57,5 @@ export interface ModelViewSetOptions<
 /** Every option's name, to refuse the others. */
 export const MODEL_VIEWSET_OPTIONS = [
   'read', 'write', 'operations', 'searchFields', 'filterFields', 'jsonLogicFields', 'orderingFields', 'ordering',
-  'filters', 'pagination', 'pageSize', 'maxPageSize', 'permissionClasses', 'throttles', 'ignoreUnknownParameters',
+  'filters', 'pagination', 'pageSize', 'maxPageSize', 'count', 'permissionClasses', 'throttles', 'ignoreUnknownParameters',
 ] as const satisfies readonly (keyof ModelViewSetOptions<object, never, never>)[];

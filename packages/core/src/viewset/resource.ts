@@ -100,8 +100,8 @@ function makeFilters(name: string, meta: EntityMetadata, options: AnyModelOption
 function makePaginator(name: string, options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   if (Pagination === null) return null;
-  const { pageSize, maxPageSize } = options;
-  return new Pagination({ name, pageSize, maxPageSize, secret: defaults.secret });
+  const { pageSize, maxPageSize, count } = options;
+  return new Pagination({ name, pageSize, maxPageSize, count, secret: defaults.secret });
 }
 
 function orderKey(meta: EntityMetadata, name: string): OrderKey {

@@ -169,7 +169,7 @@ forEachDatabase(t, { entities: entities as never }, async (t, orm, database) => 
     t.strictSame((await read(Cat, { lives__gte: 9 }, 'name')).flat(), ['Tom']);
     t.strictSame((await read(Puppy, {}, 'name')).flat(), ['Pip']);
     t.equal(await QuerySet.of(orm.em.fork(), Dog).filter({ name: 'Tom' } as object).count(), 0);
-    t.strictSame(await QuerySet.of(orm.em.fork(), Dog).slice(0, 1).page(fields(orm, Dog, ['name'])), { rows: [['Rex']], count: 2 });
+    t.strictSame(await QuerySet.of(orm.em.fork(), Dog).slice(0, 1).page(fields(orm, Dog, ['name'])), { rows: [['Rex']], count: 2, next: true });
     const animals = await QuerySet.of(orm.em.fork(), Animal).orderBy('id').entities();
     t.strictSame(animals.map((animal) => animal.constructor.name), ['Cat', 'Dog', 'Puppy']);
     t.strictSame((await read(Owner, { animals__name: 'Rex' }, 'name')).flat(), ['Ann']);

@@ -14,7 +14,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await writer.flush();
     const inside = products.using(writer);
     t.equal(await inside.count(), 1);
-    t.strictSame(await inside.slice(0, 10).page(names), { rows: [['uncommitted']], count: 1 });
+    t.strictSame(await inside.slice(0, 10).page(names), { rows: [['uncommitted']], count: 1, next: false });
     t.equal((await inside.entities()).length, 1);
     // On SQLite's one connection these wait, and are answered after the end of the transaction.
     const outside = [products.count(), products.page(names), products.entities()] as const;
@@ -22,7 +22,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     await writer.rollback();
     const [count, page, read] = await Promise.all(outside);
     t.equal(count, 0);
-    t.strictSame(page, { rows: [], count: 0 });
+    t.match(page, { rows: [], count: 0 });
     t.strictSame(read, []);
   });
 

@@ -34,44 +34,6 @@ export function readRows(em: EntityManager, meta: EntityMetadata, query: RowQuer
   });
 }
 
-/**
- * The rows of the slice and the number of all. Where the count rides along with the rows, only a page beyond the end
- * needs a second statement; else the count is asked for unless the page shows it, being the last.
- */
-export function readPage(
-  em: EntityManager,
-  meta: EntityMetadata,
-  query: RowQuery,
-): Awaitable<{ rows: unknown[][]; count: number }> {
-  if (isNever(query.condition)) return { rows: [], count: 0 };
-  const plan = entityPlan(em, meta);
-  const { countsInline } = plan.dialect;
-  return whenReady(withFilters(em, plan, query, countsInline), (filtered) => {
-    const page = bindStatement(em, plan, filtered);
-    return plan.dialect.read(em, (reader) =>
-      whenReady(reader.rows(page.statement, page.values), (rows) => {
-        const shown = countsInline ? inlineCount(rows) : lastPageCount(rows, query.slice);
-        if (shown !== undefined) return { rows, count: shown };
-        const count = bindStatement(em, plan, countQuery(filtered));
-        return whenReady(reader.rows(count.statement, count.values), (counts) => ({ rows, count: Number(counts[0]?.[0]) }));
-      }),
-    );
-  });
-}
-
-/** Takes the count off the rows, where it stands in each. */
-function inlineCount(rows: readonly unknown[][]): number | undefined {
-  let count: unknown;
-  for (const row of rows) count = row.pop();
-  return count === undefined ? undefined : Number(count);
-}
-
-function lastPageCount(rows: readonly unknown[][], slice: Slice | undefined): number | undefined {
-  if (slice === undefined) return rows.length;
-  const isLast = rows.length < slice.limit && (rows.length > 0 || slice.offset === 0);
-  return isLast ? slice.offset + rows.length : undefined;
-}
-
 export async function readCount(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<number> {
   if (isNever(condition)) return 0;
   const [row] = await readOne(em, meta, condition, 'count');
@@ -97,12 +59,8 @@ function readOne(
   });
 }
 
-function countQuery({ condition, related }: Query): Query {
-  return { condition, related, select: 'count', order: [], slice: undefined, counted: false, locked: false };
-}
-
 /** Adds the filters of MikroORM that are on. */
-function withFilters(
+export function withFilters(
   em: EntityManager,
   plan: EntityPlan,
   query: Omit<Query, 'related' | 'counted'>,
@@ -127,6 +85,6 @@ function isOne(meta: EntityMetadata, { condition, slice }: RowQuery): boolean {
   return parts.some((part) => part.kind === 'compare' && part.path === pk && part.lookup === 'exact');
 }
 
-function isNever(condition: Condition): boolean {
+export function isNever(condition: Condition): boolean {
   return condition.kind === 'constant' && !condition.value;
 }
