@@ -8,6 +8,7 @@ import { REQUEST_STATE } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { errorHandler } from './error-handler.ts';
+import { releaseLostConnections } from './lost-connections.ts';
 import { answerNotFoundEarly } from './not-found.ts';
 import { takeOddRequests } from './odd-requests.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -49,6 +50,7 @@ export const viewset = fp(
   async (app: FastifyInstance, given: ViewsetOptions): Promise<void> => {
     const options = resolveOptions(given);
     decorateRequests(app, options.orm);
+    app.addHook('onReady', () => releaseLostConnections(options.orm));
     app.setErrorHandler(errorHandler);
     answerNotFoundEarly(app);
     takeOddRequests(app);
