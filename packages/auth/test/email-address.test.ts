@@ -55,10 +55,9 @@ t.test('anything else is not, above all what could break out of a header', async
   }
 });
 
-t.test('a hostile address takes no time', async (t) => {
-  const started = performance.now();
-  for (const address of [`${'a.'.repeat(100_000)}@`, `a@${'a-'.repeat(120)}!`, `a@${'a.'.repeat(125)}!`]) {
-    isEmail(address);
+t.test('a hostile address is told in one pass', async (t) => {
+  // With a pattern that went back and forth, these would outlast the test's time limit.
+  for (const address of [`${'a.'.repeat(100_000)}@`, `a@${'a-'.repeat(100_000)}!`, `a@${'a.'.repeat(100_000)}!`]) {
+    t.notOk(isEmail(address));
   }
-  t.ok(performance.now() - started < 50);
 });
