@@ -48,8 +48,9 @@ export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 
-export { QuerySet, type CountOf, type EntityOptions, type Page } from './query/queryset.ts';
+export { QuerySet, type EntityOptions } from './query/queryset.ts';
 export type { Counting } from './query/counting.ts';
+export type { CountOf, Page } from './query/page.ts';
 export { compare } from './query/compare.ts';
 export { always, and, matching, never, not, or, type Condition } from './query/condition.ts';
 export { after, before } from './query/keyset.ts';

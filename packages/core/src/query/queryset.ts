@@ -9,24 +9,13 @@ import { entityRecords, recordSelection } from './sql/entity-records.ts';
 import { hydrationOf } from './sql/hydration.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
 import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
+import type { CountOf, Page } from './page.ts';
 import type { Projection } from './projection.ts';
 import { resolveLookup } from './resolve-lookup.ts';
 import { readPage } from './sql/page.ts';
 import { readCount, readExists, readRows, type Slice } from './sql/run.ts';
 import type { Selection } from './sql/selection.ts';
 import { isKnownUnfiltered } from './sql/unfiltered.ts';
-
-/** One page of records, and how many there are in all. */
-export interface Page<Record, Count extends number | null = number> {
-  readonly rows: Record[];
-  /** Null where they were not counted. */
-  readonly count: Count;
-  /** Whether records follow; always exact. */
-  readonly next: boolean;
-}
-
-/** How many records there are in all, as the way of counting has it. */
-export type CountOf<How extends Counting> = How extends 'none' ? null : number;
 
 export interface EntityOptions {
   /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
@@ -73,8 +62,9 @@ export class QuerySet<Entity extends object> {
 
   /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
-    const meta = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata().find(entity);
-    if (meta === undefined) throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
+    const known = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata();
+    const meta = known.find(entity);
+    if (meta === undefined || !known.has(meta.class)) throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
     return new QuerySet({ source, meta, condition: always, order: [], slice: undefined });
   }
 
@@ -119,7 +109,7 @@ export class QuerySet<Entity extends object> {
 
   /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
   matching(where: FilterQuery<Entity>): QuerySet<Entity> {
-    return this.where(matching(this.meta, where as FilterQuery<object>));
+    return this.where(matching(this.meta, where));
   }
 
   /** Nothing; no statement is run for it. */

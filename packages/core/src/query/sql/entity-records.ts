@@ -18,8 +18,9 @@ export async function entityRecords<Record>(
   projection: Projection<Record>,
   rows: readonly unknown[][],
 ): Promise<Record[]> {
-  const { selection, map } = hydrationOf(meta, projection.populate);
-  const entities = rows.map((row) => map(em, row));
+  const hydration = hydrationOf(meta, projection.populate);
+  const width = hydration.selection.paths.length;
+  const entities = rows.map((row) => hydration.map(em, row));
   await em.getUnitOfWork().dispatchOnLoadEvent();
-  return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(selection.paths.length)));
+  return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(width)));
 }
