@@ -7,9 +7,7 @@ export class InitialMigration extends Migration {
       `create table "product" ("id" serial primary key, "name" varchar(200) not null, ` +
         `"price" numeric(10,2) not null, "stock" int not null default 0);`,
     );
-    this.addSql(
-      `create table "role" ("id" serial primary key, "name" varchar(50) not null, "description" text null);`,
-    );
+    this.addSql(`create table "role" ("id" serial primary key, "name" varchar(50) not null, "description" text null);`);
     this.addSql(`alter table "role" add constraint "role_name_unique" unique ("name");`);
     this.addSql(
       `create table "account" ("id" serial primary key, "name" varchar(100) not null, "email" varchar(255) not null, ` +

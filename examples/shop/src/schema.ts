@@ -79,8 +79,7 @@ async function migrate(
 ): Promise<void> {
   if (pending.length === 0) return;
   if (policy === 'create') {
-    const transaction = em.getTransactionContext();
-    await orm.migrator.up(transaction === undefined ? {} : { transaction });
+    await orm.migrator.up({ transaction: em.getTransactionContext<object>()! });
     return;
   }
   throw new ImproperlyConfigured(

@@ -268,7 +268,7 @@ async function refused(t: Test, shop: Shop, token: string): Promise<void> {
   isError(
     t,
     await shop.raw(`GET /?${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`),
-    'headers_too_large',
+    'uri_too_long',
     'a long URL',
   );
 }

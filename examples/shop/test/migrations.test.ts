@@ -120,5 +120,5 @@ t.test('on SQLite a start in production creates the schema', async (t) => {
 });
 
 t.test('the names of migrations are unique and in order', async (t) => {
-  t.same(NAMES, [...new Set(NAMES)].sort());
+  t.same(NAMES, [...new Set(NAMES)].toSorted());
 });

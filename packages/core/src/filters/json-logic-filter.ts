@@ -16,7 +16,7 @@ import { parseStrictJson, StrictJsonError } from './strict-json.ts';
  *
  * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Whatever the filter does not know is a 400 that says
  * where it stands, never dropped. A view without such fields has no `filter` parameter. Override `parameter` to rename
- * it, `maximumDepth` (default 5 operators, one inside the other) and `maximumComparisons` (default 50) to allow more.
+ * it, `maximumDepth` (default 5 operators, one inside the other) and `maximumComparisons` (default 50) or `maximumValues` (default 5000) to allow more.
  *
  * @throws ImproperlyConfigured at registration, for a field that does not exist
  * @example
@@ -30,6 +30,8 @@ export class JsonLogicFilter extends Filter {
   readonly maximumDepth: number = 5;
   /** More comparisons than this are a 400. */
   readonly maximumComparisons: number = 50;
+  /** More values in all lists together than this are a 400. */
+  readonly maximumValues: number = 5000;
   readonly #fields: ReadonlyMap<string, FieldPath>;
 
   constructor(target: FilterTarget) {
@@ -50,7 +52,7 @@ export class JsonLogicFilter extends Filter {
 
   #read(text: string): Condition {
     try {
-      const reader = new JsonLogicReader(this.#fields, this.maximumDepth, this.maximumComparisons);
+      const reader = new JsonLogicReader(this.#fields, this);
       return reader.read(parseStrictJson(text));
     } catch (error) {
       if (error instanceof StrictJsonError) throw invalidParameter(this.parameter, error.message);

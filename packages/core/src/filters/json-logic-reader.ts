@@ -13,6 +13,13 @@ import {
 } from './json-logic-operation.ts';
 import { checkComparable, checkText, checkValue } from './json-logic-value.ts';
 
+/** How large a rule may be. */
+export interface JsonLogicLimits {
+  readonly maximumDepth: number;
+  readonly maximumComparisons: number;
+  readonly maximumValues: number;
+}
+
 /**
  * Reads one JSON Logic rule into a condition. The grammar is closed: a rule is an object with one operator, a
  * comparison has a field on one side and a value on the other, and everything else is an error.
@@ -21,14 +28,13 @@ import { checkComparable, checkText, checkValue } from './json-logic-value.ts';
  */
 export class JsonLogicReader {
   readonly #fields: ReadonlyMap<string, FieldPath>;
-  readonly #maximumDepth: number;
-  readonly #maximumComparisons: number;
+  readonly #limits: JsonLogicLimits;
   #comparisons = 0;
+  #values = 0;
 
-  constructor(fields: ReadonlyMap<string, FieldPath>, maximumDepth: number, maximumComparisons: number) {
+  constructor(fields: ReadonlyMap<string, FieldPath>, limits: JsonLogicLimits) {
     this.#fields = fields;
-    this.#maximumDepth = maximumDepth;
-    this.#maximumComparisons = maximumComparisons;
+    this.#limits = limits;
   }
 
   /** @throws JsonLogicError */
@@ -39,8 +45,9 @@ export class JsonLogicReader {
   #rule(rule: unknown, at: string, depth: number): Condition {
     const [operator, operand] = readOperation(rule, at);
     const here = `${at}/${operator}`;
-    if (depth > this.#maximumDepth) {
-      throw new JsonLogicError(`operators must not be nested more than ${this.#maximumDepth} deep`, here);
+    const { maximumDepth } = this.#limits;
+    if (depth > maximumDepth) {
+      throw new JsonLogicError(`operators must not be nested more than ${maximumDepth} deep`, here);
     }
     if (operator === 'and') return and(...this.#rules(operand, here, depth));
     if (operator === 'or') return or(...this.#rules(operand, here, depth));
@@ -57,8 +64,9 @@ export class JsonLogicReader {
   }
 
   #comparison(operator: ComparisonOperator, operand: unknown, at: string): Condition {
-    if (++this.#comparisons > this.#maximumComparisons) {
-      throw new JsonLogicError(`there must not be more than ${this.#maximumComparisons} comparisons`, at);
+    const { maximumComparisons } = this.#limits;
+    if (++this.#comparisons > maximumComparisons) {
+      throw new JsonLogicError(`there must not be more than ${maximumComparisons} comparisons`, at);
     }
     const mayBeBetween = operator === '<' || operator === '<=';
     const operands = readOperands(operand, at, 2, mayBeBetween ? 3 : 2);
@@ -98,6 +106,10 @@ export class JsonLogicReader {
     if (path === undefined) throw new JsonLogicError('one of the two operands must be a {"var": …}', at);
     checkComparable(path, 'in', at);
     const list = readOperands(right, `${at}/1`, 0, Infinity);
+    const { maximumValues } = this.#limits;
+    if ((this.#values += list.length) > maximumValues) {
+      throw new JsonLogicError(`there must not be more than ${maximumValues} values in lists`, `${at}/1`);
+    }
     const values = list.map((value, index) => checkValue(path, value, `${at}/1/${index}`));
     return compare(path, 'in', values);
   }

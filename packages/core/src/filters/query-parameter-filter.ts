@@ -15,7 +15,8 @@ import { resolveOption } from './resolve-option.ts';
  * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
  *
  * A parameter of an `exact` lookup that comes several times means "one of"; any other must come once. An empty value
- * counts as absent.
+ * counts as absent. Override `maximumValues` (default 5000) to let one parameter have more values, be it that it comes
+ * several times or has a list in it.
  *
  * @throws ImproperlyConfigured at registration, for a lookup whose field does not exist or which does not fit its type
  * @example
@@ -24,6 +25,8 @@ import { resolveOption } from './resolve-option.ts';
  * // … WHERE price >= 10 AND name IN ('Tea', 'Milk')
  */
 export class QueryParameterFilter extends Filter {
+  /** More values of one parameter than this are a 400. */
+  readonly maximumValues: number = 5000;
   readonly #lookups: ReadonlyMap<string, ResolvedLookup>;
 
   constructor(target: FilterTarget) {
@@ -44,7 +47,7 @@ export class QueryParameterFilter extends Filter {
     const conditions: Condition[] = [];
     const problems = new InvalidUsageCollector();
     for (const [name, resolved] of this.#lookups) {
-      const condition = problems.attempt(() => readCondition(parameters, name, resolved));
+      const condition = problems.attempt(() => readCondition(parameters, name, resolved, this.maximumValues));
       if (condition !== undefined) conditions.push(condition);
     }
     problems.throwIfAny();
@@ -57,11 +60,19 @@ export class QueryParameterFilter extends Filter {
   }
 }
 
-function readCondition(parameters: QueryParameters, name: string, resolved: ResolvedLookup): Condition | undefined {
+function readCondition(
+  parameters: QueryParameters,
+  name: string,
+  resolved: ResolvedLookup,
+  maximumValues: number,
+): Condition | undefined {
   const { path, lookup } = resolved;
   const texts = lookup === 'exact' ? parameters.all(name) : [parameters.one(name)];
   const [text] = texts;
   if (text === undefined) return undefined;
+  if (texts.length > maximumValues || (lookup === 'in' && text.split(',', maximumValues + 1).length > maximumValues)) {
+    throw invalidParameter(name, `must not have more than ${maximumValues} values`);
+  }
   try {
     if (texts.length === 1) return parseLookupText(resolved, text);
     return compare(

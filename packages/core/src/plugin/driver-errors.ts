@@ -9,6 +9,7 @@ import {
   OptimisticLockError,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
+import { isUnreachable } from '../query/dialects/driver-error.ts';
 import { type HttpError, InvalidUsage, NotFound, ServiceUnavailable, TargetObjectAlreadyExist } from '../errors.ts';
 
 /**
@@ -16,10 +17,8 @@ import { type HttpError, InvalidUsage, NotFound, ServiceUnavailable, TargetObjec
  * and a statement with too many or too large parts (class 54).
  */
 const CLIENT_FAULT = /^(22|54)/;
-/** SQLSTATE of a server that is starting, stopping or out of room, and of transactions that lost a race. */
-const TRY_AGAIN = /^(08|53|57P|40001|40P01|55P03)/;
-const SQLITE_TRY_AGAIN = /^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN)/;
-const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+/** SQLSTATE of transactions that lost a race, or gave up waiting for a lock. */
+const TRY_AGAIN = /^(40001|40P01|55P03)/;
 
 /**
  * What an error of the ORM or its driver means to the client, or undefined where it is no such error. The driver's
@@ -30,7 +29,9 @@ export function fromDriverError(error: unknown): HttpError | undefined {
     return new TargetObjectAlreadyExist('Another record has this value already', { cause: error });
   }
   if (error instanceof ForeignKeyConstraintViolationException) {
-    return new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', { cause: error });
+    return new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', {
+      cause: error,
+    });
   }
   if (error instanceof OptimisticLockError) {
     return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
@@ -49,9 +50,8 @@ export function fromDriverError(error: unknown): HttpError | undefined {
 function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
   if (error instanceof LockWaitTimeoutException) return true;
-  const code = codeOf(error);
-  if (NETWORK.has(code) || SQLITE_TRY_AGAIN.test(code)) return true;
-  return error instanceof DriverException && TRY_AGAIN.test(code);
+  if (error instanceof Error && isUnreachable(error)) return true;
+  return error instanceof DriverException && TRY_AGAIN.test(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

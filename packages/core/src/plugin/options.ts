@@ -34,6 +34,13 @@ export interface ViewsetOptions {
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /** Signs the cursors of cursor pagination; at least 32 bytes, the same in every process. */
   readonly secret?: string;
+  /**
+   * A longer URL, query string included, is a 414, in characters. Default: 16,384, which is what Node takes for the URL
+   * and the headers together (`http.maxHeaderSize`) unless it is told otherwise.
+   */
+  readonly maxUrlLength?: number;
+  /** While so many requests are in flight in this process, further ones are a 503; Infinity: never. Default: 2000. */
+  readonly maxRequestsInFlight?: number;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -44,17 +51,34 @@ export interface ResolvedOptions {
   readonly store: Store | undefined;
   readonly health: HealthRegistry | false | undefined;
   readonly defaults: ViewDefaults;
+  readonly maxUrlLength: number;
+  readonly maxRequestsInFlight: number;
 }
 
+const MAX_URL_LENGTH = 16_384;
+const MAX_REQUESTS_IN_FLIGHT = 2000;
+
 const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
-  'orm', 'throttles', 'throttleRate', 'store', 'health', 'permissionClasses', 'filters', 'pagination',
-  'ignoreUnknownParameters', 'secret',
+  'orm',
+  'throttles',
+  'throttleRate',
+  'store',
+  'health',
+  'permissionClasses',
+  'filters',
+  'pagination',
+  'ignoreUnknownParameters',
+  'secret',
+  'maxUrlLength',
+  'maxRequestsInFlight',
 ];
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptionNames('viewset', options, OPTION_NAMES);
-  if (typeof options.orm?.em?.fork !== 'function') throw wrongOption('viewset', 'orm', 'an initialised MikroORM', options.orm);
+  if (typeof options.orm?.em?.fork !== 'function') {
+    throw wrongOption('viewset', 'orm', 'an initialised MikroORM', options.orm);
+  }
   checkArrays(options);
   if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
     throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
@@ -75,7 +99,16 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
       ignoreUnknownParameters: options.ignoreUnknownParameters ?? false,
       secret: options.secret,
     }),
+    maxUrlLength: limit(options, 'maxUrlLength', MAX_URL_LENGTH),
+    maxRequestsInFlight: limit(options, 'maxRequestsInFlight', MAX_REQUESTS_IN_FLIGHT),
   });
+}
+
+function limit(options: ViewsetOptions, name: 'maxUrlLength' | 'maxRequestsInFlight', fallback: number): number {
+  const value: unknown = options[name];
+  if (value === undefined) return fallback;
+  if (value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0)) return value as number;
+  throw wrongOption('viewset', name, 'a positive integer, or Infinity for none', value);
 }
 
 function checkArrays(options: ViewsetOptions): void {

@@ -9,10 +9,12 @@ import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { errorHandler } from './error-handler.ts';
 import { releaseLostConnections } from './lost-connections.ts';
+import { shedLoad } from './load-shedding.ts';
 import { answerNotFoundEarly } from './not-found.ts';
 import { takeOddRequests } from './odd-requests.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';
+import { limitUrlLength } from './url-length.ts';
 
 /** What the plugin keeps for its application, as `app.viewset`. */
 export interface ViewsetInstance {
@@ -53,7 +55,9 @@ export const viewset = fp(
     app.addHook('onReady', () => releaseLostConnections(options.orm));
     app.setErrorHandler(errorHandler);
     answerNotFoundEarly(app);
+    shedLoad(app, options.maxRequestsInFlight);
     takeOddRequests(app);
+    limitUrlLength(app, options.maxUrlLength);
     const makeRules = addThrottles(app, options);
     const { orm, defaults } = options;
     app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));

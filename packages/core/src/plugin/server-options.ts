@@ -1,13 +1,17 @@
-import { STATUS_CODES } from 'node:http';
+import { maxHeaderSize, type Server, type ServerOptions, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import { HeadersTooLarge, HttpError, ParseError } from '../errors.ts';
+import { HeadersTooLarge, HttpError, ParseError, UriTooLong } from '../errors.ts';
 import { sendError, toHttpError } from './error-handler.ts';
 
 /** Longest path parameter that reaches a route, in characters; a longer one is a 414. */
 const MAX_PARAM_LENGTH = 1024;
 /** How long a client may take to send a whole request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long a client may take to send the headers at most, in milliseconds; Node's own default. */
+const MAX_HEADERS_TIMEOUT_MS = 60_000;
+/** How often Node looks for clients that take longer: they are cut off so much later at most, in milliseconds. */
+const CHECK_INTERVAL_MS = 5_000;
 /** How long a handler may take to answer, in milliseconds; then the client gets a 503. */
 const HANDLER_TIMEOUT_MS = 30_000;
 
@@ -18,8 +22,10 @@ const HANDLER_TIMEOUT_MS = 30_000;
  *
  * | option | default |
  * |---|---|
- * | `requestTimeout`, `handlerTimeout` | 30 s |
+ * | `requestTimeout` (and `http.headersTimeout`), `handlerTimeout` | 30 s |
  * | `bodyLimit` | 1 MiB (Fastify's own) |
+ * | `http.maxHeaderSize` | 16 KiB, the URL and all headers together (Node's own) |
+ * | `http.connectionsCheckingInterval` | 5 s: how much later than `requestTimeout` a client may be cut off |
  * | `routerOptions.maxParamLength` | 1024 |
  * | `routerOptions.ignoreTrailingSlash` | true |
  *
@@ -28,17 +34,30 @@ const HANDLER_TIMEOUT_MS = 30_000;
  */
 export function serverOptions<Options extends FastifyServerOptions>(options?: Options): Options & FastifyServerOptions {
   const given = options ?? ({} as Options);
+  const { requestTimeout = REQUEST_TIMEOUT_MS } = given;
+  const { http, https } = given as { http?: object; https?: object | null };
+  const node = nodeOptions(requestTimeout);
   return {
-    requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: HANDLER_TIMEOUT_MS,
     return503OnClosing: false,
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
       void sendError(toHttpError(error), reply),
     clientErrorHandler: answerClientError,
     ...given,
-    // The plugin refuses such a request itself, with a body that says why.
-    http: { requireHostHeader: false, ...(given as { http?: object }).http },
+    requestTimeout,
+    ...(https ? { https: { ...node, ...https } } : { http: { ...node, ...http } }),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, ...given.routerOptions },
+  };
+}
+
+/** What Fastify hands on to Node as it is. */
+function nodeOptions(requestTimeoutMs: number): ServerOptions {
+  return {
+    // The plugin refuses such a request itself, with a body that says why.
+    requireHostHeader: false,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
+    // Where the time for the headers is the longer one, Node takes each of the two for the other, without a word.
+    ...(requestTimeoutMs > 0 ? { headersTimeout: Math.min(requestTimeoutMs, MAX_HEADERS_TIMEOUT_MS) } : {}),
   };
 }
 
@@ -46,7 +65,7 @@ export function serverOptions<Options extends FastifyServerOptions>(options?: Op
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
-    const answer = fromParser(error);
+    const answer = fromParser(error, socket);
     const body = JSON.stringify(answer.toBody());
     socket.write(
       `HTTP/1.1 ${answer.statusCode} ${STATUS_CODES[answer.statusCode]}\r\n` +
@@ -57,10 +76,22 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
   socket.destroySoon();
 }
 
-function fromParser(error: Error & { code?: string }): HttpError {
-  if (error.code === 'HPE_HEADER_OVERFLOW') return new HeadersTooLarge();
+function fromParser(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): HttpError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return tooLong(error.rawPacket, socket);
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new HttpError(408, 'request_timeout', 'The request took too long to arrive');
   }
   return new ParseError('The request is not valid HTTP');
+}
+
+/**
+ * Node has one limit for the URL and the headers together. The piece of the request that it came upon last tells which
+ * of them was too long; where the request came in smaller pieces, it is called the headers.
+ */
+function tooLong(piece: Buffer | undefined, socket: Socket): HttpError {
+  const { server } = socket as { server?: Server & { readonly maxHeaderSize?: number } };
+  const most = server?.maxHeaderSize === 0 ? undefined : server?.maxHeaderSize;
+  const [firstLine = ''] = (piece?.toString('latin1') ?? '').split('\r\n', 1);
+  const isUrl = /^[A-Z]+ \S/.test(firstLine) && firstLine.length > (most ?? maxHeaderSize);
+  return isUrl ? new UriTooLong() : new HeadersTooLarge();
 }
