@@ -42,9 +42,12 @@ export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '
 
 /** The names of an entity's fields and relations, without what MikroORM adds for itself. */
 export function fieldNames(meta: EntityMetadata): string[] {
-  const isOwn = (property: EntityProperty): boolean =>
-    property.embedded === undefined && !property.name.endsWith('__inverse') && (property.persist !== false || isComputed(property));
-  return Object.values<EntityProperty>(meta.properties).filter(isOwn).map((property) => property.name);
+  return Object.values<EntityProperty>(meta.properties).filter(isNamed).map(({ name }) => name);
+}
+
+function isNamed(property: EntityProperty): boolean {
+  const isOwn = property.embedded === undefined && !property.name.endsWith('__inverse');
+  return isOwn && (property.persist !== false || isComputed(property));
 }
 
 function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {

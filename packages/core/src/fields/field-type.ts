@@ -174,12 +174,14 @@ function integer(bits: 16 | 32): FieldType {
 }
 
 function bigintMode(property: EntityProperty): 'bigint' | 'number' | 'string' {
-  const mode = property.customType instanceof BigIntType ? property.customType.mode : property.runtimeType;
+  const { customType } = property as { readonly customType?: unknown };
+  const mode: unknown = customType instanceof BigIntType ? customType.mode : property.runtimeType;
   return mode === 'number' || mode === 'string' ? mode : 'bigint';
 }
 
 function decimal(property: EntityProperty): FieldType {
-  const mode = property.customType instanceof DecimalType ? (property.customType.mode ?? property.runtimeType) : 'number';
+  const { customType } = property as { readonly customType?: unknown };
+  const mode: unknown = customType instanceof DecimalType ? (customType.mode ?? property.runtimeType) : 'number';
   // numeric without a precision is MikroORM's numeric(10,0).
   const declared = /\((\d+)(?:,\s*(\d+))?\)/.exec(property.columnTypes[0] ?? '');
   return {

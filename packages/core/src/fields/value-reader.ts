@@ -23,7 +23,7 @@ function builtInReader(
     return numberReader(property, type);
   }
   if (builtIn instanceof UuidType) return undefined;
-  if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform);
+  if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;
   if (property.runtimeType === 'Date') return dateReader(platform);
   if (property.runtimeType === 'boolean') return property.columnTypes[0] === 'boolean' ? undefined : Boolean;
   return property.runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? Number : undefined;

@@ -35,7 +35,7 @@ export async function entityFilters(
   const own = await filterOf(em, plan.meta, {});
   const { config } = em;
   const ownCondition = own?.condition ?? always;
-  if (config.get('filtersOnRelations') === false) return { condition: ownCondition, related: undefined };
+  if (!config.get('filtersOnRelations')) return { condition: ownCondition, related: undefined };
   const walked = new Map<string, readonly EntityProperty[]>();
   for (const property of plan.hiding) walked.set(property.name, [property]);
   for (const path of paths) addPath(walked, path);
@@ -54,7 +54,7 @@ async function relatedFilter(em: EntityManager, steps: readonly EntityProperty[]
   if (step.polymorphic || step.filters === (false as never)) return undefined;
   const condition = await filterOf(em, step.targetMeta as EntityMetadata, step.filters ?? {});
   if (condition === undefined) return undefined;
-  const joins = em.config.get('autoJoinRefsForFilters') !== false && steps.length === 1 && step.owner;
+  const joins = em.config.get('autoJoinRefsForFilters') && steps.length === 1 && step.owner;
   return { condition: condition.condition, required: joins && (step.nullable !== true || condition.isStrict) };
 }
 
@@ -78,10 +78,10 @@ function isStrict(where: unknown): boolean {
 
 function addPath(walked: Map<string, readonly EntityProperty[]>, { steps, property }: FieldPath): void {
   let key = '';
-  steps.forEach((step, index) => {
+  for (const [index, step] of steps.entries()) {
     key += (index === 0 ? '' : '.') + step.name;
     if (!walked.has(key)) walked.set(key, steps.slice(0, index + 1));
-  });
+  }
   if (!isReference(property)) return;
   key += (steps.length === 0 ? '' : '.') + property.name;
   if (!walked.has(key)) walked.set(key, [...steps, property]);
@@ -90,14 +90,18 @@ function addPath(walked: Map<string, readonly EntityProperty[]>, { steps, proper
 function addCondition(walked: Map<string, readonly EntityProperty[]>, condition: Condition): void {
   switch (condition.kind) {
     case 'compare':
-      return addPath(walked, condition.path);
+      addPath(walked, condition.path);
+      break;
     case 'and':
     case 'or':
-      return condition.conditions.forEach((inner) => addCondition(walked, inner));
+      for (const inner of condition.conditions) addCondition(walked, inner);
+      break;
     case 'not':
-      return addCondition(walked, condition.condition);
+      addCondition(walked, condition.condition);
+      break;
     case 'after':
-      return condition.keys.forEach(({ path }) => addPath(walked, path));
+      for (const { path } of condition.keys) addPath(walked, path);
+      break;
     default:
   }
 }

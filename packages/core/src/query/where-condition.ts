@@ -38,7 +38,7 @@ function entryCondition(meta: EntityMetadata, name: string, value: unknown): Con
     if (!inner.every((condition) => condition !== undefined)) return undefined;
     return name === '$and' ? and(...inner) : or(...inner);
   }
-  const property = meta.properties[name as keyof typeof meta.properties] as EntityProperty | undefined;
+  const property = (meta.properties as Partial<Record<string, EntityProperty>>)[name];
   if (property === undefined || property.formula !== undefined || !isPlainColumn(property)) return undefined;
   if (!Utils.isPlainObject<Record<string, unknown>>(value)) return comparison(meta, name, 'exact', value);
   return all(Object.entries(value).map(([operator, operand]) => operation(meta, name, operator, operand)));

@@ -10,11 +10,11 @@ export interface RecordedQueries {
 export function recordQueries(orm: MikroORM): RecordedQueries {
   const texts: string[] = [];
   const logger = orm.config.getLogger();
-  const { isEnabled, logQuery } = logger;
+  const own = { isEnabled: logger.isEnabled.bind(logger), logQuery: logger.logQuery.bind(logger) };
   logger.isEnabled = (namespace) => namespace === 'query';
   logger.logQuery = (context) => void texts.push(String(context.query));
   return {
     texts,
-    stop: () => void Object.assign(logger, { isEnabled, logQuery }),
+    stop: () => void Object.assign(logger, own),
   };
 }

@@ -27,7 +27,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 
   t.test('a page and its count are of one moment', async (t) => {
-    let isOver = false;
+    const written = { isOver: false };
     const write = async (): Promise<void> => {
       for (let round = 0; round < 20; round++) {
         const em = orm.em.fork();
@@ -36,10 +36,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
           await inner.flush();
         });
       }
-      isOver = true;
+      written.isOver = true;
     };
     const watch = async (): Promise<void> => {
-      while (!isOver) {
+      while (!written.isOver) {
         const { rows, count } = await products.slice(0, 1000).page(names);
         if (rows.length !== count || count % 10 !== 0) t.fail(`${rows.length} rows, but ${count} in all`);
         await new Promise((resolve) => setImmediate(resolve));

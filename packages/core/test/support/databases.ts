@@ -50,7 +50,7 @@ export async function openSqlite(t: Test, options: DatabaseOptions): Promise<Mik
   const orm = await SqliteORM.init({ ...options.orm, dbName: ':memory:', entities: [...options.entities] } as object);
   t.teardown(() => orm.close(true));
   await orm.schema.create();
-  return orm as unknown as MikroORM;
+  return orm;
 }
 
 /** A MikroORM on an empty PostgreSQL database of its own, dropped when the test ends. */
@@ -59,7 +59,7 @@ export async function openPostgreSql(t: Test, options: DatabaseOptions): Promise
   const orm = await PostgreSqlORM.init({ ...options.orm, clientUrl, entities: [...options.entities] } as object);
   t.teardown(() => orm.close(true));
   await orm.schema.create();
-  return orm as unknown as MikroORM;
+  return orm;
 }
 
 /** Makes an empty database on the server of TEST_POSTGRES_URL, and answers with its URL. Dropped when the test ends. */

@@ -55,10 +55,14 @@ export function readSqlite<T>(
   if (database?.open !== true || (database.inTransaction && !own)) return readLater(em, platform, connection, own, work);
   try {
     const result = work(logged(em, connection, readerOf(database)));
-    return isPromise(result) ? result.catch((error: unknown) => Promise.reject(readError(platform, error))) : result;
+    return isPromise(result) ? result.catch((error: unknown) => rethrow(platform, error)) : result;
   } catch (error) {
-    throw readError(platform, error);
+    return rethrow(platform, error);
   }
+}
+
+function rethrow(platform: Platform, error: unknown): never {
+  throw readError(platform, error);
 }
 
 async function readLater<T>(

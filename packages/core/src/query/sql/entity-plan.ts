@@ -17,6 +17,8 @@ export interface EntityPlan {
   readonly schema: string | undefined;
   /** The relations that hide a record of this entity along with the related one that its own filters hide. */
   readonly hiding: readonly EntityProperty[];
+  /** Whether the database itself sees to it that foreign keys lead somewhere. */
+  readonly hasConstraints: boolean;
   readonly statements: LruMap<string, Statement>;
 }
 
@@ -43,6 +45,7 @@ function makePlan(em: EntityManager, meta: EntityMetadata, schema: string | unde
     dialect,
     schema,
     hiding: meta.relations.filter((property) => ownsColumn(property) && mayHide(em, property)),
+    hasConstraints: em.config.get('schemaGenerator').createForeignKeyConstraints ?? true,
     statements: new LruMap<string, Statement>(MAX_STATEMENTS),
   };
 }

@@ -1,4 +1,4 @@
-import { ReferenceKind, wrap, type EntityManager, type EntityMetadata, type EntityName, type EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, wrap, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, isToMany, type FieldPath } from '../../fields/field-path.ts';
 import { isReference } from '../../fields/field-type.ts';
@@ -18,7 +18,7 @@ interface Part {
 export interface Hydration {
   readonly selection: Selection;
   /** Makes the managed entity of a row, with the relations that were asked for loaded. */
-  map(em: EntityManager, row: readonly unknown[]): object;
+  readonly map: (em: EntityManager, row: readonly unknown[]) => object;
 }
 
 const known = new WeakMap<EntityMetadata, Map<string, Hydration>>();
@@ -65,7 +65,7 @@ function addPopulated(meta: EntityMetadata, path: string, relations: Map<string,
   let entity = meta;
   let prefix = '';
   for (const name of path.split('.')) {
-    const property = entity.properties[name as keyof typeof entity.properties] as EntityProperty | undefined;
+    const property = (entity.properties as Partial<Record<string, EntityProperty>>)[name];
     if (property === undefined || isToMany(property) || (!isReference(property) && property.lazy !== true)) {
       throw cannotPopulate(meta, path, entity, name);
     }
@@ -105,8 +105,8 @@ function mapRow(em: EntityManager, parts: readonly Part[], row: readonly unknown
   for (const part of parts) {
     if (row[part.keyIndex] === null) continue;
     const data: Record<string, unknown> = {};
-    part.names.forEach((name, index) => (data[name] = row[part.start + index]));
-    entity = em.map(part.meta.class as EntityName<object>, data);
+    for (const [index, name] of part.names.entries()) data[name] = row[part.start + index];
+    entity = em.map<object>(part.meta.class, data);
   }
   return entity;
 }

@@ -31,7 +31,7 @@ function readCounted(em: EntityManager, plan: EntityPlan, query: RowQuery): Awai
     const page = bindStatement(em, plan, filtered);
     return plan.dialect.read(em, (reader) =>
       whenReady(reader.rows(page.statement, page.values), (rows) => {
-        const shown = countsInline ? inlineCount(rows) : lastPageCount(rows, slice);
+        const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
         if (shown !== undefined) return { rows, count: shown, next: end < shown };
         return whenReady(countExactly(em, plan, filtered, reader), (count) => ({ rows, count, next: end < count }));
       }),

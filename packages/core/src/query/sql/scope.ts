@@ -78,7 +78,7 @@ export class Scope {
   /** The column of a property at the end of to-one relations. */
   column(steps: readonly EntityProperty[], property: EntityProperty): string {
     const last = steps.at(-1);
-    if (last !== undefined && repeatsKey(last, property) && this.filterOf(steps) === undefined) {
+    if (last !== undefined && this.#isBound(last) && referredKey(last) === property && this.filterOf(steps) === undefined) {
       return this.column(steps.slice(0, -1), last);
     }
     // A reference to a record that its own filters hide reads as NULL.
@@ -118,13 +118,18 @@ export class Scope {
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
   }
 
+  /** True where a foreign key is the key of a record that is there: the database sees to it. */
+  #isBound(step: EntityProperty): boolean {
+    return ownsColumn(step) && step.createForeignKeyConstraint && this.context.plan.hasConstraints;
+  }
+
   #addJoin(steps: readonly EntityProperty[]): Joined {
     const step = steps.at(-1) as EntityProperty;
     const parent = this.join(steps.slice(0, -1));
     const meta = step.targetMeta as EntityMetadata;
     const alias = nextAlias(this.context);
     const filter = this.filterOf(steps);
-    const always = parent.always && (filter === undefined ? isAlwaysThere(step) : filter.required && step.nullable !== true);
+    const always = parent.always && step.nullable !== true && (filter?.required ?? this.#isBound(step));
     const on: (Fragment | string)[] = [this.#link(step, meta, parent.alias, alias)];
     if (filter !== undefined) {
       const inner = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
@@ -148,14 +153,4 @@ export function nextAlias(context: CompileContext): string {
 
 function namesOf(steps: readonly EntityProperty[]): string {
   return steps.map(({ name }) => name).join('.');
-}
-
-/** True where the database itself sees to it that there is a related record. */
-function isAlwaysThere(step: EntityProperty): boolean {
-  return ownsColumn(step) && step.nullable !== true && step.createForeignKeyConstraint !== false;
-}
-
-/** True where a foreign key is the very value that is asked for, so that the related record need not be joined. */
-function repeatsKey(step: EntityProperty, property: EntityProperty): boolean {
-  return ownsColumn(step) && step.createForeignKeyConstraint !== false && referredKey(step) === property;
 }
