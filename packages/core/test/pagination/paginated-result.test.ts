@@ -92,3 +92,15 @@ t.test('it passes through a compiled serializer', async (t) => {
   t.same((await app.inject('/plain')).json(), envelope);
   t.same((await app.inject('/extra')).json(), { ...envelope, keyword: 'tea' });
 });
+
+t.test('without a count, next has to be said', async (t) => {
+  const result = new PaginatedResult({ results, count: null, next: true, page: 2, pageSize: 2 });
+  const count: null = result.count;
+  t.equal(count, null);
+  t.equal(JSON.stringify(result), '{"count":null,"next":true,"previous":true,"results":[{"id":1},{"id":2}]}');
+  t.throws(() => new PaginatedResult({ results, count: null, pageSize: 2 }), {
+    name: 'ImproperlyConfigured',
+    message: /"next" must be a boolean where there is no count/,
+  });
+  t.equal(new PaginatedResult({ results, count: 9, next: false, pageSize: 2 }).next, false, 'said beats counted');
+});
