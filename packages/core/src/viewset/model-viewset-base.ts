@@ -7,6 +7,7 @@ import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import { ofEntities, type Projection } from '../query/projection.ts';
+import type { ResolvedData } from '../shapes/write-input.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf, stateOf } from './request-state.ts';
@@ -16,7 +17,9 @@ import type { ViewContext } from './view-context.ts';
 import { type OperationSchemas, ViewSet } from './viewset.ts';
 
 /** A write that a hook may enrich with fields that the client does not send. */
-export type WriteData<Entity, Input> = Input & { readonly [Field in keyof Entity & string]?: unknown };
+export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
+  readonly [Field in Exclude<keyof Entity & string, keyof Input>]?: unknown;
+};
 
 /**
  * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small

@@ -1,4 +1,3 @@
-import type { TObject } from 'typebox';
 import type { PathOf } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
@@ -6,6 +5,7 @@ import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../query/counting.ts';
 import type { LookupName, OrderName } from '../query/lookup-name.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
+import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/writable-schema.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -14,16 +14,19 @@ import type { Operation } from './operations.ts';
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
 
+/** What a schema written by hand must be besides: each of its properties is a property of the entity. */
+type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entity, Shape> : unknown;
+
 /** What a ModelViewSet is declared by. Only `read` is required; names that do not exist do not compile. */
 export interface ModelViewSetOptions<
   Entity extends object,
-  Read extends ReadShape<Entity, object> | TObject,
-  Write extends WriteShape<Entity, object> | TObject,
+  Read extends ReadShape<Entity, object> | ObjectSchema,
+  Write extends WriteShape<Entity, object> | ObjectSchema,
 > {
   /** What goes out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
-  readonly read: Read;
+  readonly read: Read & OwnNames<Entity, Read>;
   /** What comes in on create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
-  readonly write?: Write & (Write extends TObject ? WritableSchema<Entity> : unknown);
+  readonly write?: Write & OwnNames<Entity, Write>;
   /** Which operations get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Operation[];
   /** Fields that `?search=` looks in. */

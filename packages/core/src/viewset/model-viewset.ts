@@ -1,8 +1,8 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { Static, TObject } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
+import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import { MODEL_VIEWSET_OPTIONS, type ModelViewSetOptions } from './model-viewset-options.ts';
@@ -10,10 +10,10 @@ import { OPERATIONS, type Operation } from './operations.ts';
 import type { AnyModelOptions } from './resource.ts';
 
 /** What a read option sends out. */
-export type OutputOf<Read> = Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends TObject ? Static<Read> : never;
+export type OutputOf<Read> = Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
 
 /** What a write option takes in. */
-export type InputOf<Write> = Write extends WriteShape<infer _Entity, infer Input> ? Input : Write extends TObject ? Static<Write> : never;
+export type InputOf<Write> = Write extends WriteShape<infer _Entity, infer Input> ? Input : Write extends ObjectSchema ? StaticObject<Write> : never;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
 export type ModelViewSetClass<Entity extends object, Output extends object, Input extends object> = new () => ModelViewSetBase<
@@ -38,8 +38,8 @@ export type ModelViewSetClass<Entity extends object, Output extends object, Inpu
  */
 export function ModelViewSet<
   Entity extends object,
-  Read extends ReadShape<NoInfer<Entity>, object> | TObject,
-  Write extends WriteShape<NoInfer<Entity>, object> | TObject,
+  Read extends ReadShape<NoInfer<Entity>, object> | ObjectSchema,
+  Write extends WriteShape<NoInfer<Entity>, object> | ObjectSchema,
 >(
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<NoInfer<Entity>, Read, Write>,

@@ -238,6 +238,11 @@ t.test('wrong names in every option do not compile, and are refused when the vie
   ModelViewSet(Book, { read, jsonLogicFields: ['publisher.nmae'] });
   // @ts-expect-error a misspelt order
   ModelViewSet(Book, { read, ordering: ['-pagez'] });
+  // @ts-expect-error a misspelt property of a write schema
+  ModelViewSet(Book, { read, write: Type.Object({ titel: Type.String() }) });
+  // @ts-expect-error a misspelt property of a read schema
+  ModelViewSet(Book, { read: Type.Object({ titel: Type.String() }) });
+  ModelViewSet(Book, { read: Type.Object({ title: Type.String() }), write: Type.Object({ title: Type.String(), pages: Type.Integer() }) });
   // @ts-expect-error a shape of another entity
   ModelViewSet(Publisher, { read });
 });
