@@ -25,7 +25,7 @@ const DEFAULTS: Variables = {
   JWT_SECRET,
 };
 /** A line that has not come by then does not come. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** One line of the shop's log. */
 export interface LogLine {

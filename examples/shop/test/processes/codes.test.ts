@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import { queryDatabase } from '../support/database.ts';
+import { isError, isInvalid } from '../support/expect.ts';
+import { PASSWORD } from '../support/shop.ts';
+import { withShops } from '../support/shops.ts';
+
+const MANY = 24;
+
+withShops(t, { processes: 3 }, async (t, shops) => {
+  const address = (): string => `${randomBytes(6).toString('hex')}@example.com`;
+  const register = (index: number, email: string, code: string) =>
+    shops.at(index).post('/api/auth/register', { email, password: PASSWORD, name: `N${index}`, code });
+  const many = <Result>(make: (index: number) => Promise<Result>): Promise<Result[]> =>
+    Promise.all(Array.from({ length: MANY }, (_, index) => make(index)));
+  const accountsOf = (email: string) =>
+    queryDatabase<{ name: string }>(shops.at(0), `select name from account where email = '${email}'`);
+
+  await t.test('a code that one process sends registers on another, and a third knows the account', async (t) => {
+    const email = address();
+    const code = await shops.at(0).verificationCode(email);
+    t.equal((await register(1, email, code)).status, 201);
+    const token = await shops.at(2).login({ email, password: PASSWORD });
+    t.equal((await shops.at(0).get('/api/roles', { token })).status, 200);
+    isInvalid(t, await register(2, email, code), ['/code'], 'the code is used up everywhere');
+  });
+
+  await t.test('of many registrations with one code at once, everywhere, exactly one succeeds', async (t) => {
+    const email = address();
+    const code = await shops.at(0).verificationCode(email);
+    const answers = await many((index) => register(index, email, code));
+    t.equal(answers.filter(({ status }) => status === 201).length, 1);
+    for (const answer of answers) if (answer.status !== 201) isError(t, answer, 'invalid_usage');
+    t.equal((await accountsOf(email)).length, 1);
+  });
+
+  await t.test('five wrong tries void a code, wherever they are made', async (t) => {
+    const email = address();
+    const code = await shops.at(0).verificationCode(email);
+    const wrong = code === '000000' ? '000001' : '000000';
+    for (const index of [0, 1, 2, 3]) isInvalid(t, await register(index, email, wrong), ['/code']);
+    t.equal((await register(1, email, code)).status, 201, 'after four, the code is still good');
+
+    const other = address();
+    const second = await shops.at(1).verificationCode(other);
+    const wrongToo = second === '000000' ? '000001' : '000000';
+    for (const answer of await many((index) => register(index, other, wrongToo))) isError(t, answer, 'invalid_usage');
+    isInvalid(t, await register(2, other, second), ['/code'], 'after many at once, it is void');
+    t.same(await accountsOf(other), []);
+  });
+
+  await t.test('wrong tries and the right one at once: one account at most', async (t) => {
+    const email = address();
+    const code = await shops.at(0).verificationCode(email);
+    const wrong = code === '000000' ? '000001' : '000000';
+    const answers = await many((index) => register(index, email, index % 4 === 0 ? code : wrong));
+    const registered = answers.filter(({ status }) => status === 201).length;
+    t.ok(registered <= 1, `${registered} succeeded`);
+    t.equal((await accountsOf(email)).length, registered);
+    isInvalid(t, await register(0, email, code), ['/code'], 'the code is gone either way');
+  });
+
+  await t.test('sends are counted together: exactly five', async (t) => {
+    const email = address();
+    const answers = await many((index) => shops.at(index).post('/api/auth/send-verification-email', { email }));
+    t.equal(answers.filter(({ status }) => status === 200).length, 5);
+    for (const answer of answers) if (answer.status !== 200) isError(t, answer, 'too_many_requests');
+  });
+});

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { isError } from '../support/expect.ts';
+import type { Shop } from '../support/shop.ts';
+import { withShops } from '../support/shops.ts';
+
+interface Health {
+  status: string;
+  checks: Record<string, { status: string }>;
+}
+
+const PATIENCE_MS = 5000;
+
+/** What PostgreSQL going down and coming back looks like, faults/faults.test.ts sees: there the server is the test's. */
+withShops(t, { processes: 2, variables: { SHUTDOWN_DELAY: '1' } }, async (t, shops) => {
+  await t.test('both stores are up', async (t) => {
+    for (const shop of shops.all) {
+      const { status, body } = await shop.get<Health>('/health/');
+      t.equal(status, 200);
+      t.match(body, { status: 'ok', checks: { postgresql: { status: 'ok' }, redis: { status: 'ok' } } });
+    }
+  });
+
+  await t.test('Redis goes down and comes back', async (t) => {
+    await shops.redis.kill();
+    for (const shop of shops.all) {
+      const { status, body, text } = await untilHealth(shop, 503);
+      t.equal(status, 503);
+      t.match(body, {
+        status: 'unavailable',
+        checks: { postgresql: { status: 'ok' }, redis: { status: 'unavailable' } },
+      });
+      t.notMatch(text, /ECONN|127\.0\.0\.1/, 'without a word of why');
+      t.equal((await shop.get('/health/live')).status, 200);
+      t.equal((await shop.get('/api/products')).status, 200, 'what needs no Redis works');
+      const code = await shop.post('/api/auth/send-verification-email', { email: 'ann@example.com' });
+      isError(t, code, 'service_unavailable', 'what does, does not');
+    }
+    await shops.redis.start();
+    for (const shop of shops.all) t.equal((await untilHealth(shop, 200)).status, 200, 'without a restart');
+  });
+
+  await t.test('a shop is not ready from SIGTERM on, before it stops listening', async (t) => {
+    const [leaving, staying] = shops.all as [Shop, Shop];
+    t.equal((await leaving.get('/health/ready')).status, 200);
+    const from = leaving.process.log.length;
+    const exit = leaving.process.stop('SIGTERM');
+    await leaving.process.logged(({ msg }) => msg === 'stopping', from);
+    // Each on a connection of its own: it listens still.
+    const [ready, live, products] = await Promise.all(
+      ['/health/ready', '/health/live', '/api/products'].map((path) =>
+        leaving.raw(`GET ${path} HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n`),
+      ),
+    );
+    t.equal(ready?.status, 503);
+    t.match(ready?.body, { status: 'unavailable' });
+    t.equal(live?.status, 200);
+    t.equal(products?.status, 200);
+    t.same(await exit, { code: 0, signal: null });
+    t.equal((await staying.get('/health/ready')).status, 200, 'the other one stays');
+  });
+});
+
+/** What /health/ says once it has this status; a report is kept for a second. */
+async function untilHealth(shop: Shop, status: number) {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await shop.get<Health>('/health/');
+    if (answer.status === status || performance.now() > deadline) return answer;
+    await sleep(50);
+  }
+}

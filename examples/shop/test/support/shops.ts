@@ -1,0 +1,31 @@
+import type { Test } from 'tap';
+import { type OwnRedis, withOwnRedis } from '../../../../packages/core/test/support/redis.ts';
+import { freshDatabase, isMissing } from './database.ts';
+import type { Variables } from './shop-process.ts';
+import { type Shop, startShop } from './shop.ts';
+
+/** Several processes of one shop, on one PostgreSQL and one Redis. */
+export interface Shops {
+  readonly all: readonly Shop[];
+  readonly redis: OwnRedis;
+  /** One after the other, over and over. */
+  at(index: number): Shop;
+}
+
+/** Runs tests against several processes of one shop. The Redis is the test's own, to do to as it likes. */
+export function withShops(
+  t: Test,
+  options: { readonly processes: number; readonly variables?: Variables },
+  tests: (t: Test, shops: Shops) => Promise<void>,
+): void {
+  const skip = isMissing('postgresql');
+  if (skip !== false) return void t.test('on PostgreSQL and Redis', { skip }, async () => {});
+  withOwnRedis(t, 'on PostgreSQL and Redis', async (t, redis) => {
+    const databaseUrl = await freshDatabase(t, 'postgresql');
+    const variables = { REDIS_URL: redis.url, ...options.variables };
+    const all = await Promise.all(
+      Array.from({ length: options.processes }, () => startShop(t, { kind: 'postgresql', databaseUrl, variables })),
+    );
+    await tests(t, { all, redis, at: (index) => all[index % all.length]! });
+  });
+}
