@@ -29,6 +29,7 @@ const gates: readonly Gate[] = [
   { name: 'packages as published', command: 'node scripts/check-packages.ts' },
   { name: "the README's demo command", command: `node scripts/check-demo.ts ${demoCommand}` },
   { name: "the README's test command", command: testCommand, counts: true },
+  { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
 ];
 
