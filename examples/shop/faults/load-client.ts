@@ -119,7 +119,7 @@ async function answerOf(shop: Shop, method: string, path: string, options: objec
 /** What is wrong with the body of an error, if anything: it is the contract's, and says nothing of what is inside. */
 function problemOf({ status, body, text }: Answer): string | undefined {
   if (status < 400) return undefined;
-  const { error, code, ...rest } = (body ?? {}) as ErrorBody;
+  const { error, code, ...rest } = (body ?? {}) as Partial<ErrorBody>;
   const isContract = typeof error === 'string' && typeof code === 'string' && Object.keys(rest).length === 0;
   const isQuiet = !/ECONN|postgres|redis|mikro|terminat|timeout|\bat .+:\d+/i.test(text);
   const isNamed = status !== 503 || code === 'service_unavailable';

@@ -10,9 +10,9 @@ const RECOVERY_MS = 5000;
 /** What may be answered while a fault lasts, besides success. */
 export interface Tolerance {
   /** Whether this request may be answered with 503. */
-  mayFail?(entry: Entry): boolean;
+  readonly mayFail?: (entry: Entry) => boolean;
   /** Whether this request may get no answer at all. */
-  mayVanish?(entry: Entry): boolean;
+  readonly mayVanish?: (entry: Entry) => boolean;
 }
 
 /** A stretch of the run: what was answered in it is held against what was promised, and its figures are kept. */

@@ -3,7 +3,7 @@ import type { EventEmitter } from 'node:events';
 
 /** A connection of pg's pool, and the pool, as far as they are needed. */
 interface PooledClient extends EventEmitter {
-  release(error?: Error): void;
+  release: (this: void, error?: Error) => void;
 }
 interface Pool extends EventEmitter {
   on(event: 'acquire', listener: (client: PooledClient) => void): this;
@@ -37,7 +37,7 @@ function guard(pool: Pool): void {
     known.add(client);
     client.once('end', () => {
       if (!taken.has(client)) return;
-      const release = client.release;
+      const { release } = client;
       // Whoever holds it will still want to return it, and pg throws at a second time.
       client.release = () => {};
       release(new Error('The connection was lost'));

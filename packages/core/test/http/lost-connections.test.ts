@@ -82,8 +82,8 @@ async function untilWaiting(execute: Execute, count: number): Promise<void> {
 
 /** On the same database, with connections of its own. */
 async function anotherOrm(t: Test, orm: MikroORM): Promise<MikroORM> {
-  const clientUrl = orm.config.get('clientUrl') as string;
+  const clientUrl = orm.config.get('clientUrl') ?? '';
   const other = await PostgreSqlORM.init({ clientUrl, entities: LIBRARY });
   t.teardown(() => other.close(true));
-  return other as unknown as MikroORM;
+  return other;
 }
