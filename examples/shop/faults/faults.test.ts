@@ -11,8 +11,8 @@ import type { Entry } from './journal.ts';
 import { type Phase, tableOf } from './phase.ts';
 
 /** How long a store stays away, and how long all has to be well after that. */
-const DOWN_MS = 4000;
-const AFTER_MS = 6000;
+const DOWN_MS = 3000;
+const AFTER_MS = 4500;
 
 const [postgres, redis] = await Promise.all([startPostgres('crash'), startRedis()]);
 const missing = postgres === undefined || redis === undefined;
@@ -47,8 +47,8 @@ t.test('faults', { skip }, async (t) => {
   });
   await phase('Redis is killed', (t) => redisFault(t, arena, redis, 'killed'));
   await phase('Redis is silent', (t) => redisFault(t, arena, redis, 'silent'));
-  await phase('PostgreSQL is killed', (t) => postgresFault(t, arena, postgres));
-  await phase('PostgreSQL is killed again', (t) => postgresFault(t, arena, postgres));
+  await phase('PostgreSQL is killed', (t) => postgresFault(t, arena, postgres, 'PostgreSQL is killed'));
+  await phase('PostgreSQL is killed again', (t) => postgresFault(t, arena, postgres, 'PostgreSQL is killed again'));
   await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
   await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
 
@@ -92,11 +92,11 @@ async function redisFault(t: Test, arena: Arena, redis: TestServer, how: 'killed
 }
 
 /** Whatever needs the database is 503, at once; then everything works as before. */
-async function postgresFault(t: Test, arena: Arena, postgres: TestServer): Promise<Phase> {
+async function postgresFault(t: Test, arena: Arena, postgres: TestServer, name: string): Promise<Phase> {
   let downAt = 0;
   let startedAt = 0;
   let backAt = 0;
-  const phase = await arena.during('PostgreSQL is killed', async () => {
+  const phase = await arena.during(name, async () => {
     await postgres.kill('SIGQUIT');
     downAt = performance.now();
     await sleep(DOWN_MS);

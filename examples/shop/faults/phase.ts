@@ -5,7 +5,7 @@ import { type Entry, byStatus, type Journal, longestMs } from './journal.ts';
 /** No request may take longer, whatever happens: the shop gives up on a store long before its own limit of 30 s. */
 const LONGEST_MS = 10_000;
 /** After a store is back, everything has to work again within this time. */
-const RECOVERY_MS = 5000;
+const RECOVERY_MS = 4000;
 
 /** What may be answered while a fault lasts, besides success. */
 export interface Tolerance {
