@@ -20,7 +20,8 @@ const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = 
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) => new UnsupportedMediaType(undefined, { cause }),
   FST_ERR_CTP_EMPTY_JSON_BODY: (cause) => new ParseError('The request body must be JSON, but it is empty', { cause }),
   FST_ERR_CTP_INVALID_JSON_BODY: (cause) => new ParseError('The request body is not valid JSON', { cause }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) => new ParseError('The Content-Length does not match the body', { cause }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) =>
+    new ParseError('The Content-Length does not match the body', { cause }),
   FST_ERR_BAD_URL: (cause) => new ParseError('The URL is not valid', { cause }),
   FST_ERR_MAX_PARAM_LENGTH: (cause) => new UriTooLong(undefined, { cause }),
   FST_ERR_NOT_FOUND: (cause) => new NotFound(undefined, { cause }),
@@ -81,10 +82,14 @@ export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply 
   // A route's response schema describes its success; errors go out as they are.
   return reply
     .code(answer.statusCode)
-    .headers(answer.headers)
+    .headers(answer.statusCode === 401 ? challenged(answer.headers, reply.request) : answer.headers)
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send(answer.toBody());
+}
+
+function challenged(headers: HttpError['headers'], { challenge }: FastifyRequest): HttpError['headers'] {
+  return challenge === null || challenge === undefined ? headers : { ...headers, 'www-authenticate': challenge };
 }
 
 function logError(request: FastifyRequest, answer: HttpError, error: unknown): void {

@@ -1,8 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { ServiceUnavailable } from '../errors.ts';
+import { sendError } from './error-handler.ts';
 
-/** When a client that was turned away may try again, in seconds. */
-const RETRY_AFTER_SECONDS = '1';
+/** The one answer: a process that has too much to do makes nothing anew, and a client may try again in a second. */
+const OVERLOADED = new ServiceUnavailable('Too many requests are in flight here; try again shortly', {
+  headers: { 'retry-after': '1' },
+});
+/** How often the log says that requests are refused, at most. */
+const REPORT_INTERVAL_MS = 1000;
 
 /**
  * Answers 503 with `Retry-After` at once while `most` requests are in flight: a process that is asked more than it can
@@ -15,9 +20,14 @@ export function shedLoad(app: FastifyInstance, most: number): void {
   const leave = (): void => {
     inFlight -= 1;
   };
+  const report = reporter(app, most);
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.config?.throttle === false) return done();
-    if (inFlight >= most) return done(overloaded());
+    if (inFlight >= most) {
+      report();
+      sendError(OVERLOADED, reply);
+      return;
+    }
     inFlight += 1;
     // Not onResponse: a client that goes away before its answer is done with as well.
     reply.raw.on('close', leave);
@@ -25,7 +35,16 @@ export function shedLoad(app: FastifyInstance, most: number): void {
   });
 }
 
-function overloaded(): ServiceUnavailable {
-  const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-  return new ServiceUnavailable('Too many requests are in flight here; try again shortly', { headers });
+/** Counts the requests that were refused, and says so in the log once a second while there are any. */
+function reporter(app: FastifyInstance, maxRequestsInFlight: number): () => void {
+  let refused = 0;
+  let reportedAt = -Infinity;
+  return () => {
+    refused += 1;
+    const now = performance.now();
+    if (now - reportedAt < REPORT_INTERVAL_MS) return;
+    app.log.warn({ refused, maxRequestsInFlight }, 'overloaded: requests are refused');
+    refused = 0;
+    reportedAt = now;
+  };
 }

@@ -41,6 +41,8 @@ export interface ViewsetOptions {
   readonly maxUrlLength?: number;
   /** While so many requests are in flight in this process, further ones are a 503; Infinity: never. Default: 2000. */
   readonly maxRequestsInFlight?: number;
+  /** A request that has not been answered by then is a 503, in milliseconds; Infinity: never. Default: 30,000. */
+  readonly handlerTimeoutMs?: number;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -53,10 +55,12 @@ export interface ResolvedOptions {
   readonly defaults: ViewDefaults;
   readonly maxUrlLength: number;
   readonly maxRequestsInFlight: number;
+  readonly handlerTimeoutMs: number;
 }
 
 const MAX_URL_LENGTH = 16_384;
 const MAX_REQUESTS_IN_FLIGHT = 2000;
+const HANDLER_TIMEOUT_MS = 30_000;
 
 const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
   'orm',
@@ -71,6 +75,7 @@ const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
   'secret',
   'maxUrlLength',
   'maxRequestsInFlight',
+  'handlerTimeoutMs',
 ];
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
@@ -101,10 +106,13 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
     }),
     maxUrlLength: limit(options, 'maxUrlLength', MAX_URL_LENGTH),
     maxRequestsInFlight: limit(options, 'maxRequestsInFlight', MAX_REQUESTS_IN_FLIGHT),
+    handlerTimeoutMs: limit(options, 'handlerTimeoutMs', HANDLER_TIMEOUT_MS),
   });
 }
 
-function limit(options: ViewsetOptions, name: 'maxUrlLength' | 'maxRequestsInFlight', fallback: number): number {
+type LimitName = 'maxUrlLength' | 'maxRequestsInFlight' | 'handlerTimeoutMs';
+
+function limit(options: ViewsetOptions, name: LimitName, fallback: number): number {
   const value: unknown = options[name];
   if (value === undefined) return fallback;
   if (value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0)) return value as number;

@@ -8,8 +8,9 @@ import { REQUEST_STATE } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { errorHandler } from './error-handler.ts';
-import { releaseLostConnections } from './lost-connections.ts';
+import { limitHandlers } from './handler-timeout.ts';
 import { shedLoad } from './load-shedding.ts';
+import { releaseLostConnections } from './lost-connections.ts';
 import { answerNotFoundEarly } from './not-found.ts';
 import { takeOddRequests } from './odd-requests.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -56,6 +57,7 @@ export const viewset = fp(
     app.setErrorHandler(errorHandler);
     answerNotFoundEarly(app);
     shedLoad(app, options.maxRequestsInFlight);
+    limitHandlers(app, options.handlerTimeoutMs);
     takeOddRequests(app);
     limitUrlLength(app, options.maxUrlLength);
     const makeRules = addThrottles(app, options);
@@ -70,6 +72,7 @@ const ENTITY_MANAGER = Symbol('viewset.em');
 
 function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
   app.decorateRequest('user', null);
+  app.decorateRequest('challenge', null);
   app.decorateRequest(REQUEST_STATE, null);
   app.decorateRequest(ENTITY_MANAGER, null);
   app.decorateRequest('em', {

@@ -12,17 +12,15 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_HEADERS_TIMEOUT_MS = 60_000;
 /** How often Node looks for clients that take longer: they are cut off so much later at most, in milliseconds. */
 const CHECK_INTERVAL_MS = 5_000;
-/** How long a handler may take to answer, in milliseconds; then the client gets a 503. */
-const HANDLER_TIMEOUT_MS = 30_000;
 
 /**
  * What only Fastify's constructor can set and the plugin therefore cannot: errors that Fastify and Node answer before
- * a route is found get the one error body, a trailing slash makes no difference, a client or handler that hangs is cut
+ * a route is found get the one error body, a trailing slash makes no difference, a client that hangs is cut
  * off. `options` are laid over these defaults.
  *
  * | option | default |
  * |---|---|
- * | `requestTimeout` (and `http.headersTimeout`), `handlerTimeout` | 30 s |
+ * | `requestTimeout` (and `http.headersTimeout`) | 30 s |
  * | `bodyLimit` | 1 MiB (Fastify's own) |
  * | `http.maxHeaderSize` | 16 KiB, the URL and all headers together (Node's own) |
  * | `http.connectionsCheckingInterval` | 5 s: how much later than `requestTimeout` a client may be cut off |
@@ -38,7 +36,6 @@ export function serverOptions<Options extends FastifyServerOptions>(options?: Op
   const { http, https } = given as { http?: object; https?: object | null };
   const node = nodeOptions(requestTimeout);
   return {
-    handlerTimeout: HANDLER_TIMEOUT_MS,
     return503OnClosing: false,
     frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) =>
       void sendError(toHttpError(error), reply),

@@ -298,11 +298,12 @@ t.test('the time that a client takes to send a request', async (t) => {
 });
 
 t.test('the time that a handler takes', async (t) => {
-  const app = await newApp(t, { server: { handlerTimeout: 100 } });
+  const app = await newApp(t, { plugin: { handlerTimeoutMs: 100 } });
+  // What keeps a process alive is its server: the clock alone does not.
+  await app.listen({ port: 0, host: '127.0.0.1' });
   closeGate();
   await refuses(t, app, '/books/slow', 'service_unavailable', /too long/);
   goOn();
-  t.equal(serverOptions().handlerTimeout, 30_000);
 });
 
 t.test('the requests in flight', async (t) => {
