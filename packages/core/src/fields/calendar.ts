@@ -12,7 +12,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export function parseDateTime(text: string): Date | undefined {
   const match = DATE_TIME.exec(text);
   if (match === null) return undefined;
-  const [, day = '', clock = '00:00', seconds = '00', fraction = '', , sign = '+', hours = '00', minutes = '00'] = match;
+  const [, day = '', clock = '00:00', seconds = '00', fraction = '', , sign = '+', hours = '00', minutes = '00'] =
+    match;
   if (parseDate(day) === undefined || parseTime(`${clock}:${seconds}`) === undefined) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const local = Date.parse(`${day}T${clock}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`);

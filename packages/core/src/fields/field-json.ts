@@ -26,7 +26,10 @@ export function checkFieldJson(type: FieldType, json: unknown): unknown {
     case 'boolean':
       return expect(typeof json === 'boolean' ? json : undefined, 'true or false');
     case 'enum':
-      return oneOf(type, type.values?.find((value) => value === json));
+      return oneOf(
+        type,
+        type.values?.find((value) => value === json),
+      );
     default:
       return parseFieldText(type, typeof json === 'string' ? json : '');
   }

@@ -32,7 +32,9 @@ export type PathOf<E, Separator extends string, Hops extends number = 3> =
 
 /** What a field holds, as a lookup takes it: a relation by its primary key or as an entity. */
 export type FieldValue<E, K extends keyof E> =
-  IsEntity<Related<E, K>> extends true ? Primary<Related<E, K>> | Related<E, K> : ExpandScalarReference<NonNullable<E[K]>>;
+  IsEntity<Related<E, K>> extends true
+    ? Primary<Related<E, K>> | Related<E, K>
+    : ExpandScalarReference<NonNullable<E[K]>>;
 
 /** The value at the end of a path. */
 export type PathValue<E, Path extends string, Separator extends string> = Path extends keyof E

@@ -42,7 +42,9 @@ export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '
 
 /** The names of an entity's fields and relations, without what MikroORM adds for itself. */
 export function fieldNames(meta: EntityMetadata): string[] {
-  return Object.values<EntityProperty>(meta.properties).filter(isNamed).map(({ name }) => name);
+  return Object.values<EntityProperty>(meta.properties)
+    .filter(isNamed)
+    .map(({ name }) => name);
 }
 
 function isNamed(property: EntityProperty): boolean {
@@ -53,7 +55,11 @@ function isNamed(property: EntityProperty): boolean {
 function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
-  let place = { name: root.className, properties: root.properties as Record<string, EntityProperty>, all: fieldNames(root) };
+  let place = {
+    name: root.className,
+    properties: root.properties as Record<string, EntityProperty>,
+    all: fieldNames(root),
+  };
   let rest = path.split(separator);
   for (;;) {
     const { property, name, left } = take(place.properties, rest, separator);
@@ -104,16 +110,20 @@ function finish(
     steps,
     property,
     type: fieldType(property),
-    nullable: isForeign || property.nullable === true || steps.some((step) => step.nullable === true || !ownsColumn(step)),
+    nullable:
+      isForeign || property.nullable === true || steps.some((step) => step.nullable === true || !ownsColumn(step)),
     toMany: steps.some(isToMany),
   });
 }
 
 function primaryKeyOf(root: EntityMetadata, path: string, target: EntityMetadata): EntityProperty {
   const [name, ...others] = target.primaryKeys;
-  const property = name === undefined || others.length > 0 ? undefined : (target.properties[name] as EntityProperty | undefined);
+  const property =
+    name === undefined || others.length > 0 ? undefined : (target.properties[name] as EntityProperty | undefined);
   if (property !== undefined) return property;
-  throw new ImproperlyConfigured(`${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`);
+  throw new ImproperlyConfigured(
+    `${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`,
+  );
 }
 
 /** True of a relation to many records. */
@@ -143,7 +153,14 @@ function unknownName(
   );
 }
 
-function notARelation(root: EntityMetadata, path: string, property: EntityProperty, name: string): ImproperlyConfigured {
+function notARelation(
+  root: EntityMetadata,
+  path: string,
+  property: EntityProperty,
+  name: string,
+): ImproperlyConfigured {
   const what = property.targetMeta === undefined ? 'is not a relation' : 'is kept in one column';
-  return new ImproperlyConfigured(`${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`);
+  return new ImproperlyConfigured(
+    `${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`,
+  );
 }

@@ -38,7 +38,10 @@ export function parseFieldText(type: FieldType, text: string): unknown {
     case 'uuid':
       return expect(UUID.test(text.toLowerCase()) ? text.toLowerCase() : undefined, 'a UUID');
     case 'enum':
-      return oneOf(type, type.values?.find((value) => String(value) === text));
+      return oneOf(
+        type,
+        type.values?.find((value) => String(value) === text),
+      );
     case 'json':
     case 'binary':
       throw new FieldValueError('cannot be compared with a value');

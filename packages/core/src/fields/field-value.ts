@@ -16,12 +16,15 @@ export function checkFieldValue(type: FieldType, value: unknown): unknown {
       if (typeof value === 'string') return parseFieldText({ kind: 'bigint' }, value);
       return expect(isNumeric(value) ? value : undefined, 'an integer');
     case 'number':
+      if (typeof value === 'string') return parseFieldText(type, value);
       return expect(isNumeric(value) ? Number(value) : undefined, 'a number');
     case 'decimal':
       if (typeof value === 'bigint') return String(value);
       return typeof value === 'string' ? parseFieldText(type, value) : checkFieldJson(type, value);
     case 'datetime':
-      return value instanceof Date ? expect(isStorable(value) ? value : undefined, 'a date') : checkFieldJson(type, value);
+      return value instanceof Date
+        ? expect(isStorable(value) ? value : undefined, 'a date')
+        : checkFieldJson(type, value);
     default:
       return checkFieldJson(type, value);
   }

@@ -40,7 +40,9 @@ function checkLookup(path: FieldPath, lookup: Lookup, value: unknown): void {
   }
   const fitting = lookupsFor(path.type.kind);
   if (!fitting.includes(lookup)) {
-    throw new ImproperlyConfigured(`"${path.key}" is of type ${path.type.kind}, which has no "${lookup}"; it has: ${fitting.join(', ')}`);
+    throw new ImproperlyConfigured(
+      `"${path.key}" is of type ${path.type.kind}, which has no "${lookup}"; it has: ${fitting.join(', ')}`,
+    );
   }
 }
 
@@ -121,4 +123,3 @@ function checked(path: FieldPath, value: unknown): unknown {
   }
   return customTypeOf(path.property) === undefined ? checkFieldValue(path.type, plain) : plain;
 }
-

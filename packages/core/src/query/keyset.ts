@@ -7,7 +7,9 @@ import { reversed, type OrderKey } from './order.ts';
  */
 export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
   if (keys.length === 0 || keys.length !== values.length) {
-    throw new RangeError(`after() takes one value for each key of the order: ${keys.length} keys, ${values.length} values`);
+    throw new RangeError(
+      `after() takes one value for each key of the order: ${keys.length} keys, ${values.length} values`,
+    );
   }
   return { kind: 'after', keys, values };
 }

@@ -1,4 +1,13 @@
-import type { Fewer, FieldName, FieldValue, PathOf, PathValue, Related, RelationName, ToManyName } from '../fields/field-name.ts';
+import type {
+  Fewer,
+  FieldName,
+  FieldValue,
+  PathOf,
+  PathValue,
+  Related,
+  RelationName,
+  ToManyName,
+} from '../fields/field-name.ts';
 import type { Lookup } from './lookup.ts';
 
 type OrderLookup = 'gt' | 'gte' | 'lt' | 'lte' | 'range';
@@ -9,7 +18,7 @@ export type LookupFor<Value> = [Value] extends [boolean]
   ? EqualityLookup
   : [Value] extends [string]
     ? Lookup
-    : [Value] extends [number | bigint | Date]
+    : [Value] extends [string | number | bigint | Date]
       ? EqualityLookup | OrderLookup
       : EqualityLookup;
 

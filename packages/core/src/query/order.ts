@@ -26,10 +26,14 @@ export function orderKey(meta: EntityMetadata, name: string): OrderKey {
 export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   const { path } = key;
   if (path.toMany) {
-    throw new ImproperlyConfigured(`${meta.className} cannot be ordered by "${path.key}": it has many values for one record`);
+    throw new ImproperlyConfigured(
+      `${meta.className} cannot be ordered by "${path.key}": it has many values for one record`,
+    );
   }
   if (path.type.kind === 'json' || path.type.kind === 'binary') {
-    throw new ImproperlyConfigured(`${meta.className} cannot be ordered by "${path.key}": it is of type ${path.type.kind}`);
+    throw new ImproperlyConfigured(
+      `${meta.className} cannot be ordered by "${path.key}": it is of type ${path.type.kind}`,
+    );
   }
   return key;
 }

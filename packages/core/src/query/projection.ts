@@ -21,7 +21,10 @@ export interface Projection<Record> {
 }
 
 /** A projection whose records are made of entities, loaded as the given one needs them. */
-export function ofEntities<Record>(base: Projection<Record>, represent: (entity: object) => Record): Projection<Record> {
+export function ofEntities<Record>(
+  base: Projection<Record>,
+  represent: (entity: object) => Record,
+): Projection<Record> {
   return { ...base, paths: [], readEntity: represent, ofEntities: true };
 }
 
@@ -38,14 +41,25 @@ export function orderValues(keys: readonly OrderKey[]): Projection<readonly Orde
     paths,
     readRow: (row) => row.map(orderValue),
     readEntity: (entity) => paths.map((path) => orderValue(valueAt(entity, path))),
-    populate: [...new Set(paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')))],
+    populate: [
+      ...new Set(
+        paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')),
+      ),
+    ],
   };
 }
 
 function orderValue(value: unknown): OrderValue {
-  if (value === undefined || value === null) return null;
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return value;
+    case 'bigint':
+      return String(value);
+    default:
+      return value instanceof Date ? value.toISOString() : null;
+  }
 }
 
 function valueAt(entity: object, path: FieldPath): unknown {
@@ -56,7 +70,9 @@ function valueAt(entity: object, path: FieldPath): unknown {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return value === null || value === undefined ? value : (unwrapped(value) as { readonly [name: string]: unknown })[name];
+  return value === null || value === undefined
+    ? value
+    : (unwrapped(value) as { readonly [name: string]: unknown })[name];
 }
 
 /** What a reference refers to. */

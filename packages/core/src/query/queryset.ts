@@ -1,4 +1,4 @@
-import { Utils, type EntityManager, type EntityMetadata, type EntityName, type FilterQuery } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
@@ -6,6 +6,7 @@ import { compare } from './compare.ts';
 import { always, and, matching, never, not, type Condition } from './condition.ts';
 import { COUNTINGS, type Counting } from './counting.ts';
 import { entityRecords, recordSelection } from './sql/entity-records.ts';
+import { type EntityManagerSource, managerOf, metadataOf } from './entity-manager-source.ts';
 import { hydrationOf } from './sql/hydration.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
 import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
@@ -17,18 +18,12 @@ import { readCount, readExists, readRows, type Slice } from './sql/run.ts';
 import type { Selection } from './sql/selection.ts';
 import { isKnownUnfiltered } from './sql/unfiltered.ts';
 
+/** How records become entities. */
 export interface EntityOptions {
   /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
   readonly populate?: readonly string[];
   /** Locks the rows against others' writes until the transaction ends (`for update`); only inside a transaction. */
   readonly lock?: boolean;
-}
-
-/** Something that has an entity manager, such as a request, whose own is made when it is first read. */
-export interface EntityManagerSource {
-  readonly em: EntityManager;
-  /** What rows may be read with as long as nobody has asked for `em`: the ORM's global entity manager. Default: `em`. */
-  readonly reader?: EntityManager;
 }
 
 interface State<Entity extends object> {
@@ -62,10 +57,7 @@ export class QuerySet<Entity extends object> {
 
   /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
-    const known = ((source as EntityManagerSource).reader ?? managerOf(source)).getMetadata();
-    const meta = known.find(entity);
-    if (meta === undefined || !known.has(meta.class)) throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
-    return new QuerySet({ source, meta, condition: always, order: [], slice: undefined });
+    return new QuerySet({ source, meta: metadataOf(source, entity), condition: always, order: [], slice: undefined });
   }
 
   /** The entity manager that this reads with. */
@@ -186,7 +178,11 @@ export class QuerySet<Entity extends object> {
     const select = recordSelection(this.meta, projection);
     const query = { condition, order: this.totalOrder(), slice, select, locked: false };
     const { rows, count, next } = await readPage(this.#reader, this.meta, query, how);
-    return whenReady(this.#records(projection, rows), (records) => ({ rows: records, count: count as CountOf<How>, next }));
+    return whenReady(this.#records(projection, rows), (records) => ({
+      rows: records,
+      count: count as CountOf<How>,
+      next,
+    }));
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
@@ -202,7 +198,9 @@ export class QuerySet<Entity extends object> {
   async #entities({ populate = [], lock = false }: EntityOptions, slice: Slice | undefined): Promise<Entity[]> {
     const { em, meta } = this;
     if (lock && !em.isInTransaction()) {
-      throw new ImproperlyConfigured(`${meta.className}: lock needs a transaction, outside of which it would end at once`);
+      throw new ImproperlyConfigured(
+        `${meta.className}: lock needs a transaction, outside of which it would end at once`,
+      );
     }
     const { selection, map } = hydrationOf(meta, populate);
     const rows = await this.#read(em, selection, slice, lock);
@@ -244,8 +242,4 @@ export class QuerySet<Entity extends object> {
   #with(change: Partial<State<Entity>>): QuerySet<Entity> {
     return new QuerySet({ ...this.#state, ...change });
   }
-}
-
-function managerOf(source: EntityManager | EntityManagerSource): EntityManager {
-  return 'em' in source ? source.em : source;
 }

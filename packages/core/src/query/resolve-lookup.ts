@@ -62,7 +62,13 @@ function isLookup(name: string): name is Lookup {
   return (LOOKUPS as readonly string[]).includes(name);
 }
 
-function unknownLookup(meta: EntityMetadata, name: string, path: FieldPath, last: string, cause: Error): ImproperlyConfigured {
+function unknownLookup(
+  meta: EntityMetadata,
+  name: string,
+  path: FieldPath,
+  last: string,
+  cause: Error,
+): ImproperlyConfigured {
   // Of a relation, the name may have been meant for a field of the related entity.
   if (path.property.targetMeta !== undefined) return cause as ImproperlyConfigured;
   const lookups = lookupsFor(path.type.kind);
@@ -84,11 +90,19 @@ export function parseLookupText({ path, lookup }: ResolvedLookup, text: string):
     case 'isnull':
       return compare(path, lookup, parseFieldText({ kind: 'boolean' }, text));
     case 'in':
-      return compare(path, lookup, text.split(',').map((part) => parseFieldText(path.type, part)));
+      return compare(
+        path,
+        lookup,
+        text.split(',').map((part) => parseFieldText(path.type, part)),
+      );
     case 'range': {
       const parts = text.split(',');
       if (parts.length !== 2) throw new FieldValueError('must be two values, separated by a comma');
-      return compare(path, lookup, parts.map((part) => parseFieldText(path.type, part)));
+      return compare(
+        path,
+        lookup,
+        parts.map((part) => parseFieldText(path.type, part)),
+      );
     }
     default:
       return compare(path, lookup, parseFieldText(path.type, text));

@@ -20,11 +20,18 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
  * like) is said directly, which a database plans better than a sub-select; anything else becomes `matching`.
  */
 export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
-  return plainCondition(meta, where) ?? { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
+  return (
+    plainCondition(meta, where) ?? {
+      ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>),
+      converted: true,
+    }
+  );
 }
 
 function plainCondition(meta: EntityMetadata, where: unknown): Condition | undefined {
-  if (!Utils.isPlainObject<Record<string, unknown>>(where) || Object.getOwnPropertySymbols(where).length > 0) return undefined;
+  if (!Utils.isPlainObject<Record<string, unknown>>(where) || Object.getOwnPropertySymbols(where).length > 0) {
+    return undefined;
+  }
   return all(Object.entries(where).map(([name, value]) => entryCondition(meta, name, value)));
 }
 
@@ -45,7 +52,12 @@ function entryCondition(meta: EntityMetadata, name: string, value: unknown): Con
 }
 
 function isPlainColumn(property: EntityProperty): boolean {
-  return property.fieldNames?.length === 1 && property.persist !== false && property.polymorphic !== true && customTypeOf(property) === undefined;
+  return (
+    property.fieldNames?.length === 1 &&
+    property.persist !== false &&
+    property.polymorphic !== true &&
+    customTypeOf(property) === undefined
+  );
 }
 
 function operation(meta: EntityMetadata, name: string, operator: string, value: unknown): Condition | undefined {

@@ -39,12 +39,16 @@ const DOES_NOT_FIT: [FieldType, unknown[]][] = [
 ];
 
 t.test('a JSON value of the type of the field becomes a value', async (t) => {
-  for (const [type, json, value] of FITS) t.strictSame(checkFieldJson(type, json), value, `${type.kind} ${String(json)}`);
+  for (const [type, json, value] of FITS) {
+    t.strictSame(checkFieldJson(type, json), value, `${type.kind} ${String(json)}`);
+  }
   t.ok(Object.is(checkFieldJson(INT, -0), 0), 'there is no negative zero among integers');
 });
 
 t.test('a JSON value of another type is refused: nothing is coerced', async (t) => {
   for (const [type, values] of DOES_NOT_FIT) {
-    for (const json of values) t.throws(() => checkFieldJson(type, json), { name: 'FieldValueError' }, `${type.kind} ${JSON.stringify(json)}`);
+    for (const json of values) {
+      t.throws(() => checkFieldJson(type, json), { name: 'FieldValueError' }, `${type.kind} ${JSON.stringify(json)}`);
+    }
   }
 });

@@ -4,7 +4,11 @@ import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { entities, Maker, Product } from '../query/catalog.ts';
 
-const Address = defineEntity({ name: 'Address', embeddable: true, properties: { city: p.string(), zip: p.integer().nullable() } });
+const Address = defineEntity({
+  name: 'Address',
+  embeddable: true,
+  properties: { city: p.string(), zip: p.integer().nullable() },
+});
 const Shop = defineEntity({
   name: 'Shop',
   properties: {
@@ -26,7 +30,10 @@ const Seat = defineEntity({
   name: 'Seat',
   properties: { row: p.integer().primary(), place: p.integer().primary() },
 });
-const Ticket = defineEntity({ name: 'Ticket', properties: { id: p.integer().primary(), seat: () => p.manyToOne(Seat) } });
+const Ticket = defineEntity({
+  name: 'Ticket',
+  properties: { id: p.integer().primary(), seat: () => p.manyToOne(Seat) },
+});
 
 const orm = new MikroORM({ dbName: ':memory:', entities: [...entities, Address, Shop, License, Seat, Ticket] });
 const product = orm.getMetadata().get(Product);
@@ -35,7 +42,10 @@ const shop = orm.getMetadata().get(Shop);
 t.test('a path of names leads to a column', async (t) => {
   const path = fieldPath(product, 'maker.country.name', '.');
   t.match(path, { key: 'maker.country.name', nullable: true, toMany: false, type: { kind: 'string' } });
-  t.strictSame(path.steps.map(({ name }) => name), ['maker', 'country']);
+  t.strictSame(
+    path.steps.map(({ name }) => name),
+    ['maker', 'country'],
+  );
   t.equal(path.property.name, 'name');
   t.equal(fieldPath(product, 'maker__country__name', '__'), path, 'is the same object, whatever separates the names');
   t.match(fieldPath(product, 'name', '.'), { nullable: false, steps: [] });
@@ -47,7 +57,10 @@ t.test('a relation at the end stands for its key', async (t) => {
   t.match(fieldPath(product, 'origin', '.'), { type: { kind: 'string', maxLength: 2 } });
   const tags = fieldPath(product, 'tags', '.');
   t.match(tags, { key: 'tags', toMany: true, property: { name: 'id' }, type: { kind: 'integer' } });
-  t.match(fieldPath(orm.getMetadata().get(Maker), 'products__tags__label', '__'), { toMany: true, type: { kind: 'string' } });
+  t.match(fieldPath(orm.getMetadata().get(Maker), 'products__tags__label', '__'), {
+    toMany: true,
+    type: { kind: 'string' },
+  });
   const inverse = fieldPath(orm.getMetadata().get(License), 'shop', '.');
   t.match(inverse, { nullable: true, toMany: false, property: { name: 'id' } }, 'the other side of one to one');
 });
@@ -62,12 +75,18 @@ t.test('embeddables, formulas and names that contain the separator', async (t) =
 });
 
 t.test('what is no field is named, with what there is and the nearest', async (t) => {
-  const wrong = (path: string, separator: '.' | '__' = '.') => (): unknown => fieldPath(product, path, separator);
+  const wrong =
+    (path: string, separator: '.' | '__' = '.') =>
+    (): unknown =>
+      fieldPath(product, path, separator);
   t.throws(wrong('nmae'), {
     name: 'ImproperlyConfigured',
-    message: /^Product: "nmae" names no field; Product has no "nmae" \(did you mean "name"\?\); it has: id, name, note, price/,
+    message:
+      /^Product: "nmae" names no field; Product has no "nmae" \(did you mean "name"\?\); it has: id, name, note, price/,
   });
-  t.throws(wrong('maker__contry__name', '__'), { message: /Maker has no "contry" \(did you mean "country"\?\); it has: id, name, country, products$/ });
+  t.throws(wrong('maker__contry__name', '__'), {
+    message: /Maker has no "contry" \(did you mean "country"\?\); it has: id, name, country, products$/,
+  });
   t.throws(wrong('name.first'), { message: /"name" is not a relation, so it has no "first"/ });
   t.throws(wrong(''), { message: /Product has no ""/ });
   t.throws(wrong('constructor'), { message: /Product has no "constructor"/ });
@@ -80,5 +99,9 @@ t.test('what is no single column is refused', async (t) => {
   t.throws(() => fieldPath(shop, 'extra.city', '.'), { message: /"extra" is kept in one column, so it has no "city"/ });
   t.throws(() => fieldPath(shop, 'shown', '.'), { message: /not stored in the database/ });
   t.throws(() => fieldPath(orm.getMetadata().get(Ticket), 'seat', '.'), { message: /composite key/ });
-  t.match(fieldPath(orm.getMetadata().get(Ticket), 'seat.row', '.'), { type: { kind: 'integer' } }, 'its fields can be reached');
+  t.match(
+    fieldPath(orm.getMetadata().get(Ticket), 'seat.row', '.'),
+    { type: { kind: 'integer' } },
+    'its fields can be reached',
+  );
 });

@@ -63,7 +63,11 @@ export type ProductEntity = InferEntity<typeof Product>;
 export const entities = [Country, Maker, Tag, Product];
 
 /** A projection of fields by path, each as the entity would hold it. */
-export function pick(orm: MikroORM, entity: typeof Product | typeof Maker | typeof Tag, ...names: string[]): Projection<unknown[]> {
+export function pick(
+  orm: MikroORM,
+  entity: typeof Product | typeof Maker | typeof Tag,
+  ...names: string[]
+): Projection<unknown[]> {
   const meta = orm.getMetadata().get(entity as typeof Product);
   const paths = names.map((name) => fieldPath(meta, name, '.'));
   const readers = paths.map((path) => valueReader(path, orm.em.getPlatform()));
@@ -71,7 +75,11 @@ export function pick(orm: MikroORM, entity: typeof Product | typeof Maker | type
     paths,
     readRow: (row) => row.map((raw, index) => (raw === null ? null : (readers[index]?.(raw) ?? raw))),
     readEntity: (entity) => paths.map((path) => memberAt(entity, path)),
-    populate: [...new Set(paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')))],
+    populate: [
+      ...new Set(
+        paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')),
+      ),
+    ],
   };
 }
 

@@ -25,38 +25,125 @@ const CASES: readonly Case[] = [
   {
     field: 'stock',
     stored: [-2147483648, -1, 0, 7, 2147483647],
-    asked: [-2147483648, -1, 0, 6.5, 7, 2147483647, 2147483648, -2147483649, 1e300, -1e300, Infinity, -Infinity, 99999999999999999999n],
+    asked: [
+      -2147483648,
+      -1,
+      0,
+      6.5,
+      7,
+      2147483647,
+      2147483648,
+      -2147483649,
+      1e300,
+      -1e300,
+      Infinity,
+      -Infinity,
+      99999999999999999999n,
+    ],
     ordered: true,
   },
-  { field: 'shelf', stored: [-32768, 0, 32767, null], asked: [-32769, -32768, 0, 0.5, 32767, 32768, 2 ** 40], ordered: true },
+  {
+    field: 'shelf',
+    stored: [-32768, 0, 32767, null],
+    asked: [-32769, -32768, 0, 0.5, 32767, 32768, 2 ** 40],
+    ordered: true,
+  },
   {
     field: 'sold',
     stored: [INT8.least, -1n, 0n, 9007199254740992n, 9007199254740993n, INT8.greatest, null],
-    asked: [INT8.least, INT8.least - 1n, -1n, 0, 0.5, 9007199254740992n, 9007199254740993n, '9007199254740993', INT8.greatest, INT8.greatest + 1n, 1e30],
+    asked: [
+      INT8.least,
+      INT8.least - 1n,
+      -1n,
+      0,
+      0.5,
+      9007199254740992n,
+      9007199254740993n,
+      '9007199254740993',
+      INT8.greatest,
+      INT8.greatest + 1n,
+      1e30,
+    ],
     ordered: true,
     key: (value) => (typeof value === 'string' ? BigInt(value) : (value as number)),
   },
   {
     field: 'price',
     stored: [-0.01, 0, 0.1, 0.2, 0.3, 10.1, 99999999.99, null],
-    asked: [-1, 0, 0.1, '0.10', 0.2, 0.3, '0.3', 10.1, '10.1', 99999999.99, '99999999.990', 1e21, '999999999999999999999999', 0.005],
+    asked: [
+      -1,
+      0,
+      0.1,
+      '0.10',
+      0.2,
+      0.3,
+      '0.3',
+      10.1,
+      '10.1',
+      99999999.99,
+      '99999999.990',
+      1e21,
+      '999999999999999999999999',
+      0.005,
+    ],
     ordered: true,
     key: Number,
   },
-  { field: 'weight', stored: [-1.5, 0, 0.1, 1e300, 5e-324, null], asked: [-1.5, 0, 0.1, 0.30000000000000004, 1e300, Infinity, -Infinity, 5e-324, 2n], ordered: true, key: Number },
-  { field: 'height', stored: [-1.5, 0, 0.1, 2.5, null], asked: [-1.5, 0, 0.1, 2.5, 1e300, -1e300, Infinity], ordered: true },
+  {
+    field: 'weight',
+    stored: [-1.5, 0, 0.1, 1e300, 5e-324, null],
+    asked: [-1.5, '-1.5', 0, 0.1, 0.30000000000000004, 1e300, Infinity, -Infinity, 5e-324, 2n],
+    ordered: true,
+    key: Number,
+  },
+  {
+    field: 'height',
+    stored: [-1.5, 0, 0.1, 2.5, null],
+    asked: [-1.5, 0, 0.1, 2.5, 1e300, -1e300, Infinity],
+    ordered: true,
+  },
   { field: 'active', stored: [true, false], asked: [true, false], ordered: false },
   { field: 'color', stored: ['red', 'green', 'blue', null], asked: ['red', 'green'], ordered: false },
   {
     field: 'added',
-    stored: [new Date('0001-02-03T04:05:06Z'), new Date(0), new Date('2024-02-29T12:30:45.678Z'), new Date('2024-07-01T00:00:00Z'), new Date('9999-01-01T00:00:00Z'), null],
-    asked: [new Date(0), new Date('2024-02-29T12:30:45.678Z'), new Date('2024-02-29T12:30:45.679Z'), '2024-07-01T02:00:00+02:00', new Date('9999-01-01T00:00:00Z')],
+    stored: [
+      new Date('0001-02-03T04:05:06Z'),
+      new Date(0),
+      new Date('2024-02-29T12:30:45.678Z'),
+      new Date('2024-07-01T00:00:00Z'),
+      new Date('9999-01-01T00:00:00Z'),
+      null,
+    ],
+    asked: [
+      new Date(0),
+      new Date('2024-02-29T12:30:45.678Z'),
+      new Date('2024-02-29T12:30:45.679Z'),
+      '2024-07-01T02:00:00+02:00',
+      new Date('9999-01-01T00:00:00Z'),
+    ],
     ordered: true,
     key: (value) => new Date(value as string).getTime(),
   },
-  { field: 'day', stored: ['0001-01-01', '2024-02-29', '9999-12-31', null], asked: ['0001-01-01', '2024-02-29', '2024-03-01'], ordered: true },
-  { field: 'opens', stored: ['00:00:00', '08:30:00', '23:59:59', null], asked: ['00:00:00', '08:30', '23:59:59'], ordered: true, key: (value) => `${String(value)}:00`.slice(0, 8) },
-  { field: 'serial', stored: [U1, U2, null], asked: [U1, U2, U2.toUpperCase()], ordered: false, key: (value) => String(value).toLowerCase() },
+  {
+    field: 'day',
+    stored: ['0001-01-01', '2024-02-29', '9999-12-31', null],
+    asked: ['0001-01-01', '2024-02-29', '2024-03-01'],
+    ordered: true,
+  },
+  {
+    field: 'opens',
+    stored: ['00:00:00', '08:30:00', '23:59:59', null],
+    asked: ['00:00:00', '08:30', '23:59:59'],
+    ordered: true,
+    key: (value) => `${String(value)}:00`.slice(0, 8),
+  },
+  {
+    field: 'serial',
+    stored: [U1, U2, null],
+    asked: [U1, U2, U2.toUpperCase()],
+    ordered: false,
+    key: (value) => String(value).toLowerCase(),
+  },
 ];
 
 const HOLDS: Partial<Record<Lookup, (order: number) => boolean>> = {
@@ -77,7 +164,8 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
         const rows = await all.where(compare(path, lookup, value)).rows(pick(orm, Product, 'id'));
         return rows.map(([id]) => stored[ids.indexOf(id as number)]);
       };
-      const order = (value: unknown, other: unknown): number => (key(value) < key(other) ? -1 : key(value) > key(other) ? 1 : 0);
+      const order = (value: unknown, other: unknown): number =>
+        key(value) < key(other) ? -1 : key(value) > key(other) ? 1 : 0;
       for (const value of asked) {
         for (const [lookup, holds] of Object.entries(HOLDS) as [Lookup, (order: number) => boolean][]) {
           if (lookup !== 'exact' && !ordered) continue;
@@ -88,16 +176,40 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
         t.strictSame(await find('ne', value), others, `ne ${String(value)}, NULL among them`);
         if (!ordered) continue;
         const between = stored.filter((item) => item !== null && order(item, asked[0]) >= 0 && order(item, value) <= 0);
-        t.strictSame(await find('range', [asked[0], value]), between, `range from ${String(asked[0])} to ${String(value)}`);
+        t.strictSame(
+          await find('range', [asked[0], value]),
+          between,
+          `range from ${String(asked[0])} to ${String(value)}`,
+        );
       }
       const some = stored.filter((item) => item !== null && asked.some((value) => order(item, value) === 0));
       t.strictSame(await find('in', asked), some, 'in');
-      t.strictSame(await find('in', [...asked, null]), stored.filter((item) => item === null || some.includes(item)), 'in, with null');
+      t.strictSame(
+        await find('in', [...asked, null]),
+        stored.filter((item) => item === null || some.includes(item)),
+        'in, with null',
+      );
       t.strictSame(await find('in', []), [], 'in an empty list');
-      t.strictSame(await find('isnull', true), stored.filter((item) => item === null), 'isnull true');
-      t.strictSame(await find('isnull', false), stored.filter((item) => item !== null), 'isnull false');
-      t.strictSame(await find('exact', null), stored.filter((item) => item === null), 'exact null');
-      t.strictSame(await find('ne', null), stored.filter((item) => item !== null), 'ne null');
+      t.strictSame(
+        await find('isnull', true),
+        stored.filter((item) => item === null),
+        'isnull true',
+      );
+      t.strictSame(
+        await find('isnull', false),
+        stored.filter((item) => item !== null),
+        'isnull false',
+      );
+      t.strictSame(
+        await find('exact', null),
+        stored.filter((item) => item === null),
+        'exact null',
+      );
+      t.strictSame(
+        await find('ne', null),
+        stored.filter((item) => item !== null),
+        'ne null',
+      );
     });
   }
 

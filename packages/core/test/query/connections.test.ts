@@ -45,7 +45,11 @@ forEachDatabase(t, { entities: [Note], only }, async (t, orm) => {
 const hooked: Partial<Options> = {
   async onCreateConnection(connection) {
     const sql = "set application_name to 'prepared by a hook'";
-    await (connection as { executeQuery(query: object): Promise<unknown> }).executeQuery({ sql, parameters: [], query: { kind: 'RawNode' } });
+    await (connection as { executeQuery(query: object): Promise<unknown> }).executeQuery({
+      sql,
+      parameters: [],
+      query: { kind: 'RawNode' },
+    });
   },
 };
 
@@ -101,7 +105,9 @@ forEachDatabase(t, { entities, only }, async (t, orm) => {
     await terminate();
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => products.rows(names)));
     for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') t.match(outcome.reason, { name: 'ServiceUnavailable', statusCode: 503 }, 'while it is idle');
+      if (outcome.status === 'rejected') {
+        t.match(outcome.reason, { name: 'ServiceUnavailable', statusCode: 503 }, 'while it is idle');
+      }
     }
     t.strictSame(await products.rows(names), [['x']], 'and all is well again');
   });
@@ -116,7 +122,10 @@ forEachDatabase(t, { entities, only }, async (t, orm) => {
 t.test('a server that cannot be reached is a 503', async (t) => {
   const orm = new PostgreSqlORM({ clientUrl: 'postgres://nobody@127.0.0.1:1/none', entities });
   t.teardown(() => orm.close(true));
-  await t.rejects(QuerySet.of(orm.em.fork(), Product).count(), { name: 'ServiceUnavailable', cause: { code: 'ECONNREFUSED' } });
+  await t.rejects(QuerySet.of(orm.em.fork(), Product).count(), {
+    name: 'ServiceUnavailable',
+    cause: { code: 'ECONNREFUSED' },
+  });
 });
 
 t.test('a connection that is closed is opened anew', async (t) => {
@@ -130,28 +139,46 @@ t.test('a connection that is closed is opened anew', async (t) => {
   t.equal(await QuerySet.of(orm.em.fork(), Product).filter({ name__icontains: 'É' }).count(), 0);
 });
 
-t.test('tables of a schema', { skip: postgresUrl() === undefined ? 'TEST_POSTGRES_URL is not set' : false }, async (t) => {
-  const Room = defineEntity({
-    name: 'Room',
-    schema: 'hotel',
-    properties: { id: p.integer().primary(), name: p.string(), guests: () => p.manyToMany(Guest)  },
-  });
-  const Guest = defineEntity({ name: 'Guest', schema: 'hotel', properties: { id: p.integer().primary(), name: p.string() } });
-  const Floor = defineEntity({ name: 'Floor', properties: { id: p.integer().primary(), name: p.string() } });
-  const orm = await PostgreSqlORM.init({ clientUrl: await createPostgreSqlDatabase(t), entities: [Room, Guest, Floor], schema: 'house' });
-  t.teardown(() => orm.close(true));
-  await orm.schema.create();
-  const em = orm.em.fork();
-  em.create(Room, { name: 'blue', guests: [em.create(Guest, { name: 'Ann' })] });
-  em.create(Floor, { name: 'first' });
-  await em.flush();
-  const rooms = QuerySet.of(orm.em.fork(), Room);
-  t.equal(await rooms.filter({ guests__name: 'Ann' }).count(), 1);
-  t.equal(await rooms.matching({ guests: { name: 'Ann' } }).count(), 1);
-  await orm.em.getConnection().execute('create schema other; create table other.floor as select * from house.floor; delete from other.floor');
-  t.equal(await QuerySet.of(orm.em.fork(), Floor).count(), 1);
-  t.equal(await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor).count(), 0, 'of the schema that the entity manager names');
-});
+t.test(
+  'tables of a schema',
+  { skip: postgresUrl() === undefined ? 'TEST_POSTGRES_URL is not set' : false },
+  async (t) => {
+    const Room = defineEntity({
+      name: 'Room',
+      schema: 'hotel',
+      properties: { id: p.integer().primary(), name: p.string(), guests: () => p.manyToMany(Guest) },
+    });
+    const Guest = defineEntity({
+      name: 'Guest',
+      schema: 'hotel',
+      properties: { id: p.integer().primary(), name: p.string() },
+    });
+    const Floor = defineEntity({ name: 'Floor', properties: { id: p.integer().primary(), name: p.string() } });
+    const orm = await PostgreSqlORM.init({
+      clientUrl: await createPostgreSqlDatabase(t),
+      entities: [Room, Guest, Floor],
+      schema: 'house',
+    });
+    t.teardown(() => orm.close(true));
+    await orm.schema.create();
+    const em = orm.em.fork();
+    em.create(Room, { name: 'blue', guests: [em.create(Guest, { name: 'Ann' })] });
+    em.create(Floor, { name: 'first' });
+    await em.flush();
+    const rooms = QuerySet.of(orm.em.fork(), Room);
+    t.equal(await rooms.filter({ guests__name: 'Ann' }).count(), 1);
+    t.equal(await rooms.matching({ guests: { name: 'Ann' } }).count(), 1);
+    await orm.em
+      .getConnection()
+      .execute('create schema other; create table other.floor as select * from house.floor; delete from other.floor');
+    t.equal(await QuerySet.of(orm.em.fork(), Floor).count(), 1);
+    t.equal(
+      await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor).count(),
+      0,
+      'of the schema that the entity manager names',
+    );
+  },
+);
 
 function pickNote(orm: Parameters<typeof pick>[0], ...names: string[]) {
   return pick(orm, Note as unknown as typeof Product, ...names);

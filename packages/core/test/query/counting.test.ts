@@ -49,7 +49,16 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('next is the same however it is counted', async (t) => {
     const page = counter(products.filter({ stock__gte: 2 }).orderBy('-stock'));
-    for (const [offset, limit] of [[0, 1], [0, 15], [0, 14], [14, 1], [5, 9], [5, 10], [15, 1], [40, 7]] as const) {
+    for (const [offset, limit] of [
+      [0, 1],
+      [0, 15],
+      [0, 14],
+      [14, 1],
+      [5, 9],
+      [5, 10],
+      [15, 1],
+      [40, 7],
+    ] as const) {
       const [rows, , next] = await page('exact', offset, limit);
       for (const count of ['estimated', 'none'] as const) {
         const open = await page(count, offset, limit);
@@ -60,14 +69,18 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('another word for the way of counting is refused', async (t) => {
     const page = products.slice(0, 10).page(ids, { count: 'guess' as never });
-    await t.rejects(page, { name: 'ImproperlyConfigured', message: /"count" must be one of exact, estimated, none, but "guess" came/ });
+    await t.rejects(page, {
+      name: 'ImproperlyConfigured',
+      message: /"count" must be one of exact, estimated, none, but "guess" came/,
+    });
   });
 
   if (database !== 'postgresql') return;
 
   t.test('on a large table PostgreSQL is asked what it expects', async (t) => {
     await fill(orm);
-    const page = async (queryset: typeof products, offset: number) => queryset.slice(offset, 10).page(ids, { count: 'estimated' });
+    const page = async (queryset: typeof products, offset: number) =>
+      queryset.slice(offset, 10).page(ids, { count: 'estimated' });
     const queries = recordQueries(orm);
     t.teardown(queries.stop);
     const { count } = await page(products, 0);

@@ -34,10 +34,18 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('an entity is what em.find gives', async (t) => {
     const [found, theirs] = [orm.em.fork(), orm.em.fork()];
-    const ours = await QuerySet.of(found, Product).orderBy('id').entities({ populate: ['maker.country', 'origin'] });
+    const ours = await QuerySet.of(found, Product)
+      .orderBy('id')
+      .entities({ populate: ['maker.country', 'origin'] });
     const expected = await theirs.find(Product, {}, { orderBy: { id: 1 }, populate: ['maker.country', 'origin'] });
-    t.strictSame(ours.map((entity) => wrap(entity).toObject()), expected.map((entity) => wrap(entity).toObject()));
-    t.strictSame(ours.map((entity) => ({ ...wrap(entity).toPOJO() })), expected.map((entity) => ({ ...wrap(entity).toPOJO() })));
+    t.strictSame(
+      ours.map((entity) => wrap(entity).toObject()),
+      expected.map((entity) => wrap(entity).toObject()),
+    );
+    t.strictSame(
+      ours.map((entity) => ({ ...wrap(entity).toPOJO() })),
+      expected.map((entity) => ({ ...wrap(entity).toPOJO() })),
+    );
     t.equal(ours[0]?.maker?.country?.name, 'Germany');
     t.ok(wrap(ours[0]!.maker!).isInitialized());
     t.ok(found.getUnitOfWork().getChangeSets().length === 0);
@@ -49,14 +57,35 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('rows and entities are the same records, read in one statement', async (t) => {
     const products = QuerySet.of(orm.em.fork(), Product).filter({ maker__name: 'ACME' }).orderBy('-name');
-    const names = ['id', 'name', 'note', 'price', 'cost', 'stock', 'sold', 'weight', 'height', 'active', 'color', 'added', 'day', 'opens', 'serial', 'data', 'maker.name'];
+    const names = [
+      'id',
+      'name',
+      'note',
+      'price',
+      'cost',
+      'stock',
+      'sold',
+      'weight',
+      'height',
+      'active',
+      'color',
+      'added',
+      'day',
+      'opens',
+      'serial',
+      'data',
+      'maker.name',
+    ];
     const projection = pick(orm, Product, ...names);
     const queries = recordQueries(orm);
     const rows = await products.rows(projection);
     const read = await products.entities({ populate: projection.populate });
     t.equal(queries.texts.length, 2);
     queries.stop();
-    t.strictSame(read.map((entity) => projection.readEntity(entity)), rows);
+    t.strictSame(
+      read.map((entity) => projection.readEntity(entity)),
+      rows,
+    );
     const decimal = database === 'postgresql' ? '12.5000' : '12.5';
     const { cost: _cost, image: _image, maker: _maker, origin: _origin, ...scalars } = full;
     const [row = []] = rows;
@@ -70,7 +99,11 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     bag!.stock = 12;
     await fork.flush();
     t.equal(await QuerySet.of(fork, Product).filter({ stock: 12 }).count(), 1);
-    t.equal(await QuerySet.of(fork, Product).filter({ name: 'bag' }).entity(), bag, 'the same record is the same object');
+    t.equal(
+      await QuerySet.of(fork, Product).filter({ name: 'bag' }).entity(),
+      bag,
+      'the same record is the same object',
+    );
     t.equal(await QuerySet.of(fork, Product).filter({ name: 'none' }).entity(), undefined);
   });
 
@@ -92,14 +125,21 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   t.test('populate takes to-one relations', async (t) => {
     const products = QuerySet.of(orm.em.fork(), Product);
     for (const name of ['tags', 'mkaer', 'name', 'maker.products', '__proto__']) {
-      await t.rejects(products.entities({ populate: [name] }), { name: 'ImproperlyConfigured', message: /populate takes to-one relations/ }, name);
+      await t.rejects(
+        products.entities({ populate: [name] }),
+        { name: 'ImproperlyConfigured', message: /populate takes to-one relations/ },
+        name,
+      );
     }
     await t.rejects(products.entities({ populate: ['mkaer'] }), { message: /did you mean "maker"\?/ });
   });
 
   t.test('lock holds others off until the transaction ends', async (t) => {
     const products = QuerySet.of(orm.em.fork(), Product).filter({ name: 'bag' });
-    await t.rejects(products.entity({ lock: true }), { name: 'ImproperlyConfigured', message: /lock needs a transaction/ });
+    await t.rejects(products.entity({ lock: true }), {
+      name: 'ImproperlyConfigured',
+      message: /lock needs a transaction/,
+    });
     const add = () =>
       orm.em.fork().transactional(async (fork) => {
         const bag = await products.using(fork).entity({ lock: true, populate: ['maker'] });

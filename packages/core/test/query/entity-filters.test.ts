@@ -50,7 +50,14 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const em = orm.em.fork();
   const live = em.create(Group, { name: 'live' });
   const gone = em.create(Group, { name: 'gone', gone: true });
-  const boss = em.create(Person, { name: 'boss', age: 50, must: live, maybe: live, unfiltered: gone, groups: [live, gone] });
+  const boss = em.create(Person, {
+    name: 'boss',
+    age: 50,
+    must: live,
+    maybe: live,
+    unfiltered: gone,
+    groups: [live, gone],
+  });
   em.create(Person, { name: 'maybe gone', age: 17, must: live, maybe: gone, groups: [gone], boss });
   em.create(Person, { name: 'must gone', age: 30, must: gone, maybe: live, boss });
   em.create(Person, { name: 'other tenant', age: null, must: live, tenant: 2, boss });
@@ -66,14 +73,24 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const expected = found.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]);
     t.strictSame(await people().rows(fields(orm, 'name', 'maybe.name', 'must.name')), expected);
     t.equal(await people().count(), await orm.em.fork().count(Person));
-    t.strictSame(expected.map(([name]) => name), ['boss', 'maybe gone', 'other tenant'], 'what needs a hidden record is hidden');
+    t.strictSame(
+      expected.map(([name]) => name),
+      ['boss', 'maybe gone', 'other tenant'],
+      'what needs a hidden record is hidden',
+    );
     const entities = await people().entities({ populate: ['maybe', 'must'] });
-    t.strictSame(entities.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]), expected, 'as entities');
+    t.strictSame(
+      entities.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]),
+      expected,
+      'as entities',
+    );
   });
 
   t.test('a page counts what it shows, whatever it reads', async (t) => {
     for (const names of [['name'], ['name', 'maybe.name'], ['boss.must.name', 'boss.maybe']]) {
-      const { rows, count } = await people().slice(0, 2).page(fields(orm, ...names));
+      const { rows, count } = await people()
+        .slice(0, 2)
+        .page(fields(orm, ...names));
       t.strictSame([rows.length, count], [2, 3], names.join());
     }
   });
@@ -88,7 +105,11 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(await people().filter({ maybe__isnull: true }).count(), 2);
     t.equal(await people().filter({ maybe: gone.id }).count(), 0);
     t.equal(await people().filter({ maybe__name: 'gone' }).count(), 0);
-    t.strictSame((await people().orderBy('maybe__name', 'id').rows(fields(orm, 'name'))).flat(), ['boss', 'maybe gone', 'other tenant']);
+    t.strictSame((await people().orderBy('maybe__name', 'id').rows(fields(orm, 'name'))).flat(), [
+      'boss',
+      'maybe gone',
+      'other tenant',
+    ]);
     const [, second] = await people().entities();
     t.equal(second?.maybe, null, 'in an entity too');
   });
@@ -97,7 +118,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame((await people().filter({ groups__name__isnull: false }).rows(fields(orm, 'name'))).flat(), ['boss']);
     t.equal(await people().filter({ groups__name: 'gone' }).count(), 0);
     t.equal(await people().filter({ groups: gone.id }).count(), 0);
-    t.strictSame((await people().exclude({ groups: live.id }).rows(fields(orm, 'name'))).flat(), ['maybe gone', 'other tenant']);
+    t.strictSame((await people().exclude({ groups: live.id }).rows(fields(orm, 'name'))).flat(), [
+      'maybe gone',
+      'other tenant',
+    ]);
   });
 
   t.test('a strict filter hides the owner as well', async (t) => {
@@ -124,13 +148,21 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   t.test('filters that only MikroORM can say become a sub-select', async (t) => {
     const fork = orm.em.fork();
-    fork.addFilter({ name: 'named', cond: async () => ({ name: { $like: '%gone%' }, must: { name: 'live' } }), entity: Person });
+    fork.addFilter({
+      name: 'named',
+      cond: async () => ({ name: { $like: '%gone%' }, must: { name: 'live' } }),
+      entity: Person,
+    });
     const queries = recordQueries(orm);
     t.strictSame((await people(fork).rows(fields(orm, 'name'))).flat(), ['maybe gone']);
     t.match(queries.texts[0], / in \(select /);
     queries.stop();
     fork.addFilter({ name: 'groups', cond: { name: { $like: 'l%' } }, entity: Group });
-    t.strictSame(await people(fork).rows(fields(orm, 'name', 'maybe.name')), [['maybe gone', null]], 'in a join as well');
+    t.strictSame(
+      await people(fork).rows(fields(orm, 'name', 'maybe.name')),
+      [['maybe gone', null]],
+      'in a join as well',
+    );
   });
 
   t.test('filters that can be said directly are', async (t) => {

@@ -69,16 +69,34 @@ const License = defineEntity({
   properties: { code: p.string().primary(), shop: () => p.oneToOne(Shop).mappedBy('license') },
 });
 
-const Counter = defineEntity({ name: 'Counter', properties: { id: p.bigint().primary(), of: () => p.manyToOne(Counter).nullable() } });
+const Counter = defineEntity({
+  name: 'Counter',
+  properties: { id: p.bigint().primary(), of: () => p.manyToOne(Counter).nullable() },
+});
 
 const Animal = defineEntity({
   name: 'Animal',
   discriminatorColumn: 'kind',
   abstract: true,
-  properties: { id: p.integer().primary(), kind: p.string(), name: p.string(), owner: () => p.manyToOne(Owner).nullable() },
+  properties: {
+    id: p.integer().primary(),
+    kind: p.string(),
+    name: p.string(),
+    owner: () => p.manyToOne(Owner).nullable(),
+  },
 });
-const Cat = defineEntity({ name: 'Cat', extends: Animal, discriminatorValue: 'cat', properties: { lives: p.integer().nullable() } });
-const Dog = defineEntity({ name: 'Dog', extends: Animal, discriminatorValue: 'dog', properties: { tricks: p.integer().nullable() } });
+const Cat = defineEntity({
+  name: 'Cat',
+  extends: Animal,
+  discriminatorValue: 'cat',
+  properties: { lives: p.integer().nullable() },
+});
+const Dog = defineEntity({
+  name: 'Dog',
+  extends: Animal,
+  discriminatorValue: 'dog',
+  properties: { tricks: p.integer().nullable() },
+});
 const Puppy = defineEntity({ name: 'Puppy', extends: Dog, discriminatorValue: 'puppy', properties: {} });
 const Owner = defineEntity({
   name: 'Owner',
@@ -108,20 +126,33 @@ forEachDatabase(t, { entities: entities as never }, async (t, orm, database) => 
   em.create(Dog, { name: 'Rex', tricks: 3, owner } as never);
   em.create(Puppy, { name: 'Pip', tricks: 1 } as never);
   await em.flush();
-  await em.getConnection().execute(database === 'sqlite' ? 'update `the "shops"` set motto = upper(motto)' : 'update "the ""shops""" set motto = upper(motto)');
+  await em
+    .getConnection()
+    .execute(
+      database === 'sqlite'
+        ? 'update `the "shops"` set motto = upper(motto)'
+        : 'update "the ""shops""" set motto = upper(motto)',
+    );
 
   const read = async (entity: unknown, lookups: object, ...names: string[]): Promise<unknown[][]> =>
-    QuerySet.of(orm.em.fork(), entity as typeof Shop).filter(lookups).rows(fields(orm, entity, names));
+    QuerySet.of(orm.em.fork(), entity as typeof Shop)
+      .filter(lookups)
+      .rows(fields(orm, entity, names));
 
   t.test('names that have to be quoted, and columns of other names', async (t) => {
-    t.strictSame(await read(Shop, { key: key.toUpperCase(), name__icontains: 'corn' }, 'key', 'name'), [[key, 'Corner']]);
+    t.strictSame(await read(Shop, { key: key.toUpperCase(), name__icontains: 'corn' }, 'key', 'name'), [
+      [key, 'Corner'],
+    ]);
     const shops = QuerySet.of(orm.em.fork(), Shop);
     t.equal(await shops.orderBy('-name').slice(0, 1).count(), 1);
     t.equal((await shops.matching({ name: 'Corner' }).entities()).length, 1);
   });
 
   t.test('embeddables in columns of their own', async (t) => {
-    t.strictSame(await read(Shop, { address__city__iexact: 'KÖLN', address__zip__gte: 50000 }, 'address.city', 'address.zip'), [['Köln', 50667]]);
+    t.strictSame(
+      await read(Shop, { address__city__iexact: 'KÖLN', address__zip__gte: 50000 }, 'address.city', 'address.zip'),
+      [['Köln', 50667]],
+    );
   });
 
   t.test("the application's own types", async (t) => {
@@ -140,40 +171,75 @@ forEachDatabase(t, { entities: entities as never }, async (t, orm, database) => 
   });
 
   t.test('arrays, lazy and hidden fields', async (t) => {
-    t.strictSame(await read(Shop, { words__isnull: false }, 'words', 'bio', 'secret', 'version'), [[['a', 'b,c', '"d"'], 'long', 's', 1]]);
+    t.strictSame(await read(Shop, { words__isnull: false }, 'words', 'bio', 'secret', 'version'), [
+      [['a', 'b,c', '"d"'], 'long', 's', 1],
+    ]);
     const shops = QuerySet.of(orm.em.fork(), Shop);
     const lazy = await shops.using(orm.em.fork()).entity();
     t.equal(lazy?.bio, undefined, 'a lazy field is not loaded');
     const loaded = await shops.using(orm.em.fork()).entity({ populate: ['bio'] });
     t.equal(loaded?.bio, 'long', 'unless it is asked for');
-    t.match(loaded, { address: { city: 'Köln' }, extra: { city: 'Bonn' }, rent: { cents: 1250 }, motto: 'open', words: ['a', 'b,c', '"d"'], version: 1 });
+    t.match(loaded, {
+      address: { city: 'Köln' },
+      extra: { city: 'Bonn' },
+      rent: { cents: 1250 },
+      motto: 'open',
+      words: ['a', 'b,c', '"d"'],
+      version: 1,
+    });
   });
 
   t.test('both sides of one to one', async (t) => {
     t.strictSame(await read(Shop, { license: 'L1' }, 'license', 'license.code'), [['L1', 'L1']]);
-    t.strictSame(await read(License, { shop__name: 'Corner' }, 'code', 'shop', 'shop.rent'), [['L1', key, new Money(1250)]]);
+    t.strictSame(await read(License, { shop__name: 'Corner' }, 'code', 'shop', 'shop.rent'), [
+      ['L1', key, new Money(1250)],
+    ]);
     t.equal((await read(License, { shop__isnull: true }, 'code')).length, 0);
     t.equal((await QuerySet.of(orm.em.fork(), License).entities({ populate: ['shop'] }))[0]?.shop?.name, 'Corner');
   });
 
   t.test('a primary key of 64 bits', async (t) => {
-    t.strictSame(await read(Counter, { id: 9007199254740993n }, 'id', 'of', 'of.id'), [[9007199254740993n, 9223372036854775807n, 9223372036854775807n]]);
+    t.strictSame(await read(Counter, { id: 9007199254740993n }, 'id', 'of', 'of.id'), [
+      [9007199254740993n, 9223372036854775807n, 9223372036854775807n],
+    ]);
     t.strictSame(await read(Counter, { of__in: [9223372036854775807n, 1n] }, 'id'), [[9007199254740993n]]);
-    const [counter] = await QuerySet.of(orm.em.fork(), Counter).filter({ id: 9007199254740993n }).entities({ populate: ['of'] });
+    const [counter] = await QuerySet.of(orm.em.fork(), Counter)
+      .filter({ id: 9007199254740993n })
+      .entities({ populate: ['of'] });
     t.equal(counter?.of?.id, 9223372036854775807n);
   });
 
   t.test('several entities in one table', async (t) => {
     t.strictSame((await read(Animal, {}, 'name')).flat(), ['Tom', 'Rex', 'Pip']);
-    t.strictSame((await read(Dog, {}, 'name', 'tricks')), [['Rex', 3], ['Pip', 1]], 'and what extends it');
+    t.strictSame(
+      await read(Dog, {}, 'name', 'tricks'),
+      [
+        ['Rex', 3],
+        ['Pip', 1],
+      ],
+      'and what extends it',
+    );
     t.strictSame((await read(Cat, { lives__gte: 9 }, 'name')).flat(), ['Tom']);
     t.strictSame((await read(Puppy, {}, 'name')).flat(), ['Pip']);
     t.equal(await QuerySet.of(orm.em.fork(), Dog).filter({ name: 'Tom' }).count(), 0);
-    t.strictSame(await QuerySet.of(orm.em.fork(), Dog).slice(0, 1).page(fields(orm, Dog, ['name'])), { rows: [['Rex']], count: 2, next: true });
+    t.strictSame(
+      await QuerySet.of(orm.em.fork(), Dog)
+        .slice(0, 1)
+        .page(fields(orm, Dog, ['name'])),
+      { rows: [['Rex']], count: 2, next: true },
+    );
     const animals = await QuerySet.of(orm.em.fork(), Animal).orderBy('id').entities();
-    t.strictSame(animals.map((animal) => animal.constructor.name), ['Cat', 'Dog', 'Puppy']);
+    t.strictSame(
+      animals.map((animal) => animal.constructor.name),
+      ['Cat', 'Dog', 'Puppy'],
+    );
     t.strictSame((await read(Owner, { animals__name: 'Rex' }, 'name')).flat(), ['Ann']);
-    t.equal(await QuerySet.of(orm.em.fork(), Dog).matching({ name: { $like: '%' } }).count(), 2);
+    t.equal(
+      await QuerySet.of(orm.em.fork(), Dog)
+        .matching({ name: { $like: '%' } })
+        .count(),
+      2,
+    );
   });
 });
 
@@ -183,7 +249,8 @@ function fields(orm: MikroORM, entity: unknown, names: readonly string[]) {
   const readers = paths.map((path) => valueReader(path, orm.em.getPlatform()));
   return {
     paths,
-    readRow: (row: readonly unknown[]) => row.map((raw, index) => (raw === null ? null : (readers[index]?.(raw) ?? raw))),
+    readRow: (row: readonly unknown[]) =>
+      row.map((raw, index) => (raw === null ? null : (readers[index]?.(raw) ?? raw))),
     readEntity: () => [] as unknown[],
     populate: [],
   };

@@ -30,5 +30,7 @@ t.test('a text that does not fit is refused', async (t) => {
     ['added__lt', 'yesterday', /must be a date and time/],
     ['color', 'pink', /must be one of: red, green, blue/],
   ];
-  for (const [name, text, message] of wrong) t.throws(() => parse(name, text), { name: 'FieldValueError', message }, `${name}=${text}`);
+  for (const [name, text, message] of wrong) {
+    t.throws(() => parse(name, text), { name: 'FieldValueError', message }, `${name}=${text}`);
+  }
 });

@@ -54,7 +54,11 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       queries.stop();
       const expected = (await orm.em.fork().find(Product, where as object)).map(({ name }) => name);
       t.equal(expected.length, 1);
-      t.strictSame(found, expected, `${database} ${JSON.stringify(where, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`);
+      t.strictSame(
+        found,
+        expected,
+        `${database} ${JSON.stringify(where, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`,
+      );
     }
   });
 
@@ -65,8 +69,23 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.equal(await products.where(or(acme, other)).count(), 2);
     t.equal(await products.where(and(acme, other)).count(), 0);
     t.equal(await products.where(not(acme)).count(), 1);
-    t.equal(await products.filter({ stock__gte: 5 }).where(or(not(acme), other)).filter({ name__startswith: 'o' }).count(), 1);
-    t.equal(await products.matching({ tags: { label: { $in: ['x', 'y'] } } }).slice(0, 10).page(names).then(({ count }) => count), 1, 'repeats nothing');
+    t.equal(
+      await products
+        .filter({ stock__gte: 5 })
+        .where(or(not(acme), other))
+        .filter({ name__startswith: 'o' })
+        .count(),
+      1,
+    );
+    t.equal(
+      await products
+        .matching({ tags: { label: { $in: ['x', 'y'] } } })
+        .slice(0, 10)
+        .page(names)
+        .then(({ count }) => count),
+      1,
+      'repeats nothing',
+    );
   });
 
   t.test('is about one entity', async (t) => {

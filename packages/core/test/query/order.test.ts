@@ -56,7 +56,9 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   await em.flush();
   // Some rows are more exact than JavaScript can say.
   if (database === 'postgresql') {
-    await em.getConnection().execute(`update product set added = added + interval '1 microsecond' * (id % 3) where id % 2 = 0`);
+    await em
+      .getConnection()
+      .execute(`update product set added = added + interval '1 microsecond' * (id % 3) where id % 2 = 0`);
   }
   const products = QuerySet.of(orm.em.fork(), Product);
   const ids = pick(orm, Product, 'id');
@@ -76,8 +78,16 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       const values = await ordered.rows(orderValues(keys));
       for (const place of [0, 1, 13, 30, 58, 59]) {
         const exact = JSON.parse(JSON.stringify(values[place])) as OrderValue[];
-        t.strictSame((await ordered.where(after(keys, exact)).rows(ids)).flat(), all.slice(place + 1), `after ${place}`);
-        t.strictSame((await ordered.where(before(keys, exact)).rows(ids)).flat(), all.slice(0, place), `before ${place}`);
+        t.strictSame(
+          (await ordered.where(after(keys, exact)).rows(ids)).flat(),
+          all.slice(place + 1),
+          `after ${place}`,
+        );
+        t.strictSame(
+          (await ordered.where(before(keys, exact)).rows(ids)).flat(),
+          all.slice(0, place),
+          `before ${place}`,
+        );
       }
     });
   }
@@ -106,15 +116,26 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   }
 
   t.test('NULLs come last in ascending and first in descending order', async (t) => {
-    const prices = async (order: 'price' | '-price'): Promise<unknown[]> => (await products.orderBy(order).rows(pick(orm, Product, 'price'))).flat();
-    t.strictSame((await prices('price')).slice(-15), Array.from({ length: 15 }, () => null));
-    t.strictSame((await prices('-price')).slice(0, 15), Array.from({ length: 15 }, () => null));
+    const prices = async (order: 'price' | '-price'): Promise<unknown[]> =>
+      (await products.orderBy(order).rows(pick(orm, Product, 'price'))).flat();
+    t.strictSame(
+      (await prices('price')).slice(-15),
+      Array.from({ length: 15 }, () => null),
+    );
+    t.strictSame(
+      (await prices('-price')).slice(0, 15),
+      Array.from({ length: 15 }, () => null),
+    );
   });
 
   t.test('an order is an order of single values', async (t) => {
     const meta = orm.getMetadata().get(Product);
-    t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'tags.label', '.'), descending: false }]), { message: /many values/ });
-    t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'image', '.'), descending: false }]), { message: /of type binary/ });
+    t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'tags.label', '.'), descending: false }]), {
+      message: /many values/,
+    });
+    t.throws(() => products.orderByPaths([{ path: fieldPath(meta, 'image', '.'), descending: false }]), {
+      message: /of type binary/,
+    });
     t.throws(() => after(products.totalOrder(), []), RangeError);
   });
 });

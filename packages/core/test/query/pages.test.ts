@@ -18,7 +18,10 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     const page = await products.filter({ stock__gte: 1 }).orderBy('-stock').slice(5, 10).page(ids);
     t.equal(page.count, 20);
     t.equal(page.rows.length, 10);
-    t.ok(page.rows.every((row) => row.length === 1), 'a row holds what was asked for and no more');
+    t.ok(
+      page.rows.every((row) => row.length === 1),
+      'a row holds what was asked for and no more',
+    );
   });
 
   t.test('at most two statements, and as few as show the number', async (t) => {
@@ -34,7 +37,11 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.strictSame(await statements(0, 100), [25, 25, 1], 'so does the only one');
     t.strictSame(await statements(25, 10), [0, 25, 2], 'a page beyond the end');
     t.strictSame(await statements(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER), [0, 25, 2], 'far beyond the end');
-    t.strictSame((await products.filter({ id: -1 }).slice(0, 10).page(ids)), { rows: [], count: 0, next: false }, 'nothing at all');
+    t.strictSame(
+      await products.filter({ id: -1 }).slice(0, 10).page(ids),
+      { rows: [], count: 0, next: false },
+      'nothing at all',
+    );
     t.strictSame(await products.page(ids).then(({ rows, count }) => [rows.length, count]), [25, 25], 'without a slice');
     queries.stop();
   });
@@ -68,13 +75,29 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     t.equal(await cheap.count(), 10);
     t.equal(await narrowed.count(), 1);
     t.strictSame(cheap.order, []);
-    t.strictSame(cheap.totalOrder().map(({ path, descending }) => [path.key, descending]), [['id', false]]);
-    t.strictSame(narrowed.totalOrder().map(({ path, descending }) => [path.key, descending]), [['name', true], ['id', false]]);
+    t.strictSame(
+      cheap.totalOrder().map(({ path, descending }) => [path.key, descending]),
+      [['id', false]],
+    );
+    t.strictSame(
+      narrowed.totalOrder().map(({ path, descending }) => [path.key, descending]),
+      [
+        ['name', true],
+        ['id', false],
+      ],
+    );
     t.strictSame(products.orderBy('-id', 'name').totalOrder().length, 2, 'the primary key is there already');
   });
 
   t.test('a slice is two whole numbers', async (t) => {
-    for (const [offset, limit] of [[-1, 1], [0, -1], [0.5, 1], [0, NaN], [0, Infinity], [2 ** 53, 1]] as const) {
+    for (const [offset, limit] of [
+      [-1, 1],
+      [0, -1],
+      [0.5, 1],
+      [0, NaN],
+      [0, Infinity],
+      [2 ** 53, 1],
+    ] as const) {
       t.throws(() => products.slice(offset, limit), { name: 'ImproperlyConfigured', message: /whole numbers/ });
     }
   });
@@ -83,10 +106,16 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     const path = fieldPath(orm.getMetadata().get(Product), 'name', '.');
     const many = Array.from({ length: 3000 }, (_, index) => compare(path, 'exact', `n${index + 1}`));
     t.equal(await products.where(or(...many)).count(), 25);
-    t.equal(await products.where(and(...many.map((condition) => or(condition, compare(path, 'startswith', 'n'))))).count(), 25);
+    t.equal(
+      await products.where(and(...many.map((condition) => or(condition, compare(path, 'startswith', 'n'))))).count(),
+      25,
+    );
   });
 
   t.test('undefined is no value', async (t) => {
-    t.throws(() => products.filter({ name: undefined } as object), { name: 'ImproperlyConfigured', message: /"name" is compared with undefined/ });
+    t.throws(() => products.filter({ name: undefined } as object), {
+      name: 'ImproperlyConfigured',
+      message: /"name" is compared with undefined/,
+    });
   });
 });

@@ -21,7 +21,8 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   const products = QuerySet.of(orm.em.fork(), Product).orderBy('name');
   const path = (name: string) => fieldPath(orm.getMetadata().get(Product), name, '.');
-  const namesOf = async (queryset: typeof products): Promise<unknown[]> => (await queryset.rows(pick(orm, Product, 'name'))).flat();
+  const namesOf = async (queryset: typeof products): Promise<unknown[]> =>
+    (await queryset.rows(pick(orm, Product, 'name'))).flat();
 
   t.test('a path to one is joined once, whoever needs it', async (t) => {
     const queries = recordQueries(orm);
@@ -43,7 +44,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(await namesOf(products.filter({ maker__in: [acme.id, nobody.id] })), ['cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ maker: null })), ['bag', 'box']);
     t.strictSame(await namesOf(products.filter({ maker__isnull: false })), ['cup', 'lid']);
-    t.notOk(queries.texts.some((text) => text.includes(' join ')), queries.texts.join('\n'));
+    t.notOk(
+      queries.texts.some((text) => text.includes(' join ')),
+      queries.texts.join('\n'),
+    );
   });
 
   t.test('what is missing reads as NULL', async (t) => {
@@ -55,8 +59,16 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       ['lid', nobody.id, 'Nobody', null],
     ]);
     t.strictSame(await namesOf(products.filter({ maker__country__name__isnull: true })), ['bag', 'box', 'lid']);
-    t.strictSame(await namesOf(products.filter({ maker__name__ne: 'ACME' })), ['bag', 'box', 'lid'], 'ne is the opposite of exact');
-    t.strictSame(await namesOf(products.exclude({ maker__country__name: 'Germany' })), ['bag', 'box', 'lid'], 'and so is exclude');
+    t.strictSame(
+      await namesOf(products.filter({ maker__name__ne: 'ACME' })),
+      ['bag', 'box', 'lid'],
+      'ne is the opposite of exact',
+    );
+    t.strictSame(
+      await namesOf(products.exclude({ maker__country__name: 'Germany' })),
+      ['bag', 'box', 'lid'],
+      'and so is exclude',
+    );
     t.strictSame(await namesOf(products.exclude({ maker__name__gt: 'B' })), ['bag', 'box', 'cup']);
   });
 
@@ -64,7 +76,11 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(await namesOf(products.filter({ tags__label__in: ['hot', 'cold'] })), ['cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ tags__rank__gte: 0 })), ['box', 'cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ tags__rank__range: [1, 1] })), ['cup']);
-    t.strictSame(await namesOf(products.filter({ tags__label: 'hot' }).filter({ tags__label: 'cold' })), ['cup'], 'each condition for itself');
+    t.strictSame(
+      await namesOf(products.filter({ tags__label: 'hot' }).filter({ tags__label: 'cold' })),
+      ['cup'],
+      'each condition for itself',
+    );
     t.strictSame(await namesOf(products.filter({ children__name: 'lid' })), ['cup']);
     t.strictSame(await namesOf(products.filter({ children__tags__label: 'old' })), ['cup'], 'through another to many');
     t.strictSame(await namesOf(products.filter({ maker__products__name: 'cup' })), ['cup'], 'from a joined relation');
@@ -78,7 +94,12 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(await namesOf(products.filter({ tags__isnull: true })), ['bag']);
     t.strictSame(await namesOf(products.filter({ tags__isnull: false })), ['box', 'cup', 'lid']);
     t.strictSame(await namesOf(products.filter({ tags: hot!.id })), ['cup', 'lid']);
-    t.strictSame(await namesOf(products.where(or(compare(path('tags.rank'), 'range', [1, 2]), compare(path('tags'), 'isnull', true)))), ['bag', 'box', 'cup']);
+    t.strictSame(
+      await namesOf(
+        products.where(or(compare(path('tags.rank'), 'range', [1, 2]), compare(path('tags'), 'isnull', true))),
+      ),
+      ['bag', 'box', 'cup'],
+    );
     t.strictSame(await namesOf(products.where(not(not(compare(path('tags.label'), 'exact', 'old'))))), ['box']);
   });
 
@@ -88,9 +109,15 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 
   t.test('to many is neither read nor ordered by', async (t) => {
-    await t.rejects(products.rows(pick(orm, Product, 'tags.label')), { name: 'ImproperlyConfigured', message: /"tags.label" cannot be read: it has many values/ });
+    await t.rejects(products.rows(pick(orm, Product, 'tags.label')), {
+      name: 'ImproperlyConfigured',
+      message: /"tags.label" cannot be read: it has many values/,
+    });
     // @ts-expect-error it has many values for one record
-    t.throws(() => products.orderBy('tags__label'), { name: 'ImproperlyConfigured', message: /many values for one record/ });
+    t.throws(() => products.orderBy('tags__label'), {
+      name: 'ImproperlyConfigured',
+      message: /many values for one record/,
+    });
     t.throws(() => products.orderBy('data'), { message: /of type json/ });
   });
 });

@@ -59,7 +59,35 @@ const TEXTS = [
   '',
 ];
 
-const NEEDLES = [...TEXTS, 'K', '\u212a', 'k', 'i', 'I', 'İ', 'ı', 'i\u0307', 'σ', 'ς', 'Σ', 'ss', 'ß', '%', '_', '\\', "'", '"', ' ', 'EA', 'ea', 'É ', 'e', '😀 S', '\u0307', '?'];
+const NEEDLES = [
+  ...TEXTS,
+  'K',
+  '\u212a',
+  'k',
+  'i',
+  'I',
+  'İ',
+  'ı',
+  'i\u0307',
+  'σ',
+  'ς',
+  'Σ',
+  'ss',
+  'ß',
+  '%',
+  '_',
+  '\\',
+  "'",
+  '"',
+  ' ',
+  'EA',
+  'ea',
+  'É ',
+  'e',
+  '😀 S',
+  '\u0307',
+  '?',
+];
 
 const LOOKUPS: Record<string, (text: string, needle: string) => boolean> = {
   exact: (text, needle) => text === needle,

@@ -51,9 +51,15 @@ forEachDatabase(t, { entities }, async (t, orm) => {
 
   t.test('many at once', async (t) => {
     const asked = Array.from({ length: 100 }, (_, index) =>
-      products.filter({ name: `round ${index % 20}` }).orderBy('-id').slice(index % 7, 3).page(names),
+      products
+        .filter({ name: `round ${index % 20}` })
+        .orderBy('-id')
+        .slice(index % 7, 3)
+        .page(names),
     );
-    for (const { rows, count } of await Promise.all(asked)) t.match({ length: rows.length, count }, { length: 3, count: 10 });
+    for (const { rows, count } of await Promise.all(asked)) {
+      t.match({ length: rows.length, count }, { length: 3, count: 10 });
+    }
   });
 
   t.test('within transactional() and nested ones', async (t) => {
@@ -64,11 +70,23 @@ forEachDatabase(t, { entities }, async (t, orm) => {
         .transactional(async (inner) => {
           inner.create(Product, { name: 'inner' });
           await inner.flush();
-          t.equal(await products.using(inner).filter({ name__in: ['inner', 'outer'] }).count(), 2);
+          t.equal(
+            await products
+              .using(inner)
+              .filter({ name__in: ['inner', 'outer'] })
+              .count(),
+            2,
+          );
           throw new Error('undo the inner one');
         })
         .catch(() => undefined);
-      t.equal(await products.using(em).filter({ name__in: ['inner', 'outer'] }).count(), 1);
+      t.equal(
+        await products
+          .using(em)
+          .filter({ name__in: ['inner', 'outer'] })
+          .count(),
+        1,
+      );
     });
     t.equal(await products.filter({ name: 'outer' }).exists(), true);
   });

@@ -12,8 +12,24 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
 const names: Same<RelationName<ProductEntity>, 'maker' | 'origin' | 'parent' | 'children' | 'tags'> = true;
 const fields: Same<Extract<FieldName<ProductEntity>, 'children' | 'tags' | 'maker' | 'data'>, 'maker' | 'data'> = true;
-const paths: readonly PathOf<ProductEntity, '.'>[] = ['name', 'maker', 'maker.country.name', 'parent.maker.country.code', 'origin.name'];
-const lookups: readonly LookupName<ProductEntity>[] = ['name', 'name__icontains', 'maker__country__name__iexact', 'tags__rank__gte', 'tags', 'active__ne', 'added__range'];
+const paths: readonly PathOf<ProductEntity, '.'>[] = [
+  'name',
+  'maker',
+  'maker.country.name',
+  'parent.maker.country.code',
+  'origin.name',
+];
+const lookups: readonly LookupName<ProductEntity>[] = [
+  'name',
+  'name__icontains',
+  'maker__country__name__iexact',
+  'tags__rank__gte',
+  'tags',
+  'active__ne',
+  'added__range',
+  'weight__lt',
+  'height__range',
+];
 const orders: readonly OrderName<ProductEntity>[] = ['name', '-price', 'maker__name', '-maker__country__name'];
 // @ts-expect-error misspelt
 const wrongField: FieldName<ProductEntity> = 'nmae';
@@ -33,9 +49,29 @@ const manyOrder: OrderName<ProductEntity> = 'tags__label';
 const right = (em: EntityManager) => {
   const products = QuerySet.of(em, Product);
   return [
-    products.filter({ price__gte: 10, name__icontains: 'tea', active: true, color__in: ['red', null], added__lt: new Date() }),
-    products.filter({ sold__range: [1n, 2n], stock__range: [1, 2], maker__isnull: true, note: null, maker: null, maker__name: null }),
-    products.filter({ maker: 3, maker__country: 'de', origin: 'de', tags__label__startswith: 'a', tags__in: [1, 2], children__name: 'x' }),
+    products.filter({
+      price__gte: 10,
+      name__icontains: 'tea',
+      active: true,
+      color__in: ['red', null],
+      added__lt: new Date(),
+    }),
+    products.filter({
+      sold__range: [1n, 2n],
+      stock__range: [1, 2],
+      maker__isnull: true,
+      note: null,
+      maker: null,
+      maker__name: null,
+    }),
+    products.filter({
+      maker: 3,
+      maker__country: 'de',
+      origin: 'de',
+      tags__label__startswith: 'a',
+      tags__in: [1, 2],
+      children__name: 'x',
+    }),
     products.exclude({ name: 'x' }).orderBy('-price', 'maker__name').slice(0, 10),
     products.matching({ maker: { name: 'x' } }),
   ];
@@ -90,6 +126,8 @@ t.test('what does not compile is refused at run time as well', async (t) => {
   const orm = new MikroORM({ dbName: ':memory:', entities });
   const harmless = /name: null/;
   for (const attempt of wrong(orm.em)) {
-    if (!harmless.test(attempt.toString())) t.throws(attempt, { name: /ImproperlyConfigured|FieldValueError/ }, attempt.toString());
+    if (!harmless.test(attempt.toString())) {
+      t.throws(attempt, { name: /ImproperlyConfigured|FieldValueError/ }, attempt.toString());
+    }
   }
 });

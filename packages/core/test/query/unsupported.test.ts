@@ -15,14 +15,20 @@ t.test('an entity that cannot be read is named, with the reason', async (t) => {
   const orm = await MikroORM.init({ dbName: ':memory:', entities: [Seat, Report, Base, Special] });
   t.teardown(() => orm.close());
   const count = (entity: unknown) => QuerySet.of(orm.em.fork(), entity as typeof Seat).count();
-  await t.rejects(count(Seat), { name: 'ImproperlyConfigured', message: /Seat cannot be read by a query set: its primary key is not one column/ });
+  await t.rejects(count(Seat), {
+    name: 'ImproperlyConfigured',
+    message: /Seat cannot be read by a query set: its primary key is not one column/,
+  });
   await t.rejects(count(Report), { message: /Report cannot be read by a query set: it is a virtual entity/ });
   await t.rejects(count(Special), { message: /table-per-type/ });
 });
 
 t.test('an entity that MikroORM does not know is refused at once', async (t) => {
   const orm = new MikroORM({ dbName: ':memory:', entities: [Seat] });
-  t.throws(() => QuerySet.of(orm.em, Product), { name: 'ImproperlyConfigured', message: /Product is not among the entities/ });
+  t.throws(() => QuerySet.of(orm.em, Product), {
+    name: 'ImproperlyConfigured',
+    message: /Product is not among the entities/,
+  });
 });
 
 t.test('a database that is not supported is named, with those that are', async (t) => {
@@ -40,9 +46,12 @@ t.test('a lookup that is not there, or does not fit, is named with those that do
   const wrong = (name: string) => (): unknown => resolveLookup(meta, name);
   t.throws(wrong('stock__icontains'), {
     name: 'ImproperlyConfigured',
-    message: /"stock__icontains" does not fit: "stock" is of type integer, which has no "icontains"; it has: exact, ne, gt,/,
+    message:
+      /"stock__icontains" does not fit: "stock" is of type integer, which has no "icontains"; it has: exact, ne, gt,/,
   });
-  t.throws(wrong('price__gtee'), { message: /"price__gtee" ends in no lookup: .*which has no "gtee" \(did you mean "gte"\?\); it has:/ });
+  t.throws(wrong('price__gtee'), {
+    message: /"price__gtee" ends in no lookup: .*which has no "gtee" \(did you mean "gte"\?\); it has:/,
+  });
   t.throws(wrong('nmae__icontains'), { message: /Product has no "nmae" \(did you mean "name"\?\)/ });
   t.throws(wrong('maker__nmae__in'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });
   t.throws(wrong('maker__nmae'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });

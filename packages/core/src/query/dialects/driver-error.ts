@@ -27,7 +27,8 @@ export function isUnreachable(error: Error): boolean {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code) || NETWORK.test(code);
   // Node gathers the failures of several addresses of one host.
-  if (error instanceof AggregateError)
+  if (error instanceof AggregateError) {
     return error.errors.some((inner) => inner instanceof Error && isUnreachable(inner));
+  }
   return WORDS.test(error.message);
 }

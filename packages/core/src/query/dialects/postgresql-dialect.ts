@@ -87,7 +87,10 @@ export class PostgreSqlDialect implements Dialect {
       case 'in':
         return { template: `${COLUMN} = any(${VALUE})`, values: [this.#parameters(path, value as unknown[])] };
       case 'range':
-        return { template: `${COLUMN} between ${VALUE} and ${VALUE}`, values: this.#parameters(path, value as unknown[]) };
+        return {
+          template: `${COLUMN} between ${VALUE} and ${VALUE}`,
+          values: this.#parameters(path, value as unknown[]),
+        };
       default:
         return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${VALUE}`, values: [this.#parameter(path, value)] };
     }

@@ -24,7 +24,11 @@ interface Client {
   executeQuery(query: {
     readonly sql: string;
     readonly parameters: readonly unknown[];
-    readonly query: { readonly kind: 'RawNode'; readonly sqlFragments: readonly string[]; readonly parameters: readonly [] };
+    readonly query: {
+      readonly kind: 'RawNode';
+      readonly sqlFragments: readonly string[];
+      readonly parameters: readonly [];
+    };
     readonly queryId: { readonly queryId: string };
   }): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 }
@@ -96,7 +100,11 @@ async function freeReader(em: EntityManager, connection: PostgreSqlConnection): 
 /** A Kysely, or a dialect of it, that the application made itself. */
 function isForeign(driverOptions: unknown): boolean {
   if (typeof driverOptions === 'function') return true;
-  return typeof driverOptions === 'object' && driverOptions !== null && ('createDriver' in driverOptions || 'executeQuery' in driverOptions);
+  return (
+    typeof driverOptions === 'object' &&
+    driverOptions !== null &&
+    ('createDriver' in driverOptions || 'executeQuery' in driverOptions)
+  );
 }
 
 /** Kysely gives objects, whose keys stand in the order of the select list since every column has a name of its own. */

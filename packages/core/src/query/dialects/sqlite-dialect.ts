@@ -85,7 +85,10 @@ export class SqliteDialect implements Dialect {
     if (custom !== undefined) return custom;
     switch (lookup) {
       case 'in':
-        return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [jsonList(path, value as unknown[])] };
+        return {
+          template: `${COLUMN} in (select value from json_each(${VALUE}))`,
+          values: [jsonList(path, value as unknown[])],
+        };
       case 'range':
         return {
           template: `${COLUMN} between ${VALUE} and ${VALUE}`,

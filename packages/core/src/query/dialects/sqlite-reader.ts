@@ -52,7 +52,9 @@ export function readSqlite<T>(
   const own = em.getTransactionContext<unknown>() !== undefined;
   const connection = em.getConnection(own ? 'write' : purpose) as SqliteConnection;
   const database = databases.get(connection);
-  if (database?.open !== true || (database.inTransaction && !own)) return readLater(em, platform, connection, own, work);
+  if (database?.open !== true || (database.inTransaction && !own)) {
+    return readLater(em, platform, connection, own, work);
+  }
   try {
     const result = work(logged(em, connection, readerOf(database)));
     return isPromise(result) ? result.catch((error: unknown) => rethrow(platform, error)) : result;
@@ -77,7 +79,10 @@ async function readLater<T>(
     databases.set(connection, database);
     const reader = logged(em, connection, readerOf(database));
     if (own || !database.inTransaction) return await work(reader);
-    return await connection.getClient().connection().execute(async () => work(reader));
+    return await connection
+      .getClient()
+      .connection()
+      .execute(async () => work(reader));
   } catch (error) {
     throw readError(platform, error);
   }

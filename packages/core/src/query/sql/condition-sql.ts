@@ -18,7 +18,9 @@ export function conditionSql(scope: Scope, condition: Condition): Fragment {
     case 'and':
     case 'or': {
       const pieces = condition.conditions.map((inner) => parenthesized(scope, inner, condition.kind));
-      return pieces.length === 0 ? fragment(condition.kind === 'and' ? '1 = 1' : '1 = 0') : joinBalanced(pieces, ` ${condition.kind} `);
+      return pieces.length === 0
+        ? fragment(condition.kind === 'and' ? '1 = 1' : '1 = 0')
+        : joinBalanced(pieces, ` ${condition.kind} `);
     }
     case 'not':
       // Not "not": what is unknown because of a NULL is not true.
@@ -59,7 +61,10 @@ function pathSql(
 ): Fragment {
   const many = steps.findIndex(isToMany);
   if (many >= 0) return existsSql(scope, steps, many, property, comparison);
-  return fragment(comparison.template.replaceAll(COLUMN, () => scope.column(steps, property)), comparison.values);
+  return fragment(
+    comparison.template.replaceAll(COLUMN, () => scope.column(steps, property)),
+    comparison.values,
+  );
 }
 
 function existsSql(

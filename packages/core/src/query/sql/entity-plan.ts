@@ -39,7 +39,9 @@ export function entityPlan(em: EntityManager, meta: EntityMetadata): EntityPlan 
 function makePlan(em: EntityManager, meta: EntityMetadata, schema: string | undefined): EntityPlan {
   const dialect = dialectOf(em.getPlatform());
   const problem = problemOf(meta);
-  if (problem !== undefined) throw new ImproperlyConfigured(`${meta.className} cannot be read by a query set: ${problem}`);
+  if (problem !== undefined) {
+    throw new ImproperlyConfigured(`${meta.className} cannot be read by a query set: ${problem}`);
+  }
   return {
     meta,
     dialect,
@@ -69,14 +71,21 @@ export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetada
   const { dialect } = plan;
   const schema = meta.schema !== undefined && meta.schema !== '*' ? meta.schema : plan.schema;
   const table = dialect.quote(meta.tableName);
-  return schema === undefined || schema === em.getPlatform().getDefaultSchemaName() ? table : `${dialect.quote(schema)}.${table}`;
+  return schema === undefined || schema === em.getPlatform().getDefaultSchemaName()
+    ? table
+    : `${dialect.quote(schema)}.${table}`;
 }
 
 /**
  * What tells an entity's records from those of others in the same table (single-table inheritance), as text: the values
  * are the program's own. Undefined where there is nothing to tell.
  */
-export function discriminatorSql(plan: EntityPlan, em: EntityManager, meta: EntityMetadata, alias: string): string | undefined {
+export function discriminatorSql(
+  plan: EntityPlan,
+  em: EntityManager,
+  meta: EntityMetadata,
+  alias: string,
+): string | undefined {
   const { root } = meta;
   if (root.inheritanceType !== 'sti' || meta.discriminatorValue === undefined) return undefined;
   const { discriminatorMap = {}, discriminatorColumn } = root;

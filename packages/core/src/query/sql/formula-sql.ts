@@ -1,4 +1,10 @@
-import { isRaw, type EntityManager, type EntityMetadata, type EntityProperty, type FormulaTable } from '@mikro-orm/core';
+import {
+  isRaw,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityProperty,
+  type FormulaTable,
+} from '@mikro-orm/core';
 import type { Dialect } from '../dialects/dialect.ts';
 
 /** The SQL of a formula property, given the columns and the table as MikroORM gives them; the columns are quoted. */

@@ -43,8 +43,15 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
     const start = paths.length;
     const properties = storedProperties(entity, (name) => lazy.has(join(prefix, name)));
     for (const { name } of properties) paths.push(fieldPath(meta, join(prefix, name), '.'));
-    const names = properties.map((property) => (property.formula === undefined ? (property.fieldNames[0] as string) : property.name));
-    parts.push({ meta: entity, start, names, keyIndex: start + properties.findIndex(({ primary }) => primary === true) });
+    const names = properties.map((property) =>
+      property.formula === undefined ? (property.fieldNames[0] as string) : property.name,
+    );
+    parts.push({
+      meta: entity,
+      start,
+      names,
+      keyIndex: start + properties.findIndex(({ primary }) => primary === true),
+    });
   }
   // The owner's reference resolves to what is loaded already.
   parts.reverse();
@@ -61,7 +68,12 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
   };
 }
 
-function addPopulated(meta: EntityMetadata, path: string, relations: Map<string, EntityMetadata>, lazy: Set<string>): void {
+function addPopulated(
+  meta: EntityMetadata,
+  path: string,
+  relations: Map<string, EntityMetadata>,
+  lazy: Set<string>,
+): void {
   let entity = meta;
   let prefix = '';
   for (const name of path.split('.')) {
@@ -79,7 +91,12 @@ function addPopulated(meta: EntityMetadata, path: string, relations: Map<string,
   }
 }
 
-function cannotPopulate(meta: EntityMetadata, path: string, entity: EntityMetadata, name: string): ImproperlyConfigured {
+function cannotPopulate(
+  meta: EntityMetadata,
+  path: string,
+  entity: EntityMetadata,
+  name: string,
+): ImproperlyConfigured {
   const allowed = Object.values<EntityProperty>(entity.properties)
     .filter((property) => (isReference(property) && !isToMany(property)) || property.lazy === true)
     .map((property) => property.name);
@@ -94,14 +111,20 @@ function cannotPopulate(meta: EntityMetadata, path: string, entity: EntityMetada
 function storedProperties(meta: EntityMetadata, isWanted: (name: string) => boolean): EntityProperty[] {
   return meta.props.filter((property) => {
     if (property.kind === ReferenceKind.EMBEDDED && !property.object) return false;
-    if (isReference(property) ? isToMany(property) || !property.owner && property.kind === ReferenceKind.ONE_TO_ONE : false) return false;
+    if (
+      isReference(property)
+        ? isToMany(property) || (!property.owner && property.kind === ReferenceKind.ONE_TO_ONE)
+        : false
+    ) {
+      return false;
+    }
     if (property.persist === false && property.formula === undefined) return false;
     return property.lazy !== true || isWanted(property.name);
   });
 }
 
 function mapRow(em: EntityManager, parts: readonly Part[], row: readonly unknown[]): object {
-  let entity: object = row as object;
+  let entity: object = row;
   for (const part of parts) {
     if (row[part.keyIndex] === null) continue;
     const data: Record<string, unknown> = {};

@@ -43,7 +43,8 @@ function afterPlaces(places: readonly Place[], index: number): Fragment {
   const place = places[index] as Place;
   const beyond = beyondPlace(place);
   if (index === places.length - 1) return beyond ?? fragment('1 = 0');
-  const tie = place.value === null ? fragment(`${place.column} is null`) : fragment(`${place.column} = ${VALUE}`, [place.value]);
+  const tie =
+    place.value === null ? fragment(`${place.column} is null`) : fragment(`${place.column} = ${VALUE}`, [place.value]);
   const tied = concat([tie, ' and (', afterPlaces(places, index + 1), ')']);
   return beyond === undefined ? tied : concat([beyond, ' or (', tied, ')']);
 }
@@ -58,11 +59,18 @@ function beyondPlace({ key, column, value }: Place): Fragment | undefined {
 
 /** What of a place decides the text: its keys, and which of its values are NULL. */
 export function keysetKey(keys: readonly OrderKey[], raw: readonly unknown[]): string {
-  return keys.map(({ path, descending }, index) => `${descending ? '-' : '+'}${raw[index] === null ? '0' : ''}${path.key}`).join();
+  return keys
+    .map(({ path, descending }, index) => `${descending ? '-' : '+'}${raw[index] === null ? '0' : ''}${path.key}`)
+    .join();
 }
 
 /** The values that `keysetSql` binds, in its order. */
 export function keysetValues(dialect: Dialect, keys: readonly OrderKey[], raw: readonly unknown[]): readonly unknown[] {
   // The text is cheap beside a page that begins in the middle, and there is one truth about the order of the values.
-  return keysetSql(dialect, keys, keys.map(() => ''), raw).values;
+  return keysetSql(
+    dialect,
+    keys,
+    keys.map(() => ''),
+    raw,
+  ).values;
 }

@@ -1,4 +1,11 @@
-import { Utils, isRaw, type EntityManager, type EntityMetadata, type FilterQuery, type Platform } from '@mikro-orm/core';
+import {
+  Utils,
+  isRaw,
+  type EntityManager,
+  type EntityMetadata,
+  type FilterQuery,
+  type Platform,
+} from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { Condition } from '../condition.ts';
 import { COLUMN, VALUE, type Comparison } from '../dialects/dialect.ts';
@@ -39,7 +46,10 @@ function build(em: EntityManager, { meta, where, converted }: Matching): Compari
     throw new ImproperlyConfigured(`${meta.className}: matching() needs a SQL driver of MikroORM`);
   }
   const query = driver.createQueryBuilder(meta.class, undefined, 'read', converted !== true, undefined, 'm', em);
-  const { sql, params } = query.select([primaryKey(meta)]).where(where).toQuery();
+  const { sql, params } = query
+    .select([primaryKey(meta)])
+    .where(where)
+    .toQuery();
   const bound = bind(em.getPlatform(), sql, params);
   return { template: `${COLUMN} in (${bound.template})`, values: bound.values };
 }

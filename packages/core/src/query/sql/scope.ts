@@ -78,12 +78,19 @@ export class Scope {
   /** The column of a property at the end of to-one relations. */
   column(steps: readonly EntityProperty[], property: EntityProperty): string {
     const last = steps.at(-1);
-    if (last !== undefined && this.#isBound(last) && referredKey(last) === property && this.filterOf(steps) === undefined) {
+    if (
+      last !== undefined &&
+      this.#isBound(last) &&
+      referredKey(last) === property &&
+      this.filterOf(steps) === undefined
+    ) {
       return this.column(steps.slice(0, -1), last);
     }
     // A reference to a record that its own filters hide reads as NULL.
     const whole = [...steps, property];
-    if (isReference(property) && this.filterOf(whole) !== undefined) return this.#columnAt(whole, referredKey(property));
+    if (isReference(property) && this.filterOf(whole) !== undefined) {
+      return this.#columnAt(whole, referredKey(property));
+    }
     return this.#columnAt(steps, property);
   }
 
@@ -112,7 +119,9 @@ export class Scope {
   }
 
   #columnOf({ alias, meta }: Pick<Joined, 'alias' | 'meta'>, property: EntityProperty): string {
-    if (property.formula !== undefined) return formulaSql(this.context.em, this.context.plan.dialect, meta, alias, property);
+    if (property.formula !== undefined) {
+      return formulaSql(this.context.em, this.context.plan.dialect, meta, alias, property);
+    }
     const [name, ...others] = property.fieldNames;
     if (name !== undefined && others.length === 0) return `${alias}.${this.context.plan.dialect.quote(name)}`;
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);

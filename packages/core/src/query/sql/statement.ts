@@ -70,7 +70,12 @@ function build(em: EntityManager, plan: EntityPlan, query: Query): Bound {
 
 function selectSql(scope: Scope, query: Query): Fragment {
   const { plan } = scope.context;
-  const columns = typeof query.select === 'string' ? (query.select === 'count' ? 'count(*)' : '1') : selectionSql(scope, query.select);
+  const columns =
+    typeof query.select === 'string'
+      ? query.select === 'count'
+        ? 'count(*)'
+        : '1'
+      : selectionSql(scope, query.select);
   const counted = query.counted ? concat([', (', countSql(scope, query), ') as total']) : '';
   const where = whereSql(scope, query.condition);
   const order = orderSql(scope, query.order);
@@ -115,6 +120,8 @@ function requiredSql(scope: Scope): Fragment[] {
 function orderSql(scope: Scope, order: readonly OrderKey[]): string {
   if (order.length === 0) return '';
   const { dialect } = scope.context.plan;
-  const keys = order.map(({ path, descending }) => dialect.ordered(path, scope.column(path.steps, path.property), descending));
+  const keys = order.map(({ path, descending }) =>
+    dialect.ordered(path, scope.column(path.steps, path.property), descending),
+  );
   return ` order by ${keys.join(', ')}`;
 }
