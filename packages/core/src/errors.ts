@@ -5,6 +5,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
+/** What an error carries besides its message. */
 export interface HttpErrorOptions {
   readonly details?: readonly ErrorDetail[];
   /** Headers that the answer must carry, in lower case. */

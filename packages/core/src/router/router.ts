@@ -6,11 +6,13 @@ import { viewRoutes } from '../viewset/view-routes.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { RouteNames } from './route-names.ts';
 
+/** What a router takes. */
 export interface RouterOptions {
   /** In front of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
 }
 
+/** How a view is registered, besides its path. */
 export interface RegisterOptions {
   /** First half of the routes' names. Default: the path, slashes as hyphens. */
   readonly basename?: string;

@@ -5,10 +5,12 @@ import type { PermissionClass } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
 export const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+/** An HTTP method, as an action names it. */
 export type ActionMethod = (typeof ACTION_METHODS)[number];
 
 type StaticOr<Schema, Otherwise> = Schema extends TSchema ? Static<Schema> : Otherwise;
 
+/** What an action is declared by; every option has a default. */
 export interface ActionOptions<
   Body extends TSchema | undefined = TSchema | undefined,
   Query extends TSchema | undefined = TSchema | undefined,
@@ -43,6 +45,7 @@ export type ActionRequest<Body, Query> = FastifyRequest<{
   Params: { pk: string };
 }>;
 
+/** What an action does: gets the request, typed by the action's schemas, and answers what its `response` schema says. */
 export type ActionHandler<Body, Query, Response> = (
   request: ActionRequest<Body, Query>,
   reply: FastifyReply,

@@ -1,20 +1,13 @@
-import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
-import { parseFieldText } from '../fields/field-text.ts';
-import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { InvalidUsage, NotFound } from '../errors.ts';
 import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import { ofEntities, type Projection } from '../query/projection.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
-import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { type AnyModelOptions, Resource } from './resource.ts';
+import { ResourceView } from './resource-view.ts';
 import { inTransaction } from './transaction.ts';
-import type { ViewContext } from './view-context.ts';
-import { type OperationSchemas, ViewSet } from './viewset.ts';
 
 /** A write that a hook may enrich with fields that the client does not send. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
@@ -27,20 +20,8 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
  * (`getObject`), what a write does (`performCreate`, `performUpdate`, `performDestroy`), and what is sent of a record
  * (`represent`).
  */
-export abstract class ModelViewSetBase<Entity extends object, Output extends object, Input extends object> extends ViewSet {
-  readonly #entity: EntityName<Entity>;
-  readonly #options: AnyModelOptions;
-  #resource: Resource | undefined;
+export abstract class ModelViewSetBase<Entity extends object, Output extends object, Input extends object> extends ResourceView<Entity> {
   #output: Projection<Output> | undefined;
-
-  constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
-    super();
-    this.#entity = entity;
-    this.#options = options;
-    this.permissionClasses = options.permissionClasses;
-    this.throttles = options.throttles ?? [];
-    this.ignoreUnknownParameters = options.ignoreUnknownParameters;
-  }
 
   /**
    * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
@@ -52,7 +33,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    const queryset = QuerySet.of(request, this.#entity).orderByPaths(this.resource.ordering);
+    const queryset = QuerySet.of(request, this.entity).orderByPaths(this.resource.ordering);
     return this.#scoped(request, queryset);
   }
 
@@ -117,7 +98,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     }
     const updated = await inTransaction(request.em, async () => {
       const entity = await this.getObject(request);
-      const data = await this.#write.resolveReferences(request.em, changes);
+      const data = await this.writeShape.resolveReferences(request.em, changes);
       return this.#reread(request, await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>));
     });
     return updated.record;
@@ -143,7 +124,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
    * }
    */
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
-    const entity = request.em.create(this.#entity, data as never) as Entity;
+    const entity = request.em.create(this.entity, data as never) as Entity;
     await request.em.persist(entity).flush();
     return entity;
   }
@@ -190,91 +171,19 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   }
 
   /** @internal */
-  override operations(): readonly Operation[] {
-    return this.#options.operations ?? (this.#options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
-  }
-
-  /** @internal */
-  override bind(context: ViewContext): void {
-    this.#resource = new Resource(this.name, this.#entity as EntityName<object>, this.#options, context);
-    const projection = this.#resource.projection as Projection<Output>;
-    const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
-    this.#output = isOwn ? ofEntities(projection, (entity) => this.represent(entity as Entity)) : projection;
-  }
-
-  /** @internal */
-  override schemasOf(operation: Operation, partial: boolean): OperationSchemas {
-    const { readSchema } = this.resource;
-    switch (operation) {
-      case 'list':
-        return { response: { 200: this.resource.listSchema() } };
-      case 'retrieve':
-        return { response: { 200: readSchema } };
-      case 'create':
-        return { ...this.#bodySchemas(false), response: { 201: readSchema } };
-      case 'update':
-        return { ...this.#bodySchemas(partial), response: { 200: readSchema } };
-      case 'destroy':
-        return {};
-    }
-  }
-
-  /** Every filter and the paginator get to say what does not fit them; no query is run. @internal */
-  override checkListParameters(request: FastifyRequest): void {
-    const problems = new InvalidUsageCollector();
-    const parameters = parametersOf(request);
-    const queryset = QuerySet.of(request, this.#entity);
-    for (const filter of this.resource.filters) problems.attempt(() => filter.apply(queryset, parameters, request));
-    problems.attempt(() => this.resource.paginator?.check(parameters));
-    problems.throwIfAny();
-  }
-
-  /** @internal */
-  override parameterNames(): readonly string[] {
-    return this.resource.parameterNames;
-  }
-
-  /** @internal */
-  override parsePk(text: string): unknown {
-    try {
-      return parseFieldText(this.resource.pkType, text);
-    } catch {
-      return undefined;
-    }
-  }
-
-  override get meta(): EntityMetadata {
-    return this.resource.meta;
-  }
-
-  /** @internal */
   override async prepareDetailAction(request: FastifyRequest): Promise<void> {
     await this.getObject(request);
   }
 
-  /** What the declarations came to. @internal */
-  protected get resource(): Resource {
-    if (this.#resource === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
-    return this.#resource;
-  }
-
   /** How records are read and made that are sent. */
   get #answer(): Projection<Output> {
-    if (this.#output === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
-    return this.#output;
+    return (this.#output ??= this.#makeAnswer());
   }
 
-  get #write(): BoundWriteShape<object> {
-    const { write } = this.resource;
-    if (write === undefined) throw new ImproperlyConfigured(`${this.name}: create and update need the option "write"`);
-    return write;
-  }
-
-  #bodySchemas(partial: boolean): OperationSchemas {
-    const write = this.#write;
-    return partial
-      ? { body: write.partialSchema, validateBody: (body) => write.validatePartial(body) }
-      : { body: write.schema, validateBody: (body) => write.validate(body) };
+  #makeAnswer(): Projection<Output> {
+    const projection = this.resource.projection as Projection<Output>;
+    if (this.represent === ModelViewSetBase.prototype.represent) return projection;
+    return ofEntities(projection, (entity) => this.represent(entity as Entity));
   }
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
@@ -299,7 +208,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     const rows = this.#rowWriter(request, 'performCreate');
     if (rows !== undefined) return rows.insert(request.reader, request.body as object);
     return inTransaction(request.em, async () => {
-      const data = await this.#write.resolveReferences(request.em, request.body as object);
+      const data = await this.writeShape.resolveReferences(request.em, request.body as object);
       return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
     });
   }
@@ -328,7 +237,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
   async #reread(request: FastifyRequest, entity: Entity): Promise<{ pk: unknown; record: Output }> {
     const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
-    const stored = QuerySet.of(request.em, this.#entity).where(compare(this.resource.pk, 'exact', pk));
+    const stored = QuerySet.of(request.em, this.entity).where(compare(this.resource.pk, 'exact', pk));
     return { pk, record: (await stored.first(this.#answer)) ?? this.represent(entity) };
   }
 }

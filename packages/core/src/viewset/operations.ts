@@ -1,5 +1,6 @@
 /** The five operations, in the terms of REST; `update` is PUT and PATCH. */
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
+/** The name of an operation. */
 export type Operation = (typeof OPERATIONS)[number];
 
 export interface OperationRoute {
