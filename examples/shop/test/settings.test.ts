@@ -65,6 +65,7 @@ const WRONG: Record<string, string[]> = {
   THROTTLE_IP: ['100', '100/0', '0/60', '-1/60', '100/60/1', 'on', '1e2/60', '100/6O'],
   THROTTLE_USER: ['100', 'none'],
   TRUST_PROXY: ['1', 'yes', '10.0.0.0/33', '10.0.0/8', '::1/129', 'localhost', '1.2.3.4/0', 'loopback/8'],
+  SHUTDOWN_DELAY: ['-1', '1.5', '301', '10s'],
   ADMIN_EMAIL: ['admin', 'a b@example.com'],
   ADMIN_PASSWORD: ['x'.repeat(73), 'é'.repeat(37)],
   BCRYPT_ROUNDS: ['3', '21', 'x', '4.5'],
