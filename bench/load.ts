@@ -21,7 +21,7 @@ const SAMPLE_MS = 50;
 
 /** Puts load on a server, and reads what that cost it. Throws where any answer was not a success. */
 export async function measure(
-  server: ServerProcess,
+  server: ServerProcess<string>,
   requests: readonly BenchRequest[],
   { connections, durationSeconds }: LoadOptions,
 ): Promise<Round> {

@@ -45,7 +45,9 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
     if (!isWhole(pageSize, 1)) throw wrongOption('PaginatedResult', 'pageSize', 'an integer from 1', pageSize);
     this.count = count;
     const next = options.next ?? (count === null ? undefined : page * pageSize < count);
-    if (typeof next !== 'boolean') throw wrongOption('PaginatedResult', 'next', 'a boolean where there is no count', next);
+    if (typeof next !== 'boolean') {
+      throw wrongOption('PaginatedResult', 'next', 'a boolean where there is no count', next);
+    }
     this.next = next;
     this.previous = page > 1;
     this.results = results;

@@ -1,5 +1,12 @@
 import t from 'tap';
-import { CursorPagination, LimitOffsetPagination, ModelViewSet, PageNumberPagination, readShape, Router } from '../../src/index.ts';
+import {
+  CursorPagination,
+  LimitOffsetPagination,
+  ModelViewSet,
+  PageNumberPagination,
+  readShape,
+  Router,
+} from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
@@ -31,14 +38,19 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
 
   t.test('without a count the envelope says null, and its flags are true', async (t) => {
     const queries = recordQueries(orm);
-    t.teardown(queries.stop);
+    t.teardown(() => queries.stop());
     const flags = async (path: string): Promise<unknown> => {
       const before = queries.texts.length;
       const response = await app.inject(path);
       t.equal(response.statusCode, 200, path);
       t.equal(queries.texts.length - before, 1, `${path}: one statement`);
       t.notMatch(queries.texts.at(-1), /count\(/i);
-      const { count, next, previous, results } = response.json<{ count: null; next: boolean; previous: boolean; results: [] }>();
+      const { count, next, previous, results } = response.json<{
+        count: null;
+        next: boolean;
+        previous: boolean;
+        results: [];
+      }>();
       return [count, next, previous, results.length];
     };
     for (const view of ['/none', '/by-class']) {
@@ -71,8 +83,11 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
     class WrongPagesViewSet extends ModelViewSet(Book, { ...declared, pagination: WrongPages }) {}
     class CursorViewSet extends ModelViewSet(Book, { ...declared, pagination: CursorPagination, count: 'exact' }) {}
-    const register = (view: typeof WrongViewSet) => testApp(t, orm, [new Router().register('wrong', view)], { options: { secret: 's'.repeat(32) } });
-    await t.rejects(register(WrongViewSet), { message: /WrongViewSet .*"count" must be one of exact, estimated, none, but "maybe" came/ });
+    const register = (view: typeof WrongViewSet) =>
+      testApp(t, orm, [new Router().register('wrong', view)], { options: { secret: 's'.repeat(32) } });
+    await t.rejects(register(WrongViewSet), {
+      message: /WrongViewSet .*"count" must be one of exact, estimated, none, but "maybe" came/,
+    });
     await t.rejects(register(WrongPagesViewSet), { message: /WrongPagesViewSet .*"count"/ });
     await t.rejects(register(CursorViewSet), { message: /CursorViewSet .*"count" must be "none" or nothing/ });
   });
@@ -80,10 +95,15 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
 
 t.test('the schema documents how records are counted', async (t) => {
   const count = (options: object) => {
-    const { properties } = new PageNumberPagination(options).envelope({}) as unknown as { properties: { count: object } };
+    const { properties } = new PageNumberPagination(options).envelope({}) as unknown as {
+      properties: { count: object };
+    };
     return properties.count;
   };
   t.match(count({}), { type: 'integer', description: 'Records in all, on every page together' });
-  t.match(count({ count: 'estimated' }), { type: 'integer', description: /an estimate where counting is expensive.*exact on the last page/ });
+  t.match(count({ count: 'estimated' }), {
+    type: 'integer',
+    description: /an estimate where counting is expensive.*exact on the last page/,
+  });
   t.match(count({ count: 'none' }), { type: 'null' });
 });

@@ -19,7 +19,10 @@ import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 type BookEntity = InferEntity<typeof Book>;
 
 const declared = {
-  read: readShape(Book, ['id', 'title', 'price'], { by: 'publisher.name', size: computed(Type.String(), ['pages'], ({ pages }) => `${pages} pages`) }),
+  read: readShape(Book, ['id', 'title', 'price'], {
+    by: 'publisher.name',
+    size: computed(Type.String(), ['pages'], ({ pages }) => `${pages} pages`),
+  }),
   write: writeShape(Book, ['title', 'price'], { publisher: 'publisher.name' }),
   orderingFields: { by: 'publisher__name', price: 'price' },
 } as const;
@@ -61,7 +64,13 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
 
   t.test('a view that represents entities sends what it made of them, wherever it sends a record', async (t) => {
     const list = await get<{ count: number; results: { title: string }[] }>('/shouting');
-    t.strictSame(titles(list), ['Ash, North, 100', 'Birch, North, 200', 'Cedar, South, 300', 'Date, nobody, 300', 'Elm, South, 50']);
+    t.strictSame(titles(list), [
+      'Ash, North, 100',
+      'Birch, North, 200',
+      'Cedar, South, 300',
+      'Date, nobody, 300',
+      'Elm, South, 50',
+    ]);
     t.match(list, { count: 5, results: [{ by: 'North', size: '100 pages', price: 10 }] });
     t.equal((await get<{ title: string }>('/shouting/2')).title, 'Birch, North, 200');
     t.strictSame(titles(await get('/shouting/first')), ['Ash, North, 100'], 'an action as well');
@@ -74,7 +83,11 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     t.equal(created.statusCode, 201, created.body);
     const { id } = created.json<{ id: number }>();
     t.strictSame(created.json(), { id, title: 'Fir, South, 0', price: 12.5, by: 'South', size: '0 pages' });
-    const patched = await app.inject({ method: 'PATCH', url: `/shouting/${id}`, payload: { publisher: null, title: 'Gum' } });
+    const patched = await app.inject({
+      method: 'PATCH',
+      url: `/shouting/${id}`,
+      payload: { publisher: null, title: 'Gum' },
+    });
     t.strictSame(patched.json(), { id, title: 'Gum, nobody, 0', price: 12.5, by: null, size: '0 pages' });
     t.equal((await app.inject({ method: 'DELETE', url: `/shouting/${id}` })).statusCode, 204);
   });
@@ -96,7 +109,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
 
   t.test('entities take no statement more than rows do', async (t) => {
     const queries = recordQueries(orm);
-    t.teardown(queries.stop);
+    t.teardown(() => queries.stop());
     const statements = async (path: string): Promise<number> => {
       const before = queries.texts.length;
       t.equal((await app.inject(path)).statusCode, 200);

@@ -15,7 +15,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   const ids = pick(orm, Product, 'id');
   const counter = (queryset = products) => {
     const queries = recordQueries(orm);
-    t.teardown(queries.stop);
+    t.teardown(() => queries.stop());
     return async (count: 'exact' | 'estimated' | 'none', offset: number, limit: number) => {
       const before = queries.texts.length;
       const page = await queryset.slice(offset, limit).page(ids, { count });
@@ -82,7 +82,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     const page = async (queryset: typeof products, offset: number) =>
       queryset.slice(offset, 10).page(ids, { count: 'estimated' });
     const queries = recordQueries(orm);
-    t.teardown(queries.stop);
+    t.teardown(() => queries.stop());
     const { count } = await page(products, 0);
     t.ok(Math.abs(count - LARGE) < LARGE / 20, `${count} of ${LARGE}`);
     t.equal(queries.texts.length, 2, 'the page and the question');

@@ -13,7 +13,12 @@ export interface RowPage {
   readonly next: boolean;
 }
 
-export function readPage(em: EntityManager, meta: EntityMetadata, query: RowQuery, counting: Counting): Awaitable<RowPage> {
+export function readPage(
+  em: EntityManager,
+  meta: EntityMetadata,
+  query: RowQuery,
+  counting: Counting,
+): Awaitable<RowPage> {
   if (isNever(query.condition)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
   const plan = entityPlan(em, meta);
   return counting === 'exact' ? readCounted(em, plan, query) : readOpen(em, plan, query, counting === 'estimated');
