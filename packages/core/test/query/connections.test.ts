@@ -3,6 +3,7 @@ import { defineEntity, p, raw, type Options } from '@mikro-orm/core';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
+import { matching } from '../../src/query/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { administrate, createPostgreSqlDatabase, forEachDatabase, postgresUrl } from '../support/databases.ts';
 import { pick, Product, entities } from './catalog.ts';
@@ -172,6 +173,15 @@ t.test(
       .getConnection()
       .execute('create schema other; create table other.floor as select * from house.floor; delete from other.floor');
     t.equal(await QuerySet.of(orm.em.fork(), Floor).count(), 1);
+    const first = matching(orm.getMetadata().get(Floor), { name: 'first' });
+    t.equal(await QuerySet.of(orm.em.fork(), Floor).where(first).count(), 1);
+    t.equal(
+      await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor)
+        .where(first)
+        .count(),
+      0,
+      'one condition in both',
+    );
     t.equal(
       await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor).count(),
       0,

@@ -135,8 +135,10 @@ const MAX_NAMES = 500;
  */
 class PoolReader implements Reader {
   readonly #pool: Pool;
-  readonly #seen = new LruMap<string, string | undefined>(2 * MAX_NAMES);
+  /** The texts that have come, and the names of those that came again. */
+  #seen = new LruMap<string, string | null>(2 * MAX_NAMES);
   #names = 0;
+  #generation = 0;
   #unnamed = false;
 
   constructor(pool: Pool) {
@@ -158,23 +160,26 @@ class PoolReader implements Reader {
   #nameOf(text: string): string | undefined {
     if (this.#unnamed) return undefined;
     const name = this.#seen.get(text);
-    if (name !== undefined) return name === '' ? this.#giveName(text) : name;
-    this.#seen.set(text, '');
-    return undefined;
+    if (name === undefined) this.#seen.set(text, null);
+    return name === null ? this.#giveName(text) : name;
   }
 
   #giveName(text: string): string | undefined {
     if (this.#names >= MAX_NAMES) return undefined;
     this.#names++;
-    const name = `viewset_${createHash('sha1').update(text).digest('hex')}`;
+    const name = `viewset_${this.#generation}_${createHash('sha1').update(text).digest('hex')}`;
     this.#seen.set(text, name);
     return name;
   }
 
-  /** The schema has changed under a plan, or a pooler does not keep statements. */
+  /** A pooler does not keep statements; or the schema has changed under their plans, and they need new names. */
   #isAboutNames(error: unknown): boolean {
     const { code, message } = error as { code?: string; message?: string };
     if (code === '26000' || code === '42P05') return (this.#unnamed = true);
-    return code === '0A000' && message?.includes('cached plan') === true;
+    if (code !== '0A000' || message?.includes('cached plan') !== true) return false;
+    this.#generation++;
+    this.#names = 0;
+    this.#seen = new LruMap<string, string | null>(2 * MAX_NAMES);
+    return true;
   }
 }

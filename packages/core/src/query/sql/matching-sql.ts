@@ -31,12 +31,16 @@ interface SqlDriver {
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
-const known = new WeakMap<Matching, Comparison>();
+/** By the schema of the tables that name none, which each entity manager may choose. */
+const known = new WeakMap<Matching, Map<string, Comparison>>();
 
 /** `pk in (select pk …)`: what MikroORM makes of the condition, with its parameters bound. */
 export function matchingSql(em: EntityManager, condition: Matching): Comparison {
-  let comparison = known.get(condition);
-  if (comparison === undefined) known.set(condition, (comparison = build(em, condition)));
+  let schemas = known.get(condition);
+  if (schemas === undefined) known.set(condition, (schemas = new Map<string, Comparison>()));
+  const schema = em.schema ?? '';
+  let comparison = schemas.get(schema);
+  if (comparison === undefined) schemas.set(schema, (comparison = build(em, condition)));
   return comparison;
 }
 
