@@ -1,5 +1,13 @@
-import { type EntityName, type EventSubscriber, type FlushEventArgs, ChangeSetType, Utils } from '@mikro-orm/core';
-import type { AccountFields, AccountSchema } from './account-contract.ts';
+import {
+  type EntityName,
+  type EventManager,
+  type EventSubscriber,
+  type FlushEventArgs,
+  type MikroORM,
+  ChangeSetType,
+  Utils,
+} from '@mikro-orm/core';
+import type { AccountFields, AccountModel, AccountSchema } from './account-contract.ts';
 import { normalizeEmail } from './email-address.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 
@@ -11,7 +19,7 @@ const hashes = new WeakMap<object, string>();
  * as a bcrypt hash, the address trimmed and in lower case. What looks like a hash is hashed like any other password; a
  * hash that is already stored is left alone. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` pass it by.
  *
- * The plugin registers one with the ORM that it finds. Give one to `MikroORM.init` yourself where accounts are made
+ * The plugin registers one with the ORM that it finds, however many applications share it. Give one to `MikroORM.init` yourself where accounts are made
  * without the plugin, as in a seeder; both at once do no harm.
  *
  * @example
@@ -29,6 +37,9 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     this.#className = Utils.className(this.#account);
     this.#hasher = hasher;
   }
+
+  /** Tells @viewset/core that writes of other entities need no flush for this one's sake. */
+  readonly flushesOfOthers = false;
 
   getSubscribedEntities(): EntityName<AccountFields>[] {
     return [this.#account];
@@ -60,4 +71,22 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     hashes.set(account, hash);
     return hash;
   }
+}
+
+/** An ORM has no way to remove a subscriber, and may outlive many applications. */
+const hashers = new WeakMap<EventManager, WeakMap<object, PasswordHasher>>();
+
+/**
+ * Registers an AccountSubscriber with the ORM, once, and answers its hasher: that of the first application. The others
+ * are to compare with the same, since a decoy of another cost would tell unknown accounts from known ones.
+ */
+export function sharedHasher(orm: MikroORM, { meta }: AccountModel, hasher: PasswordHasher): PasswordHasher {
+  const events = orm.em.getEventManager();
+  const known = hashers.get(events) ?? new WeakMap<object, PasswordHasher>();
+  hashers.set(events, known);
+  const shared = known.get(meta);
+  if (shared !== undefined) return shared;
+  events.registerSubscriber(new AccountSubscriber(meta.class, hasher));
+  known.set(meta, hasher);
+  return hasher;
 }

@@ -1,4 +1,5 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import { InvalidUsage, type Projection, QuerySet, readShape } from '@viewset/core';
 import type { AccountEntity, AccountModel } from './account-contract.ts';
 import { AccountUser } from './account-user.ts';
@@ -37,9 +38,9 @@ export class Accounts {
   }
 
   /** The account of a token, in one query; null where there is none, or it is disabled. */
-  async user(em: EntityManager, id: unknown): Promise<AccountUser | null> {
+  async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     if (!this.#isId(id)) return null;
-    const row = await QuerySet.of(em, this.#model.account).filter({ id, is_active: true }).first(this.#user);
+    const row = await QuerySet.of(request, this.#model.account).filter({ id, is_active: true }).first(this.#user);
     if (row === undefined) return null;
     const { role_id, role_name, ...account } = row;
     const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };

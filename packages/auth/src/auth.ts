@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, type TokenAccount } from './access-tokens.ts';
 import { checkAccount } from './account-contract.ts';
-import { AccountSubscriber } from './account-subscriber.ts';
+import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { requireBearerToken } from './bearer-token.ts';
+import type { PasswordHasher } from './password-hasher.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
 
@@ -42,14 +43,19 @@ export const auth = fp(
     const options = resolveAuthOptions(given);
     const { orm } = app.viewset;
     const model = checkAccount(orm, options.account);
-    orm.em.getEventManager().registerSubscriber(new AccountSubscriber(options.account, options.hasher));
+    const hasher = sharedHasher(orm, model, options.hasher);
+    if (hasher.rounds !== options.hasher.rounds) {
+      const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
+      app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
+    }
     const accounts = new Accounts(model, options.defaultRole, orm.em.getPlatform());
     const tokens = await AccessTokens.register(app, options.token);
     const instance = makeInstance(options, accounts, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);
+    prepareHasher(app, hasher);
     const codes = new VerificationCodes(options.store ?? ownStore(app), options.codeKey);
-    const { hasher, mailer, verificationEmail } = options;
+    const { mailer, verificationEmail } = options;
     await app.register(async (scope) => {
       addAuthRoutes(scope, options.urlPrefix, { accounts, hasher, tokens, codes, mailer, verificationEmail });
     });
@@ -60,7 +66,7 @@ export const auth = fp(
 function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: AccessTokens): AuthInstance {
   const find = async (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = await accounts.user(request.em, id);
+    const user: unknown = await accounts.user(request, id);
     return user as CurrentUser | null;
   };
   return Object.freeze({
@@ -85,11 +91,16 @@ function addHooks(
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
-  app.addHook('onReady', async () => {
-    // Nobody waits for it: should a login come first, it waits.
-    void options.hasher.prepare();
-  });
   app.addHook('onClose', async () => options.mailer.close?.());
+}
+
+function prepareHasher(app: FastifyInstance, hasher: PasswordHasher): void {
+  app.addHook('onReady', async () => {
+    // Nobody waits for it: should a login come first, it waits; should it fail, that login tries again.
+    hasher.prepare().catch((error: unknown) => {
+      app.log.warn({ err: error }, 'the hash that unknown accounts are compared with could not be made in advance');
+    });
+  });
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { InvalidUsage } from './errors.ts';
+import { pointerStep } from './json-pointer.ts';
 
 /** A query parameter that a filter or a paginator declares: its name, and a schema of its text for documentation. */
 export interface ParameterDeclaration {
@@ -50,7 +51,7 @@ export class QueryParameters {
 /** The 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
 export function invalidParameter(name: string, problem: string): InvalidUsage {
   return new InvalidUsage(`Query parameter "${name}" ${problem}`, {
-    details: [{ in: 'query', path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, message: problem }],
+    details: [{ in: 'query', path: pointerStep(name), message: problem }],
   });
 }
 

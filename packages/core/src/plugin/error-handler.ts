@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { pointerStep } from '../json-pointer.ts';
 import {
   type ErrorDetail,
+  Forbidden,
   HeadersTooLarge,
   HttpError,
   InternalError,
@@ -9,6 +11,10 @@ import {
   ParseError,
   PayloadTooLarge,
   ServiceUnavailable,
+  TargetObjectAlreadyExist,
+  TooManyRequests,
+  Unauthorized,
+  UnprocessableEntity,
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
@@ -31,11 +37,27 @@ const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = 
 
 /** By status, for the errors of other plugins, which carry one (`http-errors`, @fastify/error). */
 const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
+  401: (cause) => new Unauthorized(messageOf(cause), { cause }),
+  403: (cause) => new Forbidden(messageOf(cause), { cause }),
+  404: (cause) => new NotFound(messageOf(cause), { cause }),
+  409: (cause) => new TargetObjectAlreadyExist(messageOf(cause), { cause }),
   413: FASTIFY_ERRORS['FST_ERR_CTP_BODY_TOO_LARGE']!,
   414: FASTIFY_ERRORS['FST_ERR_MAX_PARAM_LENGTH']!,
   415: FASTIFY_ERRORS['FST_ERR_CTP_INVALID_MEDIA_TYPE']!,
+  422: (cause) => new UnprocessableEntity(messageOf(cause), { cause }),
+  429: (cause) => new TooManyRequests(1, messageOf(cause), { cause }),
   503: (cause) => new ServiceUnavailable(undefined, { cause }),
 };
+
+/** An error below 500 speaks to the client. */
+function messageOf(error: unknown): string | undefined {
+  return (error as Error).message || undefined;
+}
+
+/** What a table says itself: an error's code may be `constructor`. */
+function own<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
 
 /**
  * The HTTP answer for anything that was thrown. What is not known to be the client's fault is a 500 that says nothing.
@@ -49,7 +71,7 @@ export function toHttpError(error: unknown): HttpError {
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (error.validation !== undefined) return fromValidation(error as FastifyError);
-  const known = FASTIFY_ERRORS[error.code ?? ''] ?? STATUS_ERRORS[error.statusCode ?? 0];
+  const known = own(FASTIFY_ERRORS, error.code ?? '') ?? own(STATUS_ERRORS, error.statusCode ?? 0);
   if (known !== undefined) return known(error);
   const status = error.statusCode ?? 500;
   if (status < 400 || status > 499) return undefined;
@@ -64,7 +86,7 @@ function fromValidation(error: FastifyError): HttpError {
   const part = PARTS[error.validationContext ?? 'body'] ?? 'body';
   const details = (error.validation ?? []).map((problem): ErrorDetail => {
     const missing = (problem.params as { missingProperty?: string } | undefined)?.missingProperty;
-    const path = missing === undefined ? problem.instancePath : `${problem.instancePath}/${missing}`;
+    const path = missing === undefined ? problem.instancePath : problem.instancePath + pointerStep(missing);
     return { in: part, path, message: missing === undefined ? (problem.message ?? 'is not valid') : 'is required' };
   });
   return new InvalidUsage(error.message, { details, cause: error });

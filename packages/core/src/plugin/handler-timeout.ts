@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ServiceUnavailable } from '../errors.ts';
+import { giveUp } from '../given-up.ts';
 import { sendError } from './error-handler.ts';
 
 /** How much later than its limit a request may be answered at most, in milliseconds. */
@@ -29,10 +30,19 @@ export function limitHandlers(app: FastifyInstance, limitMs: number): void {
 function answerDue(unanswered: Map<FastifyReply, number>, now: number): void {
   for (const [reply, due] of unanswered) {
     if (due > now) return;
-    // A client that went away, or an answer that is being streamed, is nobody to wait for.
     unanswered.delete(reply);
-    if (reply.sent || reply.raw.destroyed) continue;
-    reply.log.error({ req: reply.request }, 'the handler took too long');
-    sendError(new ServiceUnavailable('The request took too long'), reply);
+    try {
+      answerLate(reply);
+    } catch (error) {
+      reply.log.error({ err: error }, 'a late answer could not be sent');
+    }
   }
+}
+
+function answerLate(reply: FastifyReply): void {
+  // A client that went away, or an answer that is being streamed, is nobody to wait for.
+  if (reply.sent || reply.raw.headersSent || reply.raw.destroyed) return;
+  giveUp(reply.request);
+  reply.log.error({ req: reply.request }, 'the handler took too long');
+  sendError(new ServiceUnavailable('The request took too long'), reply);
 }

@@ -1,4 +1,4 @@
-import { type EntityManager, type EntityMetadata, EventType, ReferenceKind } from '@mikro-orm/core';
+import { type EntityManager, type EntityMetadata, type EventSubscriber, EventType, ReferenceKind, Utils } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
@@ -84,8 +84,10 @@ function isBareClass(entity: unknown): boolean {
   return /^class(?:\s+\w+)?\s*\{\s*\}$/.test(Function.prototype.toString.call(entity));
 }
 
-/** Events of a write; `onLoad` and `onInit` speak of entities, of which there are none. */
-const WRITE_EVENTS = Object.values(EventType).filter((event) => event !== EventType.onLoad);
+/** Events of a written entity; a subscriber hears of those of the entities that it names. */
+const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== EventType.onLoad);
+/** Events of a flush: every subscriber that has such a method hears of every flush, whatever it names. */
+const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
 
 /**
  * Whether a write may go past the unit of work right now: nobody listens, no filter hides records from it, and there is
@@ -94,5 +96,17 @@ const WRITE_EVENTS = Object.values(EventType).filter((event) => event !== EventT
 export function canWriteRows(em: EntityManager, meta: EntityMetadata): boolean {
   if (!isKnownUnfiltered(em, meta) || em.isInTransaction()) return false;
   const events = em.getEventManager();
-  return !WRITE_EVENTS.some((event) => events.hasListeners(event, meta));
+  if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return false;
+  for (const subscriber of events.getSubscribers()) {
+    if (hearsOfFlushes(subscriber, meta)) return false;
+  }
+  return true;
+}
+
+/** One that names its entities and says `flushesOfOthers: false` asks for no flush that has nothing of them. */
+function hearsOfFlushes(subscriber: EventSubscriber & { readonly flushesOfOthers?: boolean }, meta: EntityMetadata): boolean {
+  if (!FLUSH_EVENTS.some((event) => subscriber[event] !== undefined)) return false;
+  const named = subscriber.getSubscribedEntities?.() ?? [];
+  const isAbout = named.length === 0 || named.some((entity) => meta.class === entity || meta.className === Utils.className(entity));
+  return isAbout || subscriber.flushesOfOthers !== false;
 }

@@ -7,7 +7,7 @@ import { primaryKeyOf } from './declared-field.ts';
 import { invalidInput } from './error-details.ts';
 import { writeSchema } from './field-schema.ts';
 import { checkWritable } from './json-types.ts';
-import { pointerStep } from './json-pointer.ts';
+import { pointerStep } from '../json-pointer.ts';
 import { resolveReferences, type Reference } from './references.ts';
 import { partialOf, speaksOfTheWhole, without } from './schema-object.ts';
 import { boundField, type ShapeField } from './shape-field.ts';

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { PathOf } from '../fields/field-name.ts';
+import { wrongOption } from '../options.ts';
 import type { ReadValue } from './wire-value.ts';
 
 /** A field of a read shape that a function makes of other fields. */
@@ -20,6 +21,8 @@ export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Pa
  * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
  * must be JSON that fits the schema.
  *
+ * Throws ImproperlyConfigured for arguments of the wrong kind or order.
+ *
  * @example
  * readShape(Account, ['id'], {
  *   label: computed(Type.String(), ['name', 'role.name'], (account) => `${account.name} (${account['role.name'] ?? '-'})`),
@@ -30,6 +33,11 @@ export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema 
   paths: readonly Path[],
   compute: (record: ComputedRecord<Entity, Path>) => NoInfer<Static<Schema>>,
 ): Computed<Entity, Path, Schema> {
+  const isSchema = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
+  if (!isSchema) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
+  const arePaths = Array.isArray(paths) && paths.every((path) => typeof path === 'string');
+  if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', paths);
+  if (typeof compute !== 'function') throw wrongOption('computed()', 'compute', 'a function, third', compute);
   return { schema, paths, compute };
 }
 

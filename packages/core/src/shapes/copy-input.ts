@@ -1,4 +1,4 @@
-import { jsonPointer } from './json-pointer.ts';
+import { jsonPointer } from '../json-pointer.ts';
 
 /** A value of a request that cannot be used, by the JSON pointer to it. */
 export interface Problem {

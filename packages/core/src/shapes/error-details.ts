@@ -3,7 +3,7 @@ import { InvalidUsage, type ErrorDetail } from '../errors.ts';
 import { MAX_PROBLEMS, type Problem } from './copy-input.ts';
 import { FORMAT_MESSAGES } from './formats.ts';
 import { decimalPlaces } from './exact-number.ts';
-import { pointerStep } from './json-pointer.ts';
+import { pointerStep } from '../json-pointer.ts';
 
 export type Place = ErrorDetail['in'];
 

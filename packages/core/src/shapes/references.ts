@@ -4,7 +4,7 @@ import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Problem } from './copy-input.ts';
 import { invalidInput } from './error-details.ts';
-import { pointerStep } from './json-pointer.ts';
+import { pointerStep } from '../json-pointer.ts';
 
 /** A field of a body that refers to a record of another entity. */
 export interface Reference {

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { Problem } from './copy-input.ts';
 import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
 import { newAjv, REFINE } from './new-ajv.ts';
-import { pointerStep } from './json-pointer.ts';
+import { pointerStep } from '../json-pointer.ts';
 import { namedTypes, type JsonSchema } from './json-schema.ts';
 
 /** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */

@@ -96,7 +96,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
       if (record === undefined) throw new NotFound();
       return record;
     }
-    const updated = await inTransaction(request.em, async () => {
+    const updated = await inTransaction(request, async () => {
       const entity = await this.getObject(request);
       const data = await this.writeShape.resolveReferences(request.em, changes);
       return this.#reread(request, await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>));
@@ -108,7 +108,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const rows = this.#rowWriter(request, 'performDestroy');
     if (rows === undefined) {
-      await inTransaction(request.em, async () => this.performDestroy(request, await this.getObject(request)));
+      await inTransaction(request, async () => this.performDestroy(request, await this.getObject(request)));
     } else if (!(await rows.remove(request.reader, this.#one(request).condition))) {
       throw new NotFound();
     }
@@ -116,11 +116,13 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   }
 
   /**
-   * Stores a new record, inside the request's transaction. Override it to add what the client does not send.
+   * Stores a new record, inside the request's transaction. Override it to add what the client does not send; a to-one
+   * relation may be given by its primary key.
    *
    * @example
-   * override performCreate(request, data) {
-   *   return super.performCreate(request, { ...data, owner: getCurrentUser(request) });
+   * // with: const write = writeShape(Product, ['name', 'price']);
+   * override performCreate(request: FastifyRequest, data: WriteData<ProductEntity, InputOf<typeof write>>) {
+   *   return super.performCreate(request, { ...data, owner: getCurrentUser(request)!.id });
    * }
    */
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
@@ -207,7 +209,7 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
   async #create(request: FastifyRequest): Promise<{ pk: unknown; record: Output }> {
     const rows = this.#rowWriter(request, 'performCreate');
     if (rows !== undefined) return rows.insert(request.reader, request.body as object);
-    return inTransaction(request.em, async () => {
+    return inTransaction(request, async () => {
       const data = await this.writeShape.resolveReferences(request.em, request.body as object);
       return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
     });

@@ -29,9 +29,9 @@ export function stateOf(request: FastifyRequest): RequestState {
 
 const AS_SENT = Symbol('viewset.query-as-sent');
 
-/** What an action's handler gets for its query string: read by the action's schema, with the texts still at hand. */
+/** What an action's handler gets for its query string: what its schema made of it, with the texts still at hand. */
 export function withQueryAsSent(read: object, sent: object): object {
-  return Object.defineProperty({ ...sent, ...read }, AS_SENT, { value: sent });
+  return Object.defineProperty({ ...read }, AS_SENT, { value: sent });
 }
 
 /** The query string as Fastify parsed it, whatever a schema has made of it since. */

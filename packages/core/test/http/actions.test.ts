@@ -28,6 +28,10 @@ class BookViewSet extends ModelViewSet(Book, {
     return this.paginate(request, found);
   });
 
+  top = action({ querystring: Type.Object({ n: Type.Optional(Type.Integer({ minimum: 1 })) }) }, async (request) =>
+    this.rows(this.getQueryset(request).slice(0, request.query.n ?? 2)),
+  );
+
   rename = action(
     { detail: true, methods: ['post'], body: Type.Object({ title: Type.String({ minLength: 1 }) }) },
     async (request) => {
@@ -74,6 +78,14 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     const unknown = await app.inject('/api/books/search?qq=E');
     t.equal(unknown.statusCode, 400);
     t.match(unknown.json().error, /"qq".*did you mean "q"/);
+  });
+
+  t.test('an empty query value counts as absent for an action too', async (t) => {
+    const response = await app.inject('/api/books/top?n=');
+    t.equal(response.statusCode, 200, response.body);
+    t.equal(response.json().length, 2);
+    t.equal((await app.inject('/api/books/top?n=1')).json().length, 1);
+    t.equal((await app.inject('/api/books/top?n=x')).statusCode, 400);
   });
 
   t.test('a detail action acts on one record', async (t) => {
@@ -124,7 +136,7 @@ t.test('a handler must return what its response schema says', async () => {
   // @ts-expect-error the title is a string
   action({ response: Type.Object({ title: Type.String() }) }, async () => ({ title: 7 }));
   // @ts-expect-error the body has no such field
-  action({ body: Type.Object({ title: Type.String() }) }, async (request) => request.body.titel);
+  action({ methods: ['post'], body: Type.Object({ title: Type.String() }) }, async (request) => request.body.titel);
 });
 
 t.test('a view without a model has the routes that it defines', async (t) => {

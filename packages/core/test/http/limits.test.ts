@@ -1,8 +1,10 @@
 /** One test for each row of docs/limits.md. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fastify, type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import type { InferEntity } from '@mikro-orm/core';
+import { fastify, type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import {
   action,
@@ -12,6 +14,7 @@ import {
   LimitOffsetPagination,
   MemoryStore,
   ModelViewSet,
+  OrderingFilter,
   QueryParameterFilter,
   readShape,
   Router,
@@ -19,10 +22,11 @@ import {
   serverOptions,
   viewset,
   type ViewsetOptions,
+  type WriteData,
   writeShape,
 } from '../../src/index.ts';
 import { forEachDatabase, openPostgreSql, openSqlite, postgresUrl } from '../support/databases.ts';
-import { Book, fillLibrary, LIBRARY } from '../support/library.ts';
+import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 /** Comes when a test lets a `slow` request go on. */
 let goOn: () => void = () => {};
@@ -61,7 +65,7 @@ class FewWords extends SearchFilter {
 }
 class StrictViewSet extends ModelViewSet(Book, {
   ...declared,
-  filters: [FewWords, SmallRules, FewValues],
+  filters: [FewWords, SmallRules, FewValues, OrderingFilter],
   pageSize: 2,
   maxPageSize: 3,
 }) {}
@@ -304,6 +308,43 @@ t.test('the time that a handler takes', async (t) => {
   closeGate();
   await refuses(t, app, '/books/slow', 'service_unavailable', /too long/);
   goOn();
+});
+
+t.test('a handler that is too late changes nothing any more', async (t) => {
+  class SlowViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id', 'title']), write: writeShape(Book, ['title']) }) {
+    override async performCreate(request: FastifyRequest, data: WriteData<InferEntity<typeof Book>, { title: string }>) {
+      const book = await super.performCreate(request, data);
+      await sleep(400);
+      return book;
+    }
+  }
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const app = await testApp(t, orm, [new Router().register('books', SlowViewSet)], { options: { handlerTimeoutMs: 100 } });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const late = await app.inject({ method: 'POST', url: '/books', payload: { title: 'late' } });
+  t.equal(late.statusCode, 503);
+  await sleep(600);
+  t.equal((await app.inject('/books')).json().count, 0, 'what the client was told has failed has not happened');
+});
+
+t.test('an answer that is being streamed may take as long as it takes', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const app = await testApp(t, orm, [], {
+    options: { handlerTimeoutMs: 100 },
+    before: (app) =>
+      void app.get('/stream', async () =>
+        Readable.from(
+          (async function* () {
+            for (let piece = 0; piece < 5; piece++) {
+              yield `${piece}`;
+              await sleep(100);
+            }
+          })(),
+        ),
+      ),
+  });
+  const address = await app.listen({ port: 0, host: '127.0.0.1' });
+  t.equal(await (await fetch(`${address}/stream`)).text(), '01234');
 });
 
 t.test('the requests in flight', async (t) => {
