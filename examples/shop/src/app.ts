@@ -27,7 +27,7 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
 
   const database = await openDatabase(settings, app.log);
   app.addHook('onClose', () => database.orm.close());
-  await seed(database, settings, app.log, { schema: settings.production ? 'require' : 'create' });
+  await seed(database, settings, app.log, { schema: settings.production ? 'require' : 'migrate' });
   const { store, redis } = openStore(app, settings.redisUrl);
 
   addHealthChecks(health, database, redis);

@@ -14,7 +14,7 @@ try {
   const { log } = fastify({ logger: true });
   const database = await openDatabase(settings, log);
   try {
-    await seed(database, settings, log, { schema: 'create' });
+    await seed(database, settings, log, { schema: 'migrate' });
     log.info('the database is up to date');
   } finally {
     await database.orm.close();

@@ -4,10 +4,10 @@ import { MIGRATIONS } from '../migrations/index.ts';
 import { type Database, MIGRATIONS_TABLE } from './database.ts';
 
 /**
- * What to do about a schema that is not the one of this version: create or migrate it, or refuse. A file of SQLite has
- * one owner and is always created.
+ * What to do about a schema that is of an earlier version: migrate it, or refuse. A database that is empty is always
+ * given its schema, and a file of SQLite has one owner.
  */
-export type SchemaPolicy = 'create' | 'require';
+export type SchemaPolicy = 'migrate' | 'require';
 
 type Execute = <Row>(sql: string) => Promise<Row[]>;
 
@@ -36,7 +36,7 @@ const DIALECTS = {
  * Runs `start` in one transaction that no other shop's start shares, once the schema is there: what a first start
  * leaves is whole, or nothing.
  *
- * @throws ImproperlyConfigured where the schema is required and PostgreSQL lacks a migration
+ * @throws ImproperlyConfigured where the schema is required and a database in use lacks a migration
  */
 export async function startOnce(
   database: Database,
@@ -50,9 +50,10 @@ export async function startOnce(
       em.getConnection().execute(sql, [], 'all', em.getTransactionContext()) as Promise<never[]>;
     for (const statement of dialect.lock) await execute(statement);
     const tables = (await execute<{ name: string }>(dialect.tables)).map(({ name }) => name);
+    const isFirst = !tables.includes('product');
     if (kind === 'sqlite') await createTables(database, tables, execute);
-    else await migrate(database, policy, em, await pendingMigrations(tables, execute));
-    await start(em, !tables.includes('product'));
+    else await migrate(database, isFirst ? 'migrate' : policy, em, await pendingMigrations(tables, execute));
+    await start(em, isFirst);
   });
 }
 
@@ -78,12 +79,12 @@ async function migrate(
   pending: readonly string[],
 ): Promise<void> {
   if (pending.length === 0) return;
-  if (policy === 'create') {
+  if (policy === 'migrate') {
     await orm.migrator.up({ transaction: em.getTransactionContext<object>()! });
     return;
   }
   throw new ImproperlyConfigured(
-    `DATABASE_URL must name a database with the schema of this version, since in production a start does not change ` +
-      `it; missing: ${pending.join(', ')}. Run "pnpm --filter @viewset/shop migrate" first`,
+    `DATABASE_URL must name a database with the schema of this version, since in production a start does not ` +
+      `change one that is in use; missing: ${pending.join(', ')}. Run "pnpm --filter @viewset/shop migrate" first`,
   );
 }
