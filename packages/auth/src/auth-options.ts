@@ -38,7 +38,7 @@ export interface AuthOptions {
   readonly store?: Store;
   /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
-  /** The cost of password hashes: 2^rounds. Default: 12. */
+  /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
   /** The role of new accounts, by name; none where no role has that name. Default: `user`. */
   readonly defaultRole?: string;
@@ -96,6 +96,8 @@ export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== 'function') throw wrong(name, 'a function', given);
   }
+  const { defaultRole = 'user' } = options;
+  if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   return Object.freeze({
     account: options.account,
@@ -109,7 +111,7 @@ export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
     store: options.store,
     codeKey: resolveCodeKey(options),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
-    defaultRole: options.defaultRole ?? 'user',
+    defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
   });
 }

@@ -55,7 +55,8 @@ export class Authentication {
   async #identify(request: FastifyRequest): Promise<void> {
     const { authenticate, retrieveUser, storeUser } = this.#steps;
     const user = await retrieveUser(request, await authenticate(request));
-    if (user === null) throw nobody(request);
+    // Undefined is none of its type, but what a look-up that found nothing often gives.
+    if (user === null || user === undefined) throw nobody(request);
     if (storeUser === undefined) request.user = user;
     else await storeUser(request, user.id);
     if (getCurrentUser(request) === null) throw nobody(request);

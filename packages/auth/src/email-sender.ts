@@ -1,3 +1,4 @@
+import { ImproperlyConfigured } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
 
 /**
@@ -22,7 +23,11 @@ export interface EmailSender {
 export class LogEmailSender implements EmailSender {
   readonly #log: Pick<FastifyBaseLogger, 'info'>;
 
+  /** Throws ImproperlyConfigured without a log. */
   constructor(log: Pick<FastifyBaseLogger, 'info'>) {
+    if (typeof (log as typeof log | undefined)?.info !== 'function') {
+      throw new ImproperlyConfigured('LogEmailSender must be given a log, such as `app.log`');
+    }
     this.#log = log;
   }
 

@@ -57,7 +57,11 @@ export class PasswordHasher {
   }
 
   #decoyHash(): Promise<string> {
-    this.#decoy ??= this.hash(crypto.randomUUID());
+    this.#decoy ??= this.hash(crypto.randomUUID()).catch((error: unknown) => {
+      // Kept, it would fail every login to an unknown address, and tell those addresses from the others.
+      this.#decoy = undefined;
+      throw error;
+    });
     return this.#decoy;
   }
 }

@@ -56,7 +56,7 @@ export function wrongCode(message: string): InvalidUsage {
 function bodyReader<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
   const validate = compileValidator(schema, 'body');
   return (body) => {
-    if (body === undefined) throw new ParseError('The request body must be JSON, but it is empty');
+    if (body === undefined) throw new ParseError('A JSON body is required');
     return validate(withNormalEmail(body)) as Static<Schema>;
   };
 }

@@ -17,24 +17,35 @@ export interface SendParts {
 
 /**
  * Sends a new code to an address. Whether the address has an account is not looked up, so the answer cannot tell. A
- * code whose mail was not accepted is taken back, and the send does not count.
+ * code that was not sent, for whatever reason, is taken back, and the send does not count.
  */
 export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
   return async (request: FastifyRequest): Promise<{ message: string }> => {
     const { email } = readAddress(request.body);
     const stamp = await codes.countSend(email);
-    const code = await codes.issue(email);
-    const { subject, content, isHtml } = verificationEmail(code, CODE_LIFETIME_SECONDS / 60);
+    let code: string | undefined;
     try {
-      await withinTime(mailer.send(email, subject, content, isHtml ?? false));
-    } catch (cause) {
-      await Promise.all([codes.revoke(email, code), codes.uncountSend(email, stamp)]).catch((error: unknown) => {
+      code = await codes.issue(email);
+      await deliver(mailer, email, verificationEmail(code, CODE_LIFETIME_SECONDS / 60));
+    } catch (failure) {
+      const revoked = code === undefined ? undefined : codes.revoke(email, code);
+      await Promise.all([revoked, codes.uncountSend(email, stamp)]).catch((error: unknown) => {
         request.log.warn({ err: error }, 'a verification code that was not sent could not be taken back');
       });
-      throw new ServiceUnavailable('The e-mail could not be sent; try again later', { cause });
+      throw failure;
     }
     return { message: 'A verification code has been sent' };
   };
+}
+
+/** Throws ServiceUnavailable for whatever the mailer throws. */
+async function deliver(mailer: EmailSender, email: string, mail: ReturnType<VerificationEmail>): Promise<void> {
+  const { subject, content, isHtml } = mail;
+  try {
+    await withinTime(mailer.send(email, subject, content, isHtml ?? false));
+  } catch (cause) {
+    throw new ServiceUnavailable('The e-mail could not be sent; try again later', { cause });
+  }
 }
 
 async function withinTime(sending: Promise<void>): Promise<void> {

@@ -144,7 +144,7 @@ t.test('the three functions can be replaced', async (t) => {
     },
     retrieveUser: async (_request: FastifyRequest, payload: AuthPayload | null | undefined) => {
       calls.push(['retrieveUser', payload]);
-      return payload?.user_id === 'bob' ? bob : null;
+      return payload?.user_id === 'void' ? (undefined as never) : payload?.user_id === 'bob' ? bob : null;
     },
     storeUser: async (request: FastifyRequest, id: number) => {
       calls.push(['storeUser', id]);
@@ -157,6 +157,7 @@ t.test('the three functions can be replaced', async (t) => {
   t.match(await get('/me'), { status: 401, body: { error: 'Send a key' } });
   t.match(await get('/me', 'empty'), { status: 401 });
   t.match(await get('/me', 'eve'), { status: 401 });
+  t.match(await get('/me', 'void'), { status: 401 }, 'undefined is nobody, as null is');
   t.match(await get('/me', 'bob'), { status: 200, body: { user: { email: 'bob@example.com' } } });
   t.strictSame(calls.at(-1), ['storeUser', 7]);
   t.match(await get('/open/who', 'bob'), { body: { user: 'bob@example.com' } });

@@ -1,11 +1,12 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { viewset } from '@viewset/core';
+import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
+import { serverOptions, viewset } from '@viewset/core';
 import fastify from 'fastify';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth, type AuthOptions } from '../../src/index.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
 import { Account, Role } from '../support/entities.ts';
+import { failHashes } from '../support/comparisons.ts';
 import { makeKeys } from '../support/keys.ts';
 
 const entities = [Account, Role];
@@ -36,6 +37,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, urlPrefix: 'auth' }, /option "urlPrefix" must be a path/],
     [{ ...good, urlPrefix: '/a/:b' }, /option "urlPrefix"/],
     [{ ...good, authenticate: 'x' }, /option "authenticate" must be a function/],
+    [{ ...good, defaultRole: 5 }, /option "defaultRole" must be the name of a role, but 5 came/],
     [{ ...good, nonAuthEndpoints: ['login'] }, /"nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\).*"login" came/],
     [{ ...good, nonAuthEndpoints: '/a,/b' }, /"nonAuthEndpoints"/],
     [{ ...good, mailer: undefined }, /option "mailer" must be an EmailSender/],
@@ -121,3 +123,37 @@ for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
     t.equal((await app.get('/me', token)).status, 200);
   });
 }
+
+/** The plugin in an application whose log is kept. */
+async function startLogged(t: Test, orm: MikroORM, options: AuthOptions): Promise<{ level: number; msg: string }[]> {
+  const lines: { level: number; msg: string }[] = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as never) };
+  const app = fastify({ ...serverOptions(), logger: { level: 'warn', stream } });
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  await app.register(auth, options);
+  await app.ready();
+  return lines;
+}
+
+t.test('a decoy that cannot be made in advance is a warning, and the application starts', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  failHashes(t);
+  const lines = await startLogged(t, orm, good);
+  await new Promise((done) => setImmediate(done));
+  t.match(lines, [{ level: 40, msg: /could not be made in advance/ }]);
+});
+
+t.test('applications that share an ORM share one subscriber, and its cost', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const subscribers = orm.em.getEventManager().getSubscribers();
+  const before = subscribers.size;
+  t.strictSame(await startLogged(t, orm, good), []);
+  t.strictSame(await startLogged(t, orm, good), []);
+  const lines = await startLogged(t, orm, { ...good, bcryptRounds: 5 });
+  t.match(lines, [{ level: 40, msg: /"bcryptRounds" differs/, bcryptRounds: 5, used: 4 }]);
+  t.equal(subscribers.size, before + 1);
+  const other = await openSqlite(t, { entities });
+  await startLogged(t, other, good);
+  t.equal(other.em.getEventManager().getSubscribers().size, before + 1, 'another ORM has its own');
+});

@@ -102,6 +102,40 @@ t.test('a mail that is not accepted is a 503, its code is not kept, and it does 
   t.equal((await app.post('/auth/register', { ...account, code })).status, 201);
 });
 
+t.test('a mail that cannot be worded is a 500, its code is not kept, and it does not count', async (t) => {
+  const codes: string[] = [];
+  let broken = true;
+  const verificationEmail = (code: string) => {
+    codes.push(code);
+    if (broken) throw new Error('no such template');
+    return { subject: 'Code', content: code };
+  };
+  const app = await startApp(t, await openSqlite(t, { entities }), { verificationEmail });
+  for (let tries = 0; tries < 7; tries++) {
+    t.match(await app.post(SEND, { email: 'ann@b.co' }), { status: 500, body: { code: 'internal_error' } });
+  }
+  const account = { email: 'ann@b.co', password: PASSWORD, name: 'Ann' };
+  t.equal((await app.post('/auth/register', { ...account, code: codes.at(-1) })).status, 400);
+  broken = false;
+  t.equal((await app.post('/auth/register', { ...account, code: await app.code('ann@b.co') })).status, 201);
+});
+
+t.test('a code that cannot be kept does not count', async (t) => {
+  const store = new MemoryStore();
+  t.teardown(() => store.close());
+  store.put = () => {
+    throw new ServiceUnavailable();
+  };
+  const app = await startApp(t, await openSqlite(t, { entities }), { store });
+  for (let tries = 0; tries < 7; tries++) t.match(await app.post(SEND, { email: 'ann@b.co' }), { status: 503 });
+  t.equal(app.mailer.mails.length, 0);
+});
+
+t.test('no body is a 400 that asks for JSON', async (t) => {
+  const app = await startApp(t, await openSqlite(t, { entities }));
+  t.match(await app.request('POST', SEND), { status: 400, body: { error: 'A JSON body is required' } });
+});
+
 t.test('a mail server that is silent is a 503 within ten seconds', { timeout: 20_000 }, async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -147,4 +181,10 @@ t.test('without a mail server the log has the mail', async (t) => {
   const app = await startApp(t, await openSqlite(t, { entities }), { mailer });
   t.equal((await app.post(SEND, { email: 'ann@b.co' })).status, 200);
   t.match(lines, [{ mail: { recipient: 'ann@b.co', content: /\d{6}/ } }]);
+});
+
+t.test('a log that is none is refused at once', async (t) => {
+  for (const log of [undefined, null, {}]) {
+    t.throws(() => new LogEmailSender(log as never), { name: 'ImproperlyConfigured', message: /LogEmailSender/ });
+  }
 });

@@ -17,3 +17,16 @@ export function watchComparisons(t: Test): string[] {
   });
   return costs;
 }
+
+/** Makes bcrypt's hashes fail until the function that it answers is called, or the test ends. */
+export function failHashes(t: Test): () => void {
+  const { hash } = bcrypt;
+  const restore = (): void => {
+    bcrypt.hash = hash;
+  };
+  bcrypt.hash = (async () => {
+    throw new Error('no thread to hash on');
+  });
+  t.teardown(restore);
+  return restore;
+}
