@@ -13,7 +13,7 @@ type AdminSettings = Pick<Settings, 'adminEmail' | 'adminPassword' | 'bcryptRoun
 
 /**
  * Gives an empty database its tables, the roles `admin` and `user`, and fifty products; and any database that has no
- * administrator, one. What is there already stays as it is. Several shops may start on one database at once.
+ * administrator, one, where it still has the role and nobody has the address. What is there already stays as it is. Several shops may start on one database at once.
  *
  * @throws ImproperlyConfigured where the schema is required and PostgreSQL lacks a migration
  */
@@ -35,13 +35,21 @@ export async function seed(
 
 async function seedAdministrator(em: EntityManager, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
   const { adminEmail: email, adminPassword, bcryptRounds } = settings;
-  if ((await em.count(Account, { $or: [{ role: { name: 'admin' } }, { email }] })) > 0) return;
+  if ((await em.count(Account, { role: { name: 'admin' } })) > 0) return;
+  const role = await em.findOne(Role, { name: 'admin' });
+  if (role === null) {
+    log.warn('no administrator is seeded: no role has the name "admin"');
+    return;
+  }
+  if ((await em.count(Account, { email })) > 0) {
+    log.warn({ email }, 'no administrator is seeded: the account of ADMIN_EMAIL has not the role "admin"');
+    return;
+  }
   if (adminPassword === undefined) {
     log.warn('no administrator is seeded: ADMIN_PASSWORD is not set');
     return;
   }
   const password = await new PasswordHasher({ rounds: bcryptRounds }).hash(adminPassword);
-  const role = await em.findOneOrFail(Role, { name: 'admin' });
   await em.insert(Account, { name: 'Administrator', email, password, role, is_active: true, created_at: new Date() });
   log.info({ email }, 'administrator seeded');
 }

@@ -47,6 +47,30 @@ for (const kind of DATABASES) {
       );
     });
 
+    await t.test('a later start without a place for the administrator warns and goes on', async (t) => {
+      const databaseUrl = await freshDatabase(t, kind);
+      const shop = await startShop(t, { kind, databaseUrl });
+      const token = await shop.login();
+      const boss = { ...ADMIN, email: 'boss@example.com' };
+      t.equal((await shop.patch('/api/accounts/1', { email: boss.email }, { token })).status, 200);
+      t.equal((await shop.patch('/api/roles/1', { name: 'boss' }, { token })).status, 200);
+      t.same(await shop.process.stop(), { code: 0, signal: null });
+      const later = await startShop(t, { kind, databaseUrl });
+      t.ok(later.process.log.some(({ level, msg }) => level === 40 && /no role has the name "admin"/.test(msg)));
+      await later.login(boss);
+    });
+
+    await t.test('an account that has the address without the role is left as it is', async (t) => {
+      const databaseUrl = await freshDatabase(t, kind);
+      const shop = await startShop(t, { kind, databaseUrl });
+      const token = await shop.login();
+      t.equal((await shop.patch('/api/accounts/1', { role: 'user' }, { token })).status, 200);
+      await shop.process.stop();
+      const later = await startShop(t, { kind, databaseUrl });
+      t.ok(later.process.log.some(({ level, msg }) => level === 40 && /ADMIN_EMAIL/.test(msg)));
+      t.match((await later.get('/api/accounts/1', { token: await later.login() })).body, { role: 'user' });
+    });
+
     await t.test('a request in flight is finished', (t) => inFlight(t, kind));
   });
 }
