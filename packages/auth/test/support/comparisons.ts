@@ -24,9 +24,9 @@ export function failHashes(t: Test): () => void {
   const restore = (): void => {
     bcrypt.hash = hash;
   };
-  bcrypt.hash = (async () => {
+  bcrypt.hash = async () => {
     throw new Error('no thread to hash on');
-  });
+  };
   t.teardown(restore);
   return restore;
 }
