@@ -3,13 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
-import type { HealthRegistry } from '../health/health-registry.ts';
+import { HealthRegistry } from '../health/health-registry.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { PageNumberPagination } from '../pagination/page-number-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { checkFilters, checkIgnoredParameters, checkPagination } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 
 /** What the `viewset` plugin takes. Only `orm` is required. */
@@ -85,6 +86,10 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
     throw wrongOption('viewset', 'orm', 'an initialised MikroORM', options.orm);
   }
   checkArrays(options);
+  checkFilters('viewset', options.filters);
+  checkPagination('viewset', options.pagination);
+  checkIgnoredParameters('viewset', options.ignoreUnknownParameters);
+  checkHealth(options.health);
   if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
     throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
   }
@@ -119,8 +124,13 @@ function limit(options: ViewsetOptions, name: LimitName, fallback: number): numb
   throw wrongOption('viewset', name, 'a positive integer, or Infinity for none', value);
 }
 
+function checkHealth(health: unknown): void {
+  if (health === undefined || health === false || health instanceof HealthRegistry) return;
+  throw wrongOption('viewset', 'health', 'a HealthRegistry, or false for no health routes', health);
+}
+
 function checkArrays(options: ViewsetOptions): void {
-  for (const name of ['throttles', 'permissionClasses', 'filters'] as const) {
+  for (const name of ['throttles', 'permissionClasses'] as const) {
     const value: unknown = options[name];
     if (value !== undefined && !Array.isArray(value)) throw wrongOption('viewset', name, 'an array', value);
   }

@@ -2,6 +2,8 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { readJsonOnly } from './json-only.ts';
+import { actionsOf } from '../viewset/action.ts';
+import { OPERATIONS } from '../viewset/operations.ts';
 import { viewRoutes } from '../viewset/view-routes.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { RouteNames } from './route-names.ts';
@@ -52,10 +54,13 @@ export class Router {
     const checked = checkPath('path', path);
     const taken = this.#registrations.find((registration) => registration.path === checked);
     if (taken !== undefined) {
-      throw new ImproperlyConfigured(`Router: path "${checked}" has ${taken.view.name} already, and cannot have ${View.name} too`);
+      throw new ImproperlyConfigured(
+        `Router: path "${checked}" has ${taken.view.name} already, and cannot have ${View.name} too`,
+      );
     }
     const view = typeof View === 'function' ? new View() : undefined;
     if (!(view instanceof ViewSet)) throw wrongOption('Router.register()', 'view', 'a ViewSet class', View);
+    checkActionNames(view);
     this.#registrations.push({ path: checked, basename: options.basename ?? checked.replaceAll('/', '-'), view });
     return this;
   }
@@ -108,9 +113,33 @@ function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet, igno
   }
 }
 
+/** What every view has or may have that its prototype does not show. */
+const MEMBERS: ReadonlySet<string> = new Set([
+  ...OPERATIONS,
+  'permissionClasses',
+  'throttles',
+  'ignoreUnknownParameters',
+  'throttleRate',
+  'checkListParameters',
+  'entity',
+]);
+
+function checkActionNames(view: ViewSet): void {
+  for (const name of actionsOf(view).keys()) {
+    if (!MEMBERS.has(name) && !(name in Object.getPrototypeOf(view))) continue;
+    throw new ImproperlyConfigured(
+      `${view.name}: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`,
+    );
+  }
+}
+
 function ignoresTrailingSlash(app: FastifyInstance): boolean {
   const { routerOptions, ignoreTrailingSlash } = app.initialConfig;
-  return (routerOptions as { ignoreTrailingSlash?: boolean } | undefined)?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
+  return (
+    (routerOptions as { ignoreTrailingSlash?: boolean } | undefined)?.ignoreTrailingSlash ??
+    ignoreTrailingSlash ??
+    false
+  );
 }
 
 function checkPath(name: string, path: string): string {

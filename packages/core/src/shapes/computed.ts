@@ -35,8 +35,9 @@ export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema 
 ): Computed<Entity, Path, Schema> {
   const isSchema = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
   if (!isSchema) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
-  const arePaths = Array.isArray(paths) && paths.every((path) => typeof path === 'string');
-  if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', paths);
+  const given: unknown = paths;
+  const arePaths = Array.isArray(given) && given.every((path) => typeof path === 'string');
+  if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', given);
   if (typeof compute !== 'function') throw wrongOption('computed()', 'compute', 'a function, third', compute);
   return { schema, paths, compute };
 }

@@ -41,7 +41,7 @@ export class PathRateLimit extends RateLimitRule {
     const route = request.routeOptions.url;
     const address = addressOf(request);
     if (route === undefined || address === undefined) return undefined;
-    if (this.#matches === undefined) return `${address} ${route}`;
+    if (this.#matches === undefined) return `${address} ${withoutSlash(route)}`;
     return this.#matches(request.method, route) ? address : undefined;
   }
 

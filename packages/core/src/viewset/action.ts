@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
@@ -30,7 +31,10 @@ export interface ActionOptions<
   readonly querystring?: Query;
   /** Schema of the answer: what the handler must return, and what is sent of it. */
   readonly response?: Response;
-  /** Instead of the view's own. */
+  /**
+   * Instead of the view's own, their scopes included: a class of the view that decides which records there are has to be
+   * named again, unless the action is meant to see the others too.
+   */
   readonly permissionClasses?: readonly PermissionClass[];
   /** Beside the view's own. */
   readonly throttles?: readonly RateLimitRule[];
@@ -63,7 +67,16 @@ export interface Action {
 }
 
 const OPTION_NAMES: readonly (keyof ActionOptions)[] = [
-  'methods', 'detail', 'urlPath', 'urlName', 'body', 'querystring', 'response', 'permissionClasses', 'throttles', 'summary',
+  'methods',
+  'detail',
+  'urlPath',
+  'urlName',
+  'body',
+  'querystring',
+  'response',
+  'permissionClasses',
+  'throttles',
+  'summary',
 ];
 
 /**
@@ -75,7 +88,7 @@ const OPTION_NAMES: readonly (keyof ActionOptions)[] = [
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { … }) {
  *   // GET /api/products/featured
- *   featured = action({}, async (request) => ({ results: await this.records(request, { limit: 10 }) }));
+ *   featured = action({}, async (request) => ({ results: await this.rows(this.getQueryset(request).slice(0, 10)) }));
  * }
  */
 export function action<
@@ -84,12 +97,11 @@ export function action<
   Response extends TSchema | undefined = undefined,
 >(options: ActionOptions<Body, Query, Response>, handler: ActionHandler<Body, Query, Response>): Action {
   checkOptionNames('action()', options, OPTION_NAMES);
-  const methods = options.methods ?? ['get'];
-  const known = methods.every((method) => ACTION_METHODS.includes(method));
-  if (methods.length === 0 || !known) throw wrongOption('action()', 'methods', `a list of ${ACTION_METHODS.join(', ')}`, methods);
-  if (options.urlPath !== undefined && !/^[^/?#\s:*][^?#\s:*]*$/.test(options.urlPath)) {
-    throw wrongOption('action()', 'urlPath', 'a path without a leading slash, parameters or wildcards', options.urlPath);
+  const methods = checkMethods(options.methods ?? ['get']);
+  if (options.body !== undefined && methods.includes('get')) {
+    throw new ImproperlyConfigured('action(): option "body" needs methods that take one, but "methods" has get');
   }
+  if (options.urlPath !== undefined) checkUrlPath(options.urlPath);
   if (typeof handler !== 'function') throw wrongOption('action()', 'handler', 'a function', handler);
   return Object.freeze({
     [ACTION]: true as const,
@@ -98,6 +110,28 @@ export function action<
     options: options as ActionOptions,
     handler: handler as Action['handler'],
   });
+}
+
+function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[] {
+  const given: unknown = methods;
+  const entries: readonly unknown[] = Array.isArray(given) ? given : [];
+  const wrong = entries.findIndex((entry) => !(ACTION_METHODS as readonly unknown[]).includes(entry));
+  if (entries.length > 0 && wrong === -1) return methods;
+  throw wrongOption(
+    'action()',
+    'methods',
+    `a list of ${ACTION_METHODS.join(', ')}`,
+    wrong === -1 ? given : entries[wrong],
+  );
+}
+
+/** Segments of ordinary characters: the path becomes part of a route's pattern, where the others mean something. */
+const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
+
+function checkUrlPath(path: unknown): void {
+  if (typeof path === 'string' && URL_PATH.test(path)) return;
+  const expected = 'a path without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs';
+  throw wrongOption('action()', 'urlPath', expected, path);
 }
 
 /** The actions of a view by their names, in the order declared. */

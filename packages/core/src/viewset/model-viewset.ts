@@ -10,17 +10,23 @@ import { OPERATIONS, type Operation } from './operations.ts';
 import type { AnyModelOptions } from './resource.ts';
 
 /** What a read option sends out. */
-export type OutputOf<Read> = Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
+export type OutputOf<Read> =
+  Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
 
 /** What a write option takes in. */
-export type InputOf<Write> = Write extends WriteShape<infer _Entity, infer Input> ? Input : Write extends ObjectSchema ? StaticObject<Write> : never;
+export type InputOf<Write> =
+  Write extends WriteShape<infer _Entity, infer Input>
+    ? Input
+    : Write extends ObjectSchema
+      ? StaticObject<Write>
+      : never;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
-export type ModelViewSetClass<Entity extends object, Output extends object, Input extends object> = new () => ModelViewSetBase<
-  Entity,
-  Output,
-  Input
->;
+export type ModelViewSetClass<
+  Entity extends object,
+  Output extends object,
+  Input extends object,
+> = new () => ModelViewSetBase<Entity, Output, Input>;
 
 /**
  * A view class for the records of an entity, to be extended: routes, validation, serialization, filters, pages and
@@ -44,8 +50,9 @@ export function ModelViewSet<
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<NoInfer<Entity>, Read, Write>,
 ): ModelViewSetClass<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
-  checkOptionNames('ModelViewSet()', options, MODEL_VIEWSET_OPTIONS);
-  checkOperations(options.operations, options.write !== undefined);
+  const owner = `ModelViewSet(${nameOf(entity)})`;
+  checkOptionNames(owner, options, MODEL_VIEWSET_OPTIONS);
+  checkOperations(owner, options.operations, options.write !== undefined);
   return class extends ModelViewSetBase<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
     constructor() {
       super(entity, options as unknown as AnyModelOptions);
@@ -53,13 +60,19 @@ export function ModelViewSet<
   };
 }
 
-function checkOperations(operations: readonly Operation[] | undefined, writable: boolean): void {
+function nameOf(entity: unknown): string {
+  const { name } = (entity ?? {}) as { name?: string };
+  if (name === undefined) throw wrongOption('ModelViewSet()', 'entity', 'an entity class or schema', entity);
+  return name;
+}
+
+function checkOperations(owner: string, operations: readonly Operation[] | undefined, writable: boolean): void {
   for (const operation of operations ?? []) {
     if (!OPERATIONS.includes(operation)) {
-      throw wrongOption('ModelViewSet()', 'operations', `a list of ${OPERATIONS.join(', ')}`, operation);
+      throw wrongOption(owner, 'operations', `a list of ${OPERATIONS.join(', ')}`, operation);
     }
     if (!writable && (operation === 'create' || operation === 'update')) {
-      throw new ImproperlyConfigured(`ModelViewSet(): operation "${operation}" needs the option "write"`);
+      throw new ImproperlyConfigured(`${owner}: operation "${operation}" needs the option "write"`);
     }
   }
 }

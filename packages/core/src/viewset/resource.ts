@@ -4,13 +4,15 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
+import { resolveOption } from '../filters/resolve-option.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
-import type { OrderKey } from '../query/order.ts';
+import { orderKey, type OrderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
 import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import { checkFilters, checkIgnoredParameters, checkPagination, makeListedFilters } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import type { ViewContext } from './view-context.ts';
 
@@ -51,15 +53,20 @@ export class Resource {
     const written = Object.keys(this.write?.schema.properties ?? {});
     const isPlain = isPlainlyWritten(this.meta, written, this.projection.paths);
     this.rows = isPlain ? rowWriter(this.meta, this.projection) : undefined;
+    checkIgnoredParameters(name, options.ignoreUnknownParameters);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
-    this.ordering = (options.ordering ?? []).map((key) => orderKey(this.meta, key));
+    this.ordering = (options.ordering ?? []).map((key) =>
+      resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
+    );
     this.parameterNames = declaredNames(name, this.filters, this.paginator);
   }
 
   /** The schema of a list's answer. */
   listSchema(): TSchema {
-    return this.paginator === null ? { type: 'array', items: this.readSchema } : this.paginator.envelope(this.readSchema);
+    return this.paginator === null
+      ? { type: 'array', items: this.readSchema }
+      : this.paginator.envelope(this.readSchema);
   }
 
   /** The path of one record, `/api/products/7`. */
@@ -85,7 +92,12 @@ function primaryKey(name: string, meta: EntityMetadata): EntityProperty {
   );
 }
 
-function makeFilters(name: string, meta: EntityMetadata, options: AnyModelOptions, defaults: readonly FilterClass[]): Filter[] {
+function makeFilters(
+  name: string,
+  meta: EntityMetadata,
+  options: AnyModelOptions,
+  defaults: readonly FilterClass[],
+): Filter[] {
   const target = {
     name,
     meta,
@@ -94,19 +106,17 @@ function makeFilters(name: string, meta: EntityMetadata, options: AnyModelOption
     orderingFields: options.orderingFields ?? {},
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
   };
-  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
+  checkFilters(name, options.filters);
+  if (options.filters !== undefined) return makeListedFilters(target, options.filters);
+  return defaults.map((FilterClass) => new FilterClass(target));
 }
 
 function makePaginator(name: string, options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
+  checkPagination(name, options.pagination);
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   if (Pagination === null) return null;
   const { pageSize, maxPageSize, count } = options;
   return new Pagination({ name, pageSize, maxPageSize, count, secret: defaults.secret });
-}
-
-function orderKey(meta: EntityMetadata, name: string): OrderKey {
-  const descending = name.startsWith('-');
-  return { path: fieldPath(meta, descending ? name.slice(1) : name, '__'), descending };
 }
 
 /** Every parameter name that the view's filters and paginator read; no two of them may read the same. */

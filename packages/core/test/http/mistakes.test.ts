@@ -1,0 +1,244 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import t from 'tap';
+import { Type } from 'typebox';
+import {
+  action,
+  computed,
+  DEFAULT_FILTERS,
+  Filter,
+  HealthRegistry,
+  ImproperlyConfigured,
+  IsAuthenticated,
+  JsonLogicFilter,
+  ModelViewSet,
+  OrderingFilter,
+  QueryParameterFilter,
+  readShape,
+  Router,
+  SearchFilter,
+  ViewSet,
+} from '../../src/index.ts';
+import { PathRateLimit } from '../../src/throttle/path-rate-limit.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, LIBRARY, testApp } from '../support/library.ts';
+
+const Note = defineEntity({ name: 'Note', properties: { id: p.integer().primary(), data: p.json() } });
+
+const read = readShape(Book, ['id', 'title']);
+
+class InPrintFilter extends Filter {
+  readonly parameters = [];
+  apply<Q>(queryset: Q): Q {
+    return queryset;
+  }
+}
+/** No heir of a built-in one, but it reads the same option. */
+class FullTextFilter extends InPrintFilter {
+  readonly columns = this.target.searchFields.join(' ');
+}
+class OwnSearchFilter extends SearchFilter {}
+
+/** What a view of some options says when it is mounted; undefined where nothing is wrong. */
+type Mount = (options: object) => Promise<unknown>;
+
+forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t, orm) => {
+  const errorOf = async (build: () => Promise<unknown>): Promise<Error | undefined> => {
+    try {
+      await build();
+    } catch (error) {
+      t.type(error, ImproperlyConfigured);
+      return error as Error;
+    }
+    return undefined;
+  };
+  const mount: Mount = (options) => {
+    class BookViewSet extends ModelViewSet(Book, { read, ...options }) {}
+    return errorOf(() => testApp(t, orm, [new Router().register('books', BookViewSet)]));
+  };
+  const start: Mount = (options) => errorOf(() => testApp(t, orm, [], { options }));
+
+  t.test('a view names the option that is of the wrong kind', async (t) => {
+    for (const [options, message] of [
+      [
+        { pagination: IsAuthenticated },
+        /^BookViewSet: option "pagination" must be a class that extends Paginator, or null for none, but the function IsAuthenticated came$/,
+      ],
+      [{ pagination: 'pages' }, /option "pagination" .* but "pages" came/],
+      [{ filters: SearchFilter }, /^BookViewSet: option "filters" must be an array/],
+      [
+        { filters: [SearchFilter, IsAuthenticated] },
+        /^BookViewSet: option "filters\[1\]" must be a class that extends Filter, but the function IsAuthenticated came$/,
+      ],
+      [
+        { ignoreUnknownParameters: 'x' },
+        /^BookViewSet: option "ignoreUnknownParameters" must be a boolean or an array of strings/,
+      ],
+    ] as const) {
+      t.match(await mount(options), { message });
+    }
+    t.equal(await mount({ pagination: null, filters: [], ignoreUnknownParameters: ['x'] }), undefined);
+  });
+
+  t.test('the plugin names the option that is of the wrong kind', async (t) => {
+    for (const [options, message] of [
+      [
+        { pagination: 3 },
+        /^viewset: option "pagination" must be a class that extends Paginator, or null for none, but 3 came$/,
+      ],
+      [
+        { filters: [class X {}] },
+        /^viewset: option "filters\[0\]" must be a class that extends Filter, but the function X came$/,
+      ],
+      [{ filters: {} }, /^viewset: option "filters" must be an array/],
+      [
+        { health: {} },
+        /^viewset: option "health" must be a HealthRegistry, or false for no health routes, but an object of Object came$/,
+      ],
+      [{ health: true }, /option "health"/],
+      [
+        { ignoreUnknownParameters: 'x' },
+        /^viewset: option "ignoreUnknownParameters" must be a boolean or an array of strings, but "x" came$/,
+      ],
+      [{ ignoreUnknownParameters: [1] }, /option "ignoreUnknownParameters"/],
+    ] as const) {
+      t.match(await start(options), { message });
+    }
+    t.equal(await start({ pagination: null, filters: [], health: false, ignoreUnknownParameters: true }), undefined);
+    t.equal(await start({ health: new HealthRegistry() }), undefined);
+  });
+
+  t.test("an option that none of the view's own filters reads is refused", async (t) => {
+    const message =
+      'BookViewSet: option "searchFields" is read by none of the view\'s filters (InPrintFilter); by default SearchFilter would. ' +
+      'To add to the default filters: filters: [...DEFAULT_FILTERS, InPrintFilter]';
+    t.match(await mount({ filters: [InPrintFilter], searchFields: ['title'] }), { message });
+    const own = [InPrintFilter];
+    t.match(await mount({ filters: own, filterFields: { title: 'title' } }), { message: /"filterFields"/ });
+    t.match(await mount({ filters: own, jsonLogicFields: ['title'] }), { message: /"jsonLogicFields"/ });
+    t.match(await mount({ filters: own, orderingFields: { title: 'title' } }), { message: /"orderingFields"/ });
+    t.match(await mount({ filters: [], searchFields: ['title'] }), { message: /"searchFields"/ });
+  });
+
+  t.test('an option that one of them reads is not, nor one that is empty, nor where the view lists none', async (t) => {
+    for (const options of [
+      { filters: [OwnSearchFilter], searchFields: ['title'] },
+      { filters: [FullTextFilter], searchFields: ['title'] },
+      { filters: [QueryParameterFilter], filterFields: { title: 'title' } },
+      { filters: [JsonLogicFilter], filterFields: { title: 'title' } },
+      { filters: [JsonLogicFilter], jsonLogicFields: ['title'] },
+      { filters: [OrderingFilter], orderingFields: { title: 'title' } },
+      { filters: [...DEFAULT_FILTERS, InPrintFilter], searchFields: ['title'], orderingFields: { title: 'title' } },
+      { filters: [InPrintFilter], searchFields: [], filterFields: {}, orderingFields: {} },
+    ]) {
+      t.equal(await mount(options), undefined);
+    }
+    class SearchedViewSet extends ModelViewSet(Book, { read, searchFields: ['title'] }) {}
+    const router = new Router().register('books', SearchedViewSet);
+    await t.resolves(testApp(t, orm, [router], { options: { filters: [InPrintFilter] } }));
+  });
+
+  t.test('a view is not ordered by what has no order', async (t) => {
+    class NoteViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id']), ordering: ['-data'] as never }) {}
+    const message = 'NoteViewSet: ordering "-data": Note cannot be ordered by "data": it is of type json';
+    t.match(await errorOf(() => testApp(t, orm, [new Router().register('notes', NoteViewSet)])), { message });
+    t.match(await mount({ ordering: ['titel'] }), { message: /^BookViewSet: ordering "titel": .*"title"/ });
+  });
+});
+
+t.test('the methods of an action are a list, and a wrong one is named', async (t) => {
+  const handler = async () => ({});
+  const expected = 'action(): option "methods" must be a list of get, post, put, patch, delete, but';
+  t.throws(() => action({ methods: 'post' as never }, handler), new ImproperlyConfigured(`${expected} "post" came`));
+  t.throws(
+    () => action({ methods: ['get', 'head' as never] }, handler),
+    new ImproperlyConfigured(`${expected} "head" came`),
+  );
+  t.throws(() => action({ methods: [undefined as never] }, handler), ImproperlyConfigured);
+  t.throws(() => action({ methods: [] }, handler), new ImproperlyConfigured(`${expected} an array of 0 came`));
+});
+
+t.test('an action that is asked by GET has no body', async (t) => {
+  const handler = async () => ({});
+  const body = Type.Object({});
+  const message = 'action(): option "body" needs methods that take one, but "methods" has get';
+  t.throws(() => action({ body }, handler), new ImproperlyConfigured(message));
+  t.throws(() => action({ body, methods: ['post', 'get'] }, handler), new ImproperlyConfigured(message));
+  t.doesNotThrow(() => action({ body, methods: ['post', 'delete'] }, handler));
+});
+
+t.test('the path of an action is made of ordinary characters', async (t) => {
+  const handler = async () => ({});
+  for (const urlPath of ['a(b', 'a)b', 'a%20b', 'a{b', 'a}b', 'a/', 'a/b/', '/a', 'a//b', ':pk', '*', '', 7 as never]) {
+    t.throws(
+      () => action({ urlPath }, handler),
+      { name: 'ImproperlyConfigured', message: /"urlPath" must be a path/ },
+      urlPath,
+    );
+  }
+  for (const urlPath of ['a', 'pages/count', 'top-ten.json', 'größe']) {
+    t.doesNotThrow(() => action({ urlPath }, handler));
+  }
+});
+
+t.test('an action hides nothing of its view', async (t) => {
+  const named = (Base: new () => ViewSet, name: string) =>
+    class HidingViewSet extends Base {
+      constructor() {
+        super();
+        Object.assign(this, Object.defineProperty({}, name, { value: action({}, async () => ({})), enumerable: true }));
+      }
+      helper(): void {}
+    };
+  class PlainViewSet extends ViewSet {}
+  class BookViewSet extends ModelViewSet(Book, { read }) {}
+  const register = (Base: new () => ViewSet, name: string) => new Router().register('x', named(Base, name));
+  for (const name of ['bind', 'operations', 'parsePk', 'list', 'throttles', 'throttleRate', 'helper']) {
+    const message = `HidingViewSet: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`;
+    t.throws(() => register(PlainViewSet, name), new ImproperlyConfigured(message));
+    t.throws(() => register(BookViewSet, name), new ImproperlyConfigured(message));
+  }
+  for (const name of ['getQueryset', 'represent', 'entity']) {
+    t.throws(() => register(BookViewSet, name), ImproperlyConfigured);
+  }
+  t.doesNotThrow(() => register(BookViewSet, 'featured'));
+});
+
+t.test('computed() says which argument is not what it must be', async (t) => {
+  const make = computed as (...values: unknown[]) => unknown;
+  const compute = () => '';
+  t.throws(
+    () => make(['title'], Type.String(), compute),
+    new ImproperlyConfigured('computed(): option "schema" must be a schema, first, but an array of 1 came'),
+  );
+  t.throws(() => make(compute, ['title'], Type.String()), /option "schema"/);
+  t.throws(
+    () => make(Type.String(), 'title', compute),
+    new ImproperlyConfigured('computed(): option "paths" must be an array of paths, second, but "title" came'),
+  );
+  t.throws(() => make(Type.String(), compute, ['title']), /option "paths"/);
+  t.throws(() => make(Type.String(), [7], compute), /option "paths"/);
+  t.throws(
+    () => make(Type.String(), ['title']),
+    new ImproperlyConfigured('computed(): option "compute" must be a function, third, but undefined came'),
+  );
+});
+
+t.test('ModelViewSet() says of which entity it speaks', async (t) => {
+  const wrong = (options: object) => () => ModelViewSet(Book, options as never);
+  t.throws(wrong({ raed: read }), { message: /^ModelViewSet\(Book\): unknown option "raed"; did you mean "read"\?/ });
+  t.throws(wrong({ read, operations: ['lst'] }), { message: /^ModelViewSet\(Book\): option "operations"/ });
+  t.throws(wrong({ read, operations: ['create'] }), {
+    message: 'ModelViewSet(Book): operation "create" needs the option "write"',
+  });
+  t.throws(() => ModelViewSet(undefined as never, {} as never), {
+    message: /^ModelViewSet\(\): option "entity" must be an entity class or schema/,
+  });
+});
+
+t.test('a path rule counts a route with and without its trailing slash as one', async (t) => {
+  const rule = new PathRateLimit(1, 1);
+  const key = (url: string) =>
+    rule.key({ ip: '192.0.2.1', method: 'GET', headers: {}, routeOptions: { url } } as never);
+  t.equal(key('/p/'), key('/p'));
+  t.not(key('/'), key('/p'));
+});
