@@ -70,7 +70,10 @@ export const HTTP_507_INSUFFICIENT_STORAGE = 507;
 export const HTTP_508_LOOP_DETECTED = 508;
 export const HTTP_511_NETWORK_AUTHENTICATION_REQUIRED = 511;
 
-const between = (low: number, high: number) => (status: number): boolean => status >= low && status <= high;
+const between =
+  (low: number, high: number) =>
+  (status: number): boolean =>
+    status >= low && status <= high;
 
 /** True for 100 to 199. */
 export const isInformational: (status: number) => boolean = between(100, 199);

@@ -47,6 +47,10 @@ type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Reco
  * second of two is not asked where the first decides.
  *
  * @example
+ * // `ViewsetTypes` says what the user is; until it does, an id may be a number, a string or a bigint.
+ * declare module '@viewset/core' {
+ *   interface ViewsetTypes { user: Account }
+ * }
  * class IsOwner extends Permission {
  *   override hasPermission(request: FastifyRequest) { return getCurrentUser(request) !== null; }
  *   override scope(request: FastifyRequest, view: PermissionView) {

@@ -1,4 +1,12 @@
-import { type EntityManager, type EntityMetadata, type EventSubscriber, EventType, ReferenceKind, Utils } from '@mikro-orm/core';
+import {
+  Cascade,
+  type EntityManager,
+  type EntityMetadata,
+  type EventSubscriber,
+  EventType,
+  ReferenceKind,
+  Utils,
+} from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
@@ -59,10 +67,18 @@ function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {
  * @param written the fields that a write may name
  * @param read the fields that are read back
  */
-export function isPlainlyWritten(meta: EntityMetadata, written: readonly string[], read: readonly FieldPath[]): boolean {
-  if (meta.root.inheritanceType !== undefined || meta.versionProperty !== undefined || !isBareClass(meta.class)) return false;
+export function isPlainlyWritten(
+  meta: EntityMetadata,
+  written: readonly string[],
+  read: readonly FieldPath[],
+): boolean {
+  if (meta.root.inheritanceType !== undefined || meta.versionProperty !== undefined || !isBareClass(meta.class)) {
+    return false;
+  }
   if (meta.props.some((property) => property.onCreate !== undefined || property.onUpdate !== undefined)) return false;
-  const cascades = meta.relations.some(({ cascade, orphanRemoval }) => orphanRemoval === true || cascade.some((kind) => kind !== 'persist'));
+  const cascades = meta.relations.some(
+    ({ cascade, orphanRemoval }) => orphanRemoval === true || cascade.some((kind) => kind !== Cascade.PERSIST),
+  );
   if (cascades) return false;
   return (
     read.every((path) => path.steps.length === 0 && isPlainColumn(path)) &&
@@ -70,12 +86,26 @@ export function isPlainlyWritten(meta: EntityMetadata, written: readonly string[
   );
 }
 
-const PLAIN_KINDS: ReadonlySet<string> = new Set(['string', 'integer', 'bigint', 'number', 'decimal', 'boolean', 'datetime', 'uuid', 'enum']);
+const PLAIN_KINDS: ReadonlySet<string> = new Set([
+  'string',
+  'integer',
+  'bigint',
+  'number',
+  'decimal',
+  'boolean',
+  'datetime',
+  'uuid',
+  'enum',
+]);
 
 function isPlainColumn({ property, type }: FieldPath): boolean {
-  if (property.kind !== ReferenceKind.SCALAR || property.persist === false || property.formula !== undefined) return false;
+  if (property.kind !== ReferenceKind.SCALAR || property.persist === false || property.formula !== undefined) {
+    return false;
+  }
   const { hasConvertToJSValueSQL, hasConvertToDatabaseValueSQL, fieldNames, embedded } = property;
-  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) return false;
+  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
+    return false;
+  }
   return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
 }
 
@@ -104,9 +134,13 @@ export function canWriteRows(em: EntityManager, meta: EntityMetadata): boolean {
 }
 
 /** One that names its entities and says `flushesOfOthers: false` asks for no flush that has nothing of them. */
-function hearsOfFlushes(subscriber: EventSubscriber & { readonly flushesOfOthers?: boolean }, meta: EntityMetadata): boolean {
+function hearsOfFlushes(
+  subscriber: EventSubscriber & { readonly flushesOfOthers?: boolean },
+  meta: EntityMetadata,
+): boolean {
   if (!FLUSH_EVENTS.some((event) => subscriber[event] !== undefined)) return false;
   const named = subscriber.getSubscribedEntities?.() ?? [];
-  const isAbout = named.length === 0 || named.some((entity) => meta.class === entity || meta.className === Utils.className(entity));
+  const isAbout =
+    named.length === 0 || named.some((entity) => meta.class === entity || meta.className === Utils.className(entity));
   return isAbout || subscriber.flushesOfOthers !== false;
 }

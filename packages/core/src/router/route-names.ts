@@ -9,7 +9,9 @@ export class RouteNames {
   add(name: string, path: string): void {
     const taken = this.#paths.get(name);
     if (taken !== undefined && taken !== path) {
-      throw new ImproperlyConfigured(`Route name "${name}" stands for ${taken} already and cannot stand for ${path} too`);
+      throw new ImproperlyConfigured(
+        `Route name "${name}" stands for ${taken} already and cannot stand for ${path} too`,
+      );
     }
     this.#paths.set(name, path);
   }
@@ -24,7 +26,7 @@ export class RouteNames {
     const path = this.#paths.get(name);
     if (path === undefined) throw this.#unknown(name);
     const unused = new Set(Object.keys(parameters));
-    const filled = path.replace(/:(\w+)/g, (_match, parameter: string) => {
+    const filled = path.replaceAll(/:(\w+)/g, (_match, parameter: string) => {
       const value = parameters[parameter];
       if (value === undefined) throw new ImproperlyConfigured(`Route "${name}" needs the parameter "${parameter}"`);
       unused.delete(parameter);

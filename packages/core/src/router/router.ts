@@ -135,15 +135,11 @@ function checkActionNames(view: ViewSet): void {
 
 function ignoresTrailingSlash(app: FastifyInstance): boolean {
   const { routerOptions, ignoreTrailingSlash } = app.initialConfig;
-  return (
-    (routerOptions as { ignoreTrailingSlash?: boolean } | undefined)?.ignoreTrailingSlash ??
-    ignoreTrailingSlash ??
-    false
-  );
+  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
 }
 
 function checkPath(name: string, path: string): string {
-  const trimmed = typeof path === 'string' ? path.replace(/^\/+|\/+$/g, '') : '';
+  const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
   if (trimmed === '' || /[?#\s:*()]|\/\//.test(trimmed)) {
     throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', path);
   }

@@ -25,7 +25,10 @@ export interface RateLimitRuleOptions {
  *
  * @example
  * class TenantRateLimit extends RateLimitRule {
- *   key(request) { return request.headers['x-tenant']; }   // undefined: the rule does not apply
+ *   key(request: FastifyRequest) {
+ *     const tenant = request.headers['x-tenant'];           // undefined: the rule does not apply
+ *     return Array.isArray(tenant) ? tenant[0] : tenant;    // a header may be a string[]
+ *   }
  * }
  * new TenantRateLimit(1000, 60);
  */

@@ -107,7 +107,7 @@ export function action<
     [ACTION]: true as const,
     methods,
     detail: options.detail ?? false,
-    options: options as ActionOptions,
+    options,
     handler: handler as Action['handler'],
   });
 }
@@ -146,8 +146,8 @@ export function actionsOf(view: object): Map<string, Action> {
 /** `mostPopular` → `most-popular`, `HTMLPage` → `html-page`, `top_ten` → `top-ten`. */
 export function kebabCase(name: string): string {
   return name
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
-    .replace(/_+/g, '-')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .replaceAll(/_+/g, '-')
     .toLowerCase();
 }

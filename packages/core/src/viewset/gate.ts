@@ -35,12 +35,7 @@ function gateSteps({ view, permissions, detail }: GateOptions): Step[] {
   return steps;
 }
 
-function runSteps(
-  steps: readonly Step[],
-  first: number,
-  request: FastifyRequest,
-  done: HookHandlerDoneFunction,
-): void {
+function runSteps(steps: readonly Step[], first: number, request: FastifyRequest, done: HookHandlerDoneFunction): void {
   try {
     for (let index = first; index < steps.length; index++) {
       const pending = steps[index]!(request);

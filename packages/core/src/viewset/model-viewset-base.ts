@@ -4,15 +4,10 @@ import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import { ofEntities, type Projection } from '../query/projection.ts';
-import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { ResourceView } from './resource-view.ts';
 import { inTransaction } from './transaction.ts';
-
-/** A write that a hook may enrich with fields that the client does not send. */
-export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
-  readonly [Field in Exclude<keyof Entity & string, keyof Input>]?: unknown;
-};
+import type { WriteData } from './write-data.ts';
 
 /**
  * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
@@ -20,7 +15,11 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
  * (`getObject`), what a write does (`performCreate`, `performUpdate`, `performDestroy`), and what is sent of a record
  * (`represent`).
  */
-export abstract class ModelViewSetBase<Entity extends object, Output extends object, Input extends object> extends ResourceView<Entity> {
+export abstract class ModelViewSetBase<
+  Entity extends object,
+  Output extends object,
+  Input extends object,
+> extends ResourceView<Entity> {
   #output: Projection<Output> | undefined;
 
   /**
@@ -99,7 +98,10 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
     const updated = await inTransaction(request, async () => {
       const entity = await this.getObject(request);
       const data = await this.writeShape.resolveReferences(request.em, changes);
-      return this.#reread(request, await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>));
+      return this.#reread(
+        request,
+        await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>),
+      );
     });
     return updated.record;
   }
@@ -126,13 +128,17 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
    * }
    */
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
-    const entity = request.em.create(this.entity, data as never) as Entity;
+    const entity: Entity = request.em.create(this.entity, data as never);
     await request.em.persist(entity).flush();
     return entity;
   }
 
   /** Stores what was sent of a record, and nothing else of it, inside the request's transaction. */
-  async performUpdate(request: FastifyRequest, entity: Entity, data: WriteData<Entity, Partial<Input>>): Promise<Entity> {
+  async performUpdate(
+    request: FastifyRequest,
+    entity: Entity,
+    data: WriteData<Entity, Partial<Input>>,
+  ): Promise<Entity> {
     request.em.assign(entity, data as never);
     await request.em.flush();
     return entity;
@@ -179,13 +185,10 @@ export abstract class ModelViewSetBase<Entity extends object, Output extends obj
 
   /** How records are read and made that are sent. */
   get #answer(): Projection<Output> {
-    return (this.#output ??= this.#makeAnswer());
-  }
-
-  #makeAnswer(): Projection<Output> {
+    if (this.#output !== undefined) return this.#output;
     const projection = this.resource.projection as Projection<Output>;
-    if (this.represent === ModelViewSetBase.prototype.represent) return projection;
-    return ofEntities(projection, (entity) => this.represent(entity as Entity));
+    const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
+    return (this.#output = isOwn ? ofEntities(projection, (entity) => this.represent(entity as Entity)) : projection);
   }
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */

@@ -59,6 +59,20 @@ export interface ModelViewSetOptions<
 
 /** Every option's name, to refuse the others. */
 export const MODEL_VIEWSET_OPTIONS = [
-  'read', 'write', 'operations', 'searchFields', 'filterFields', 'jsonLogicFields', 'orderingFields', 'ordering',
-  'filters', 'pagination', 'pageSize', 'maxPageSize', 'count', 'permissionClasses', 'throttles', 'ignoreUnknownParameters',
+  'read',
+  'write',
+  'operations',
+  'searchFields',
+  'filterFields',
+  'jsonLogicFields',
+  'orderingFields',
+  'ordering',
+  'filters',
+  'pagination',
+  'pageSize',
+  'maxPageSize',
+  'count',
+  'permissionClasses',
+  'throttles',
+  'ignoreUnknownParameters',
 ] as const satisfies readonly (keyof ModelViewSetOptions<object, never, never>)[];

@@ -61,17 +61,19 @@ function operationRoutes(mounted: MountedView): ViewRoute[] {
   const { view, basename, context } = mounted;
   const rules = mounted.makeRules([{ scope: basename, rules: view.throttles }]);
   const operations = view.operations();
-  return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(({ operation, method, detail }) => ({
-    action: operation,
-    routeName: `${basename}-${detail ? 'detail' : 'list'}`,
-    method,
-    url: detail ? recordPath(mounted) : context.path,
-    detail,
-    schemas: view.schemasOf(operation, method === 'PATCH'),
-    permissionClasses: view.permissionClasses ?? context.defaults.permissionClasses,
-    rules,
-    handler: view[operation]!.bind(view),
-  }));
+  return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(
+    ({ operation, method, detail }) => ({
+      action: operation,
+      routeName: `${basename}-${detail ? 'detail' : 'list'}`,
+      method,
+      url: detail ? recordPath(mounted) : context.path,
+      detail,
+      schemas: view.schemasOf(operation, method === 'PATCH'),
+      permissionClasses: view.permissionClasses ?? context.defaults.permissionClasses,
+      rules,
+      handler: view[operation]!.bind(view),
+    }),
+  );
 }
 
 function actionRoutes(mounted: MountedView): ViewRoute[] {
@@ -122,7 +124,7 @@ function recordPath({ view, context }: MountedView): string {
   const reserved = [...actionsOf(view)]
     .filter(([, { detail }]) => !detail)
     .map(([name, { options }]) => (options.urlPath ?? kebabCase(name)).split('/')[0]!)
-    .map((segment) => segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    .map((segment) => segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (!context.ignoresTrailingSlash) reserved.push('');
   return reserved.length === 0 ? `${context.path}/:pk` : `${context.path}/:pk(^(?!(?:${reserved.join('|')})$).*$)`;
 }
@@ -142,7 +144,11 @@ function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameter
   };
 }
 
-function withQueryCheck(view: ViewSet, { action, handler }: ViewRoute, check: UnknownParameterCheck | undefined): OperationHandler {
+function withQueryCheck(
+  view: ViewSet,
+  { action, handler }: ViewRoute,
+  check: UnknownParameterCheck | undefined,
+): OperationHandler {
   if (check === undefined) return handler;
   const checkRest = action === 'list' ? view.checkListParameters?.bind(view) : undefined;
   return (request, reply) => {
@@ -218,6 +224,6 @@ function caught(validate: (value: unknown) => unknown): Validate {
 function propertyNames(schema: TSchema | undefined): string[] {
   if (schema === undefined) return [];
   const { properties } = schema as { properties?: object };
-  if (properties === undefined) throw new ImproperlyConfigured('An action\'s querystring schema must be a Type.Object');
+  if (properties === undefined) throw new ImproperlyConfigured("An action's querystring schema must be a Type.Object");
   return Object.keys(properties);
 }

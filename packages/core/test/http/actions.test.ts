@@ -42,9 +42,12 @@ class BookViewSet extends ModelViewSet(Book, {
     },
   );
 
-  pageCount = action({ detail: true, methods: ['get', 'delete'], urlPath: 'pages/count', urlName: 'count' }, async (request) => {
-    return { method: request.method, pk: request.params.pk };
-  });
+  pageCount = action(
+    { detail: true, methods: ['get', 'delete'], urlPath: 'pages/count', urlName: 'count' },
+    async (request) => {
+      return { method: request.method, pk: request.params.pk };
+    },
+  );
 
   secret = action({ permissionClasses: [IsAuthenticated] }, async () => ({ open: 'sesame' }));
 }
@@ -74,7 +77,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   t.test('an action pages its own records, and its parameters are declared', async (t) => {
     const response = await app.inject('/api/books/search?q=E&page_size=1');
     t.equal(response.statusCode, 200);
-    t.same(response.json(), { count: 3, next: true, previous: false, results: [{ id: 3, title: 'Cedar', pages: 300 }] });
+    t.same(response.json(), {
+      count: 3,
+      next: true,
+      previous: false,
+      results: [{ id: 3, title: 'Cedar', pages: 300 }],
+    });
     const unknown = await app.inject('/api/books/search?qq=E');
     t.equal(unknown.statusCode, 400);
     t.match(unknown.json().error, /"qq".*did you mean "q"/);
@@ -89,7 +97,11 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 
   t.test('a detail action acts on one record', async (t) => {
-    const renamed = await app.inject({ method: 'POST', url: '/api/books/1/rename', payload: { title: 'Alder', id: 9 } });
+    const renamed = await app.inject({
+      method: 'POST',
+      url: '/api/books/1/rename',
+      payload: { title: 'Alder', id: 9 },
+    });
     t.equal(renamed.statusCode, 200);
     t.same(renamed.json(), { id: 1, title: 'Alder', pages: 100 });
     t.equal((await app.inject('/api/books/1')).json().title, 'Alder');
@@ -123,7 +135,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
 
 t.test('a mistake in an action is found when it is declared', async (t) => {
   const handler = async () => ({});
-  t.throws(() => action({ method: ['get'] } as never, handler), new ImproperlyConfigured('action(): unknown option "method"; did you mean "methods"? Known options: methods, detail, urlPath, urlName, body, querystring, response, permissionClasses, throttles, summary'));
+  t.throws(
+    () => action({ method: ['get'] } as never, handler),
+    new ImproperlyConfigured(
+      'action(): unknown option "method"; did you mean "methods"? Known options: methods, detail, urlPath, urlName, body, querystring, response, permissionClasses, throttles, summary',
+    ),
+  );
   t.throws(() => action({ methods: [] }, handler), /option "methods" must be a list of get, post/);
   t.throws(() => action({ methods: ['fetch' as never] }, handler), /option "methods"/);
   t.throws(() => action({ urlPath: '/x' }, handler), /option "urlPath"/);

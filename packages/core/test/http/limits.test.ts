@@ -311,15 +311,23 @@ t.test('the time that a handler takes', async (t) => {
 });
 
 t.test('a handler that is too late changes nothing any more', async (t) => {
-  class SlowViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id', 'title']), write: writeShape(Book, ['title']) }) {
-    override async performCreate(request: FastifyRequest, data: WriteData<InferEntity<typeof Book>, { title: string }>) {
+  class SlowViewSet extends ModelViewSet(Book, {
+    read: readShape(Book, ['id', 'title']),
+    write: writeShape(Book, ['title']),
+  }) {
+    override async performCreate(
+      request: FastifyRequest,
+      data: WriteData<InferEntity<typeof Book>, { title: string }>,
+    ) {
       const book = await super.performCreate(request, data);
       await sleep(400);
       return book;
     }
   }
   const orm = await openSqlite(t, { entities: LIBRARY });
-  const app = await testApp(t, orm, [new Router().register('books', SlowViewSet)], { options: { handlerTimeoutMs: 100 } });
+  const app = await testApp(t, orm, [new Router().register('books', SlowViewSet)], {
+    options: { handlerTimeoutMs: 100 },
+  });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const late = await app.inject({ method: 'POST', url: '/books', payload: { title: 'late' } });
   t.equal(late.statusCode, 503);

@@ -1,6 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import {
   action,
   getCurrentUser,
@@ -55,43 +55,72 @@ const ADMIN = { 'x-user': 'admin' };
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
 
-  const statuses = async (t: import('tap').Test, permission: PermissionClass, headers: Record<string, string> = {}) => {
+  const statuses = async (t: Test, permission: PermissionClass, headers: Record<string, string> = {}) => {
     const app = await testApp(t, orm, [bookRouter('books', permission)]);
     const list = await app.inject({ url: '/books?x-ignored=', headers });
     const ids = await app.inject({ url: '/books?page_size=100', headers });
     const one = async (id: number) => (await app.inject({ url: `/books/${id}`, headers })).statusCode;
-    const touch = async (id: number) => (await app.inject({ method: 'POST', url: `/books/${id}/touch`, headers })).statusCode;
+    const touch = async (id: number) =>
+      (await app.inject({ method: 'POST', url: `/books/${id}/touch`, headers })).statusCode;
     const patch = async (id: number) =>
       (await app.inject({ method: 'PATCH', url: `/books/${id}`, payload: {}, headers })).statusCode;
     t.ok(list.statusCode >= 400, 'an unknown parameter is refused, or the view is');
     const listed = ids.statusCode === 200 ? ids.json().results.map((book: { id: number }) => book.id) : ids.statusCode;
-    return { listed, one: [await one(1), await one(2), await one(3)], touch: [await touch(1), await touch(3)], patch: [await patch(1), await patch(3)] };
+    return {
+      listed,
+      one: [await one(1), await one(2), await one(3)],
+      touch: [await touch(1), await touch(3)],
+      patch: [await patch(1), await patch(3)],
+    };
   };
 
-  t.test('a failed view check is 401 for nobody and 403 for somebody, before the body and the pk are looked at', async (t) => {
-    const app = await testApp(t, orm, [bookRouter('books', IsSafeMethodOnly.or(IsRoleAdminUser))]);
-    const post = (headers: Record<string, string>, payload: unknown) =>
-      app.inject({ method: 'POST', url: '/books', headers: { 'content-type': 'application/json', ...headers }, payload: payload as string });
-    t.equal((await post({}, '{bad')).statusCode, 401);
-    t.equal((await post({}, '{bad')).headers['www-authenticate'], 'Bearer');
-    t.equal((await post(ANNA, '{bad')).statusCode, 403);
-    t.equal((await post(ADMIN, '{bad')).statusCode, 400);
-    t.equal((await app.inject({ method: 'DELETE', url: '/books/zzz' })).statusCode, 401);
-    t.equal((await app.inject({ method: 'DELETE', url: '/books/zzz', headers: ADMIN })).statusCode, 404);
-    t.equal((await app.inject('/books/1')).statusCode, 200);
-  });
+  t.test(
+    'a failed view check is 401 for nobody and 403 for somebody, before the body and the pk are looked at',
+    async (t) => {
+      const app = await testApp(t, orm, [bookRouter('books', IsSafeMethodOnly.or(IsRoleAdminUser))]);
+      const post = (headers: Record<string, string>, payload: unknown) =>
+        app.inject({
+          method: 'POST',
+          url: '/books',
+          headers: { 'content-type': 'application/json', ...headers },
+          payload: payload as string,
+        });
+      t.equal((await post({}, '{bad')).statusCode, 401);
+      t.equal((await post({}, '{bad')).headers['www-authenticate'], 'Bearer');
+      t.equal((await post(ANNA, '{bad')).statusCode, 403);
+      t.equal((await post(ADMIN, '{bad')).statusCode, 400);
+      t.equal((await app.inject({ method: 'DELETE', url: '/books/zzz' })).statusCode, 401);
+      t.equal((await app.inject({ method: 'DELETE', url: '/books/zzz', headers: ADMIN })).statusCode, 404);
+      t.equal((await app.inject('/books/1')).statusCode, 200);
+    },
+  );
 
   t.test('an object check guards every operation on the record, and detail actions that never ask', async (t) => {
-    t.same(await statuses(t, IsLong, ANNA), { listed: [1, 2, 3, 4, 5], one: [403, 200, 200], touch: [403, 200], patch: [403, 200] });
+    t.same(await statuses(t, IsLong, ANNA), {
+      listed: [1, 2, 3, 4, 5],
+      one: [403, 200, 200],
+      touch: [403, 200],
+      patch: [403, 200],
+    });
     t.same((await statuses(t, IsLong)).one, [401, 200, 200]);
   });
 
   t.test('a scope narrows lists, retrieve, update, destroy and actions alike', async (t) => {
-    t.same(await statuses(t, OfNorth, ANNA), { listed: [1, 2], one: [200, 200, 404], touch: [200, 404], patch: [200, 404] });
+    t.same(await statuses(t, OfNorth, ANNA), {
+      listed: [1, 2],
+      one: [200, 200, 404],
+      touch: [200, 404],
+      patch: [200, 404],
+    });
   });
 
   t.test('a negated view check denies nobody their objects', async (t) => {
-    t.same(await statuses(t, IsAnna.not(), ADMIN), { listed: [1, 2, 3, 4, 5], one: [200, 200, 200], touch: [200, 200], patch: [200, 200] });
+    t.same(await statuses(t, IsAnna.not(), ADMIN), {
+      listed: [1, 2, 3, 4, 5],
+      one: [200, 200, 200],
+      touch: [200, 200],
+      patch: [200, 200],
+    });
     t.same((await statuses(t, IsAnna.not(), ANNA)).listed, 403);
   });
 
@@ -100,7 +129,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 
   t.test('a negated scope is its complement', async (t) => {
-    t.same(await statuses(t, OfNorth.not(), ANNA), { listed: [3, 4, 5], one: [404, 404, 200], touch: [404, 200], patch: [404, 200] });
+    t.same(await statuses(t, OfNorth.not(), ANNA), {
+      listed: [3, 4, 5],
+      one: [404, 404, 200],
+      touch: [404, 200],
+      patch: [404, 200],
+    });
   });
 
   t.test('or never grants through the half that was not asked', async (t) => {
@@ -115,7 +149,12 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   });
 
   t.test('and narrows by both halves', async (t) => {
-    t.same(await statuses(t, OfNorth.and(IsLong), ANNA), { listed: [1, 2], one: [403, 200, 404], touch: [403, 404], patch: [403, 404] });
+    t.same(await statuses(t, OfNorth.and(IsLong), ANNA), {
+      listed: [1, 2],
+      one: [403, 200, 404],
+      touch: [403, 404],
+      patch: [403, 404],
+    });
     t.same((await statuses(t, OfNorth.and(OfNorth.not()), ANNA)).listed, []);
   });
 
@@ -127,7 +166,10 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
 
   t.test('what is no permission class is refused at registration', async (t) => {
     class Stray {}
-    await t.rejects(testApp(t, orm, [bookRouter('books', Stray as never)]), /BookViewSet\.list: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/);
+    await t.rejects(
+      testApp(t, orm, [bookRouter('books', Stray as never)]),
+      /BookViewSet\.list: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/,
+    );
   });
 
   t.test('an administrator may have another name', async (t) => {

@@ -1,6 +1,15 @@
 import fastify from 'fastify';
 import t from 'tap';
-import { action, ImproperlyConfigured, ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '../../src/index.ts';
+import {
+  action,
+  ImproperlyConfigured,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
@@ -78,7 +87,10 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
       one = action({ urlPath: 'same' }, async () => ({}));
       two = action({ urlPath: 'same' }, async () => ({}));
     }
-    await t.rejects(testApp(t, orm, [new Router().register('books', TwiceViewSet)]), /TwiceViewSet: another route has GET \/books\/same/);
+    await t.rejects(
+      testApp(t, orm, [new Router().register('books', TwiceViewSet)]),
+      /TwiceViewSet: another route has GET \/books\/same/,
+    );
   });
 
   t.test('wrong arguments are refused with what was expected', async (t) => {
@@ -133,6 +145,9 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     const { defineEntity, p } = await import('@mikro-orm/core');
     const Ghost = defineEntity({ name: 'Ghost', properties: { id: p.integer().primary() } });
     class GhostViewSet extends ModelViewSet(Ghost, { read: readShape(Ghost, ['id']) }) {}
-    await t.rejects(testApp(t, orm, [new Router().register('ghosts', GhostViewSet)]), /entity "Ghost" is not among the ORM's/);
+    await t.rejects(
+      testApp(t, orm, [new Router().register('ghosts', GhostViewSet)]),
+      /entity "Ghost" is not among the ORM's/,
+    );
   });
 });

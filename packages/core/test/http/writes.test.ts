@@ -1,6 +1,6 @@
 import { defineEntity, EventType, p, type EventArgs, type EventSubscriber, type InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import {
   ModelViewSet,
   Permission,
@@ -69,7 +69,7 @@ function entityView(...permissionClasses: PermissionClass[]) {
 
 const FULL = {
   code: 'full',
-  body: "quotes ' and \" and \\ and emoji 🌍",
+  body: 'quotes \' and " and \\ and emoji 🌍',
   price: 99999999.99,
   weight: 0.1,
   views: '9007199254740993',
@@ -80,7 +80,11 @@ const FULL = {
 };
 
 /** Method, path below the view, body. Each runs on what the ones before have left. */
-const REQUESTS: readonly (readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object])[] = [
+const REQUESTS: readonly (readonly [
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+])[] = [
   ['POST', '', { code: 'least' }],
   ['POST', '', FULL],
   ['POST', '', { ...FULL, code: 'nulls', body: null, weight: null, published_at: null, mood: null, key: null }],
@@ -106,7 +110,7 @@ const statements: string[] = [];
 const orm = { debug: ['query' as const], logger: (line: string) => statements.push(line) };
 
 forEachDatabase(t, { entities: [Article, Publisher], orm }, async (t, orm) => {
-  const answers = async (t: import('tap').Test, View: ReturnType<typeof rowView>, requests = REQUESTS) => {
+  const answers = async (t: Test, View: ReturnType<typeof rowView>, requests = REQUESTS) => {
     await orm.schema.refresh();
     const em = orm.em.fork();
     const [north, south] = [em.create(Publisher, { name: 'North' }), em.create(Publisher, { name: 'South' })];
@@ -128,7 +132,10 @@ forEachDatabase(t, { entities: [Article, Publisher], orm }, async (t, orm) => {
   t.test('a write as a row and a write through the unit of work are the same from outside', async (t) => {
     const rows = await answers(t, rowView());
     t.same(rows, await answers(t, entityView()));
-    t.same(rows.map(([, , status]) => status), [201, 201, 201, 409, 400, 201, 200, 200, 200, 409, 200, 400, 404, 200, 200, 204, 404, 404, 200]);
+    t.same(
+      rows.map(([, , status]) => status),
+      [201, 201, 201, 409, 400, 201, 200, 200, 200, 409, 200, 400, 404, 200, 200, 204, 404, 404, 200],
+    );
   });
 
   t.test('under a scope, of the record itself or of a related one', async (t) => {

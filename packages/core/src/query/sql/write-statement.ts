@@ -51,7 +51,12 @@ function insertSql(plan: EntityPlan, table: string, { assignments }: Write): str
   return `insert into ${table} (${columns.join(', ')}) values (${assignments.map(() => VALUE).join(', ')})`;
 }
 
-function changeSql(em: EntityManager, plan: EntityPlan, table: string, { kind, assignments, condition }: Write): string {
+function changeSql(
+  em: EntityManager,
+  plan: EntityPlan,
+  table: string,
+  { kind, assignments, condition }: Write,
+): string {
   const context: CompileContext = { em, plan, related: undefined, aliases: { next: 0 }, conditionSql };
   const scope = new Scope(context, plan.meta, nextAlias(context), '');
   const where = condition === undefined ? '' : ` where ${targetSql(scope, condition).sql}`;
@@ -80,7 +85,9 @@ function targetSql(scope: Scope, condition: Condition): Fragment {
 
 /** Columns of the written record, by their own names: SQLite knows no alias there. */
 function returningSql(plan: EntityPlan, { paths }: Selection): string {
-  return paths.map((path, index) => `${plan.dialect.selected(path, columnOf(plan, path.property))} as c${index}`).join(', ');
+  return paths
+    .map((path, index) => `${plan.dialect.selected(path, columnOf(plan, path.property))} as c${index}`)
+    .join(', ');
 }
 
 function columnOf({ dialect }: EntityPlan, { fieldNames }: EntityProperty): string {
