@@ -2,6 +2,7 @@ import { Utils, type EntityManager, type EntityMetadata, type EntityProperty, ty
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference } from '../fields/field-type.ts';
 import { always, type Condition } from './condition.ts';
+import { askFilters, NO_FILTER } from './sql/ask-filters.ts';
 import type { EntityPlan } from './sql/entity-plan.ts';
 import type { OrderKey } from './order.ts';
 import type { RelatedFilter } from './sql/scope.ts';
@@ -12,13 +13,6 @@ export interface EntityFilters {
   readonly condition: Condition;
   readonly related: ReadonlyMap<string, RelatedFilter> | undefined;
 }
-
-/** MikroORM's own, as `em.find` calls it. */
-interface FilteringManager {
-  applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
-}
-
-const NOTHING = Object.freeze({});
 
 /**
  * The filters that are on: those of the entity, of the configuration and of the entity manager, with their parameters.
@@ -64,9 +58,8 @@ interface Found {
 }
 
 async function filterOf(em: EntityManager, meta: EntityMetadata, options: unknown): Promise<Found | undefined> {
-  const manager = em as unknown as FilteringManager;
-  const where = await manager.applyFilters(meta.class, NOTHING, options, 'read', {});
-  if (where === NOTHING || where === undefined || !Utils.hasObjectKeys(where as object)) return undefined;
+  const where = await askFilters(em, meta.class, options);
+  if (where === NO_FILTER || where === undefined || !Utils.hasObjectKeys(where as object)) return undefined;
   return { condition: whereCondition(meta, where as FilterQuery<object>), isStrict: isStrict(where) };
 }
 

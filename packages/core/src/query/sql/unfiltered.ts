@@ -1,4 +1,5 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata } from '@mikro-orm/core';
+import { askFilters, NO_FILTER } from './ask-filters.ts';
 
 /** What is known of one global entity manager: how often filters were added to it, and where none applied then. */
 interface Watch {
@@ -6,12 +7,6 @@ interface Watch {
   readonly unfiltered: WeakMap<EntityMetadata, number>;
 }
 
-/** MikroORM's own, as `em.find` calls it: it answers with the very condition it was given where no filter is on. */
-interface FilteringManager {
-  applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
-}
-
-const NOTHING = Object.freeze({});
 const watches = new WeakMap<EntityManager, Watch>();
 
 /**
@@ -52,10 +47,9 @@ async function findOut(em: EntityManager, meta: EntityMetadata, watch: Watch): P
   const { version } = watch;
   const related = reachable(meta);
   if (related === undefined) return;
-  const manager = em as unknown as FilteringManager;
   for (const { class: entity } of related) {
-    const where = await manager.applyFilters(entity, NOTHING, {}, 'read', {}).catch(() => undefined);
-    if (where !== NOTHING) return;
+    const where = await askFilters(em, entity, {}).catch(() => undefined);
+    if (where !== NO_FILTER) return;
   }
   watch.unfiltered.set(meta, version);
 }
