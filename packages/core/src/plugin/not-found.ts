@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
 import { sendError } from './error-handler.ts';
 
@@ -15,12 +15,13 @@ export function allowedMethods(app: FastifyInstance, path: string): string[] {
  * Answers unknown paths and wrong methods before a body is read: Fastify would parse it first, and a malformed one would
  * be told before the route. It runs after every onRequest hook, so that what those add (CORS) is on these answers too.
  */
-export function answerNotFoundEarly(app: FastifyInstance): void {
-  app.setNotFoundHandler(notFoundHandler);
-  app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.is404) notFoundHandler.call(app, request, reply);
-    else done();
-  });
+export function answerNotFound(app: FastifyInstance): void {
+  const early: preParsingHookHandler = (request, reply) => void notFoundHandler.call(app, request, reply);
+  // Fastify takes any hook of a request here; its types tell of two.
+  const hooks: Parameters<FastifyInstance['setNotFoundHandler']>[0] & { preParsing: preParsingHookHandler } = {
+    preParsing: early,
+  };
+  app.setNotFoundHandler(hooks, notFoundHandler);
 }
 
 /**

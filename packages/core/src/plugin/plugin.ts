@@ -7,15 +7,12 @@ import { RouteNames } from '../router/route-names.ts';
 import { REQUEST_STATE } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
+import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
-import { limitHandlers } from './handler-timeout.ts';
-import { shedLoad } from './load-shedding.ts';
 import { releaseLostConnections } from './lost-connections.ts';
-import { answerNotFoundEarly } from './not-found.ts';
-import { takeOddRequests } from './odd-requests.ts';
+import { answerNotFound } from './not-found.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';
-import { limitUrlLength } from './url-length.ts';
 
 /** What the plugin keeps for its application, as `app.viewset`. */
 export interface ViewsetInstance {
@@ -55,12 +52,9 @@ export const viewset = fp(
     decorateRequests(app, options.orm);
     app.addHook('onReady', () => releaseLostConnections(options.orm));
     app.setErrorHandler(errorHandler);
-    answerNotFoundEarly(app);
-    shedLoad(app, options.maxRequestsInFlight);
-    limitHandlers(app, options.handlerTimeoutMs);
-    takeOddRequests(app);
-    limitUrlLength(app, options.maxUrlLength);
-    const makeRules = addThrottles(app, options);
+    answerNotFound(app);
+    const { makeRules, address } = addThrottles(app, options);
+    admitRequests(app, options, address);
     const { orm, defaults } = options;
     app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));
     if (options.health !== false) healthRoutes(app, options.health ?? new HealthRegistry());

@@ -1,4 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction, RouteOptions } from 'fastify';
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+  RouteOptions,
+} from 'fastify';
 import { TooManyRequests } from '../errors.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { RequestLimiter } from '../throttle/request-limiter.ts';
@@ -6,20 +13,26 @@ import { RuleList } from '../throttle/rule-list.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import type { ResolvedOptions } from './options.ts';
 
+/** The throttles of an application. */
+export interface Throttles {
+  /** Makes the rules of one route of a view, under scopes that are the same in every process. */
+  readonly makeRules: RuleListFactory;
+  /** The rules on addresses, asked before authentication. */
+  readonly address: AddressThrottle;
+}
+
 /**
- * Hangs the throttles on an application: the rules on addresses before authentication, those on users after it. A route
- * is held to the application's rules and its view's together. Where there are no rules of a kind, nothing is asked.
- *
- * @returns makes the rules of one route of a view, under scopes that are the same in every process
+ * Hangs the rules on users on an application, to be asked after authentication; those on addresses are for its first
+ * hook. A route is held to the application's rules and its view's together. Where there are no rules of a kind, nothing
+ * is asked.
  */
-export function addThrottles(app: FastifyInstance, options: ResolvedOptions): RuleListFactory {
+export function addThrottles(app: FastifyInstance, options: ResolvedOptions): Throttles {
   const store = options.store ?? ownStore(app);
   const common = new RequestLimiter({ rules: options.throttles, store, log: app.log });
-  const address = { asked: common.has('address') };
-  app.addHook('onRequest', addressThrottle(common, address));
+  const address = new AddressThrottle(common);
   app.addHook('onRoute', (route) => addUserThrottle(route, common, options.throttleRate));
   const limiters = new Map<string, RequestLimiter>();
-  return (declared) => {
+  const makeRules: RuleListFactory = (declared) => {
     const own = declared
       .filter(({ rules }) => rules.length > 0)
       .map(({ scope, rules }) => {
@@ -28,9 +41,10 @@ export function addThrottles(app: FastifyInstance, options: ResolvedOptions): Ru
         return limiter;
       });
     const list = own.length === 0 ? common : RuleList.combine([common, ...own]);
-    address.asked ||= list.has('address');
+    address.learn(list);
     return list;
   };
+  return { makeRules, address };
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {
@@ -39,17 +53,31 @@ function ownStore(app: FastifyInstance): MemoryStore {
   return store;
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
+/** Counts requests by their addresses, by the rules of their route. */
+export class AddressThrottle {
+  readonly #common: RuleList;
+  #isAsked: boolean;
 
-function addressThrottle(common: RuleList, address: { readonly asked: boolean }): Hook {
-  return (request, reply, done) => {
-    if (!address.asked || request.is404) return done();
-    const { config } = request.routeOptions;
-    if (config.throttle === false) return done();
-    const checked = attempt(() => (config.viewset?.rules ?? common).check('address', request, reply));
+  constructor(common: RuleList) {
+    this.#common = common;
+    this.#isAsked = common.has('address');
+  }
+
+  /** Whether any route has such rules. */
+  get isAsked(): boolean {
+    return this.#isAsked;
+  }
+
+  learn(rules: RuleList): void {
+    this.#isAsked ||= rules.has('address');
+  }
+
+  ask(config: FastifyContextConfig, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    if (request.is404) return done();
+    const checked = attempt(() => (config.viewset?.rules ?? this.#common).check('address', request, reply));
     if (checked instanceof Promise) checked.then(() => done(), done);
     else done(checked);
-  };
+  }
 }
 
 /** A hook with a callback may not throw; what is thrown at once is answered with. */
