@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import type { Condition } from '../query/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
@@ -45,22 +45,28 @@ export function evaluatePermissions(
   view: PermissionView,
   options: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  return whenReady(grantOf(permissions, 0, ALL, { request, view, ...options }), (granted) => {
-    if (granted === NONE) return DENIED;
-    if (granted === ALL) return GRANTED;
-    const { scope, object: check } = granted;
-    return {
-      denied: false,
-      scope: scope.kind === 'constant' ? undefined : scope,
-      needsObject: options.object && check !== true,
-      allows: options.object
-        ? (object) => check === true || check(object)
-        : (object) =>
-            whenReady(grantOf(permissions, 0, ALL, { request, view, object: true }), (full) =>
-              covers(full, object, request),
-            ),
-    };
-  });
+  const question = { request, view, object: options.object };
+  const granted = grantOf(permissions, 0, ALL, question);
+  return isPromise(granted)
+    ? granted.then((known) => evaluated(permissions, known, question))
+    : evaluated(permissions, granted, question);
+}
+
+function evaluated(permissions: readonly Permission[], granted: Grant, question: Question): PermissionGrant {
+  if (granted === NONE) return DENIED;
+  if (granted === ALL) return GRANTED;
+  const { scope, object: check } = granted;
+  return {
+    denied: false,
+    scope: scope.kind === 'constant' ? undefined : scope,
+    needsObject: question.object && check !== true,
+    allows: question.object
+      ? (object) => check === true || check(object)
+      : (object) =>
+          whenReady(grantOf(permissions, 0, ALL, { ...question, object: true }), (full) =>
+            covers(full, object, question.request),
+          ),
+  };
 }
 
 interface Question extends EvaluateOptions {
@@ -74,11 +80,18 @@ function grantOf(
   before: Grant,
   question: Question,
 ): Awaitable<Grant> {
-  const permission = permissions[place];
-  if (permission === undefined) return before;
   const { request, view, object } = question;
-  return whenReady(
-    intersection(before, () => permission[GRANT](request, view, object)),
-    (granted) => (granted === NONE ? NONE : grantOf(permissions, place + 1, granted, question)),
-  );
+  let granted = before;
+  for (let at = place; at < permissions.length; at++) {
+    const next = permissions[at]![GRANT](request, view, object);
+    if (isPromise(next)) {
+      return next.then((known) => {
+        const both = intersection(granted, known);
+        return both === NONE ? NONE : grantOf(permissions, at + 1, both, question);
+      });
+    }
+    granted = intersection(granted, next);
+    if (granted === NONE) return NONE;
+  }
+  return granted;
 }

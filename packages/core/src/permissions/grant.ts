@@ -23,24 +23,22 @@ export function grant(scope: Condition, object: Grant['object']): Grant {
   return isAlways(scope) && object === true ? ALL : { scope, object };
 }
 
-/** What both grant. The second is asked only where the first grants anything. */
-export function intersection(first: Grant, second: () => Awaitable<Grant>): Awaitable<Grant> {
-  if (first === NONE) return NONE;
-  return whenReady(second(), (other) => grant(and(first.scope, other.scope), bothPass(first.object, other.object)));
+/** What both grant. */
+export function intersection(first: Grant, second: Grant): Grant {
+  if (first === ALL || second === NONE) return second;
+  if (second === ALL || first === NONE) return first;
+  return grant(and(first.scope, second.scope), bothPass(first.object, second.object));
 }
 
-/** What either grants. The second is asked only where the first does not grant everything. */
-export function union(first: Grant, second: () => Awaitable<Grant>, source: EntityManagerSource): Awaitable<Grant> {
-  if (first === ALL) return ALL;
-  return whenReady(second(), (other) => {
-    if (first === NONE || other === ALL) return other;
-    if (other === NONE) return first;
-    const scope = or(first.scope, other.scope);
-    if (first.object === true && other.object === true) return grant(scope, true);
-    return grant(scope, (object) =>
-      whenReady(covers(first, object, source), (covered) => covered || covers(other, object, source)),
-    );
-  });
+/** What either grants. */
+export function union(first: Grant, second: Grant, source: EntityManagerSource): Grant {
+  if (first === NONE || second === ALL) return second;
+  if (second === NONE || first === ALL) return first;
+  const scope = or(first.scope, second.scope);
+  if (first.object === true && second.object === true) return grant(scope, true);
+  return grant(scope, (object) =>
+    whenReady(covers(first, object, source), (covered) => covered || covers(second, object, source)),
+  );
 }
 
 /** What is not granted. */

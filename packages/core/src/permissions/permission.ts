@@ -7,7 +7,7 @@ import { compare } from '../query/compare.ts';
 import { always, and, type Condition } from '../query/condition.ts';
 import type { Lookups } from '../query/lookup-name.ts';
 import { resolveLookup } from '../query/resolve-lookup.ts';
-import { complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
+import { ALL, complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
 
 /** What a permission knows of the view that asks it. */
 export interface PermissionView {
@@ -60,16 +60,26 @@ type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Reco
  * permissionClasses: [IsOwner.or(IsRoleAdminUser)]   // … where owner_id = 7, and no condition for an administrator
  */
 export class Permission {
+  #hasRecordQuestions: boolean | undefined;
+
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
-      whenReady(ask(0), (first) => intersection(first, () => ask(1))),
-    );
+    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) => {
+      const first = ask(0);
+      if (first === NONE) return NONE;
+      return whenReady(first, (granted) =>
+        granted === NONE ? NONE : whenReady(ask(1), (second) => intersection(granted, second)),
+      );
+    });
   }
 
   static or(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
-      whenReady(ask(0), (first) => union(first, () => ask(1), request)),
-    );
+    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) => {
+      const first = ask(0);
+      if (first === ALL) return ALL;
+      return whenReady(first, (granted) =>
+        granted === ALL ? ALL : whenReady(ask(1), (second) => union(granted, second, request)),
+      );
+    });
   }
 
   static not(this: PermissionClass): PermissionClass {
@@ -111,9 +121,18 @@ export class Permission {
 
   /** @internal */
   [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
-    return whenReady(this.hasPermission(request, view), (has) =>
-      has ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject)) : NONE,
+    const has = this.hasPermission(request, view);
+    if (typeof has === 'boolean' && !this.#asksOfRecords) return has ? ALL : NONE;
+    return whenReady(has, (granted) =>
+      granted ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject)) : NONE,
     );
+  }
+
+  /** Whether the class answers more than the first question; seen once, when all of an instance is there. */
+  get #asksOfRecords(): boolean {
+    return (this.#hasRecordQuestions ??=
+      this.scope !== Permission.prototype.scope ||
+      this.hasObjectPermission !== Permission.prototype.hasObjectPermission);
   }
 
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
@@ -137,6 +156,7 @@ const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
   class Composed extends Permission {
     readonly #operands = classes.map((Class) => new Class());
+    #isOverridden: boolean | undefined;
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
       return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
@@ -156,8 +176,8 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
 
     override [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
       // A subclass that overrides a question means what it says: it is asked like any class that was written.
-      const isOverridden = QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
-      return isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+      this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
+      return this.#isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
     }
 
     #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
