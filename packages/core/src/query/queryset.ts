@@ -45,7 +45,7 @@ interface State<Entity extends object> {
  * @example
  * const cheap = QuerySet.of(em, Product).filter({ price__lt: 10, name__icontains: 'tea' }).orderBy('-price');
  * await cheap.slice(0, 10).entities();
- * // select … from "product" t0 where t0."price" < $1 and lower(t0."name" collate "und-x-icu") like $2
+ * // select … from "product" t0 where t0."price" < $1 and lower(t0."name" collate "C") like $2
  * //   order by t0."price" desc, t0."id" limit $3
  */
 export class QuerySet<Entity extends object> {

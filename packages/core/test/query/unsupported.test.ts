@@ -31,6 +31,17 @@ t.test('an entity that MikroORM does not know is refused at once', async (t) => 
   });
 });
 
+t.test('a SQLite whose LIKE was made to mind case is refused', async (t) => {
+  const Thing = defineEntity({ name: 'Thing', properties: { id: p.integer().primary() } });
+  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Thing] });
+  t.teardown(() => orm.close());
+  await orm.em.getConnection().execute('pragma case_sensitive_like = on');
+  await t.rejects(QuerySet.of(orm.em.fork(), Thing).count(), {
+    name: 'ImproperlyConfigured',
+    message: /leave case_sensitive_like off/,
+  });
+});
+
 t.test('a database that is not supported is named, with those that are', async (t) => {
   const Thing = defineEntity({ name: 'Thing', properties: { _id: p.string().primary() } });
   const orm = new MongoORM({ dbName: 'none', clientUrl: 'mongodb://127.0.0.1:1', entities: [Thing] });

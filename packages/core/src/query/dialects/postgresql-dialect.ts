@@ -6,14 +6,15 @@ import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { POSTGRESQL_FORECAST } from './forecast.ts';
+import { asciiPattern, likePattern } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 
 /**
  * PostgreSQL through pg. Parameters are never cast, so that each takes the type of the column beside it: decimals are
- * compared as numeric, exactly, and indexes serve. An index on `lower(name collate "und-x-icu")` (btree, or gin with
- * gin_trgm_ops) serves the case-insensitive lookups.
+ * compared as numeric, exactly, and indexes serve. An index on `lower(name collate "C")` (btree, or gin with gin_trgm_ops)
+ * serves the case-insensitive lookups of any text that has ASCII in it, one on `lower(name collate "und-x-icu")` the rest.
  */
 export class PostgreSqlDialect implements Dialect {
   readonly name = 'PostgreSQL';
@@ -32,7 +33,7 @@ export class PostgreSqlDialect implements Dialect {
       case 'contains':
       case 'startswith':
       case 'endswith':
-        return { template: `${textColumn(path)} like ${VALUE}`, values: [pattern(lookup, value as string)] };
+        return { template: `${textColumn(path)} like ${VALUE}`, values: [likePattern(lookup, value as string)] };
       case 'iexact':
       case 'icontains':
       case 'istartswith':
@@ -135,17 +136,28 @@ function textColumn(path: FieldPath): string {
   return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
 }
 
+/**
+ * ASCII folded by the rules of "C" is what LIKE compares at no great cost; where that does not decide, Unicode's rules
+ * are asked of what it lets through.
+ */
 function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
-  const lower = `lower(${textColumn(path)} collate "und-x-icu")`;
-  const column = folded.includes('σ') ? `replace(${lower}, 'ς', 'σ')` : lower;
-  return lookup === 'iexact'
-    ? { template: `${column} = ${VALUE}`, values: [folded] }
-    : { template: `${column} like ${VALUE}`, values: [pattern(lookup, folded)] };
+  const column = textColumn(path);
+  const ascii = asciiPattern(lookup, folded);
+  const first = `lower(${column} collate "C")`;
+  if (ascii?.isExact === true) {
+    return lookup === 'iexact'
+      ? { template: `${first} = ${VALUE}`, values: [folded] }
+      : { template: `${first} like ${VALUE}`, values: [ascii.pattern] };
+  }
+  const exact = compareByUnicode(column, lookup, folded);
+  if (ascii === undefined) return exact;
+  return { template: `(${first} like ${VALUE} and ${exact.template})`, values: [ascii.pattern, ...exact.values] };
 }
 
-function pattern(lookup: Lookup, text: string): string {
-  const literal = text.replaceAll(/[\\%_]/g, '\\$&');
-  const before = lookup.endsWith('startswith') ? '' : '%';
-  const after = lookup.endsWith('endswith') ? '' : '%';
-  return before + literal + after;
+function compareByUnicode(column: string, lookup: Lookup, folded: string): Comparison {
+  const lower = `lower(${column} collate "und-x-icu")`;
+  const sigma = folded.includes('σ') ? `replace(${lower}, 'ς', 'σ')` : lower;
+  return lookup === 'iexact'
+    ? { template: `${sigma} = ${VALUE}`, values: [folded] }
+    : { template: `${sigma} like ${VALUE}`, values: [likePattern(lookup, folded)] };
 }

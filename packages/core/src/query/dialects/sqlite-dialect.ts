@@ -4,6 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import { asciiPattern } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
 import { FOLD, readSqlite } from './sqlite-reader.ts';
@@ -136,7 +137,20 @@ function codePoints(text: string): number {
   return count;
 }
 
+/**
+ * SQLite's LIKE folds ASCII, at the cost of a plain search; where that does not decide, Unicode's rules are asked of what
+ * it lets through.
+ */
 function compareFolded(lookup: Lookup, folded: string): Comparison {
+  const ascii = asciiPattern(lookup, folded);
+  const like = `${COLUMN} like ${VALUE} escape '\\'`;
+  if (ascii?.isExact === true) return { template: like, values: [ascii.pattern] };
+  const exact = compareByUnicode(lookup, folded);
+  if (ascii === undefined) return exact;
+  return { template: `(${like} and ${exact.template})`, values: [ascii.pattern, ...exact.values] };
+}
+
+function compareByUnicode(lookup: Lookup, folded: string): Comparison {
   const column = foldedColumn(folded);
   switch (lookup) {
     case 'icontains':
@@ -152,12 +166,10 @@ function compareFolded(lookup: Lookup, folded: string): Comparison {
 
 /**
  * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
- * characters of Unicode whose small letter is, or begins with, one of ASCII: the Kelvin sign and the dotted capital I.
+ * characters of Unicode whose small letter is, or begins with, one of ASCII; see `asciiPattern`.
  */
 function foldedColumn(folded: string): string {
-  if (!isAscii(folded)) return `${FOLD}(${COLUMN})`;
-  let column: string = COLUMN;
-  if (folded.includes('k')) column = `replace(${column}, '\u212a', 'k')`;
-  if (folded.includes('i')) column = `replace(${column}, '\u0130', 'i\u0307')`;
-  return `lower(${column})`;
+  return isAscii(folded)
+    ? `lower(replace(replace(${COLUMN}, '\u212a', 'k'), '\u0130', 'i\u0307'))`
+    : `${FOLD}(${COLUMN})`;
 }

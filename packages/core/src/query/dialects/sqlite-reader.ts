@@ -98,6 +98,9 @@ function makeReader(database: Database): Reader {
   if (typeof database.function !== 'function' || typeof database.prepare !== 'function') {
     throw new ImproperlyConfigured('query sets on SQLite need the driver better-sqlite3, as @mikro-orm/sqlite uses it');
   }
+  if (database.prepare("select 'A' like 'a'").raw(true).all()[0]?.[0] !== 1) {
+    throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
+  }
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
   const prepared = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
   return {
