@@ -3,10 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
-import { compare } from '../query/compare.ts';
-import { always, and, type Condition } from '../query/condition.ts';
+import { always, type Condition } from '../query/condition.ts';
+import { lookupCondition } from '../query/lookup-condition.ts';
 import type { Lookups } from '../query/lookup-name.ts';
-import { resolveLookup } from '../query/resolve-lookup.ts';
 import { ALL, complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
 
 /** What a permission knows of the view that asks it. */
@@ -112,11 +111,7 @@ export class Permission {
     if (meta === undefined) {
       throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
     }
-    const conditions = Object.entries(lookups).map(([name, value]) => {
-      const { path, lookup } = resolveLookup(meta, name);
-      return compare(path, lookup, value);
-    });
-    return and(...conditions);
+    return lookupCondition(meta, lookups);
   }
 
   /** @internal */
@@ -124,7 +119,9 @@ export class Permission {
     const has = this.hasPermission(request, view);
     if (typeof has === 'boolean' && !this.#asksOfRecords) return has ? ALL : NONE;
     return whenReady(has, (granted) =>
-      granted ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject)) : NONE,
+      granted
+        ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject))
+        : NONE,
     );
   }
 

@@ -48,6 +48,12 @@ export function matching(meta: EntityMetadata, where: FilterQuery<object>): Cond
   return { kind: 'matching', meta, where };
 }
 
+/** True where a condition holds for one value of a column alone, as where it names a primary key. */
+export function asksForOne(condition: Condition, path: FieldPath): boolean {
+  if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
+  return condition.kind === 'compare' && condition.path === path && condition.lookup === 'exact';
+}
+
 /** Flattens, drops what changes nothing (`neutral`), and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
   const conditions: Condition[] = [];

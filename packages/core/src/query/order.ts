@@ -38,8 +38,43 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   return key;
 }
 
-/** The order with the primary key as its last key, unless it is in it: no two records are equal in it. */
-export function totalOrder(meta: EntityMetadata, order: readonly OrderKey[]): readonly OrderKey[] {
-  const pk = fieldPath(meta, meta.primaryKeys[0] as string, '.');
-  return order.some((key) => key.path === pk) ? order : [...order, { path: pk, descending: false }];
+/** An order that was asked for, and the total order that it comes to. */
+export class Order {
+  readonly keys: readonly OrderKey[];
+  readonly #meta: EntityMetadata;
+  #total: readonly OrderKey[] | undefined;
+
+  /** @throws ImproperlyConfigured as `checkOrderKey` */
+  constructor(meta: EntityMetadata, keys: readonly OrderKey[]) {
+    for (const key of keys) checkOrderKey(meta, key);
+    this.keys = keys;
+    this.#meta = meta;
+  }
+
+  /** The keys with the primary key as the last one, unless it is among them: no two records are equal in it. */
+  get total(): readonly OrderKey[] {
+    return (this.#total ??= withKey(this.keys, primaryKey(this.#meta)));
+  }
+}
+
+function withKey(keys: readonly OrderKey[], key: FieldPath): readonly OrderKey[] {
+  return keys.some(({ path }) => path === key) ? keys : [...keys, { path: key, descending: false }];
+}
+
+const unordered = new WeakMap<EntityMetadata, Order>();
+
+/** The order where none was asked for: that of the primary key. */
+export function noOrder(meta: EntityMetadata): Order {
+  let order = unordered.get(meta);
+  if (order === undefined) unordered.set(meta, (order = new Order(meta, [])));
+  return order;
+}
+
+const keys = new WeakMap<EntityMetadata, FieldPath>();
+
+/** The column of the primary key, of which there is one. */
+export function primaryKey(meta: EntityMetadata): FieldPath {
+  let key = keys.get(meta);
+  if (key === undefined) keys.set(meta, (key = fieldPath(meta, meta.primaryKeys[0] as string, '.')));
+  return key;
 }

@@ -1,21 +1,21 @@
 import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
-import { compare } from './compare.ts';
-import { always, and, matching, never, not, type Condition } from './condition.ts';
+import { always, and, asksForOne, matching, never, not, type Condition } from './condition.ts';
 import { COUNTINGS, type Counting } from './counting.ts';
 import { entityRecords, recordSelection } from './sql/entity-records.ts';
 import { type EntityManagerSource, managerOf, metadataOf } from './entity-manager-source.ts';
-import { hydrationOf } from './sql/hydration.ts';
+import { type Hydration, hydrationOf } from './sql/hydration.ts';
+import { lookupCondition } from './lookup-condition.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
-import { checkOrderKey, orderKey, totalOrder, type OrderKey } from './order.ts';
+import { noOrder, Order, orderKey, primaryKey, type OrderKey } from './order.ts';
 import type { CountOf, Page } from './page.ts';
 import type { Projection } from './projection.ts';
-import { resolveLookup } from './resolve-lookup.ts';
 import { readPage } from './sql/page.ts';
-import { readCount, readExists, readRows, type Slice } from './sql/run.ts';
+import { readCount, readExists, readRows } from './sql/run.ts';
 import type { Selection } from './sql/selection.ts';
+import type { Query, Slice } from './sql/statement.ts';
 import { isKnownUnfiltered } from './sql/unfiltered.ts';
 
 /** How records become entities. */
@@ -24,14 +24,6 @@ export interface EntityOptions {
   readonly populate?: readonly string[];
   /** Locks the rows against others' writes until the transaction ends (`for update`); only inside a transaction. */
   readonly lock?: boolean;
-}
-
-interface State<Entity extends object> {
-  readonly source: EntityManager | EntityManagerSource;
-  readonly meta: EntityMetadata<Entity>;
-  readonly condition: Condition;
-  readonly order: readonly OrderKey[];
-  readonly slice: Slice | undefined;
 }
 
 /**
@@ -49,54 +41,62 @@ interface State<Entity extends object> {
  * //   order by t0."price" desc, t0."id" limit $3
  */
 export class QuerySet<Entity extends object> {
-  readonly #state: State<Entity>;
+  readonly #source: EntityManager | EntityManagerSource;
+  /** What is known of the entity. */
+  readonly meta: EntityMetadata<Entity>;
+  /** What a record must be like to be among these, whatever the order and the slice. */
+  readonly condition: Condition;
+  readonly #order: Order;
+  readonly #slice: Slice | undefined;
 
-  private constructor(state: State<Entity>) {
-    this.#state = state;
+  private constructor(
+    source: EntityManager | EntityManagerSource,
+    meta: EntityMetadata<Entity>,
+    condition: Condition,
+    order: Order,
+    slice: Slice | undefined,
+  ) {
+    this.#source = source;
+    this.meta = meta;
+    this.condition = condition;
+    this.#order = order;
+    this.#slice = slice;
   }
 
   /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
-    return new QuerySet({ source, meta: metadataOf(source, entity), condition: always, order: [], slice: undefined });
+    const meta = metadataOf(source, entity);
+    return new QuerySet(source, meta, always, noOrder(meta), undefined);
   }
 
   /** The entity manager that this reads with. */
   get em(): EntityManager {
-    return managerOf(this.#state.source);
-  }
-
-  get meta(): EntityMetadata<Entity> {
-    return this.#state.meta;
+    return managerOf(this.#source);
   }
 
   /** The order asked for; see `totalOrder`. */
   get order(): readonly OrderKey[] {
-    return this.#state.order;
-  }
-
-  /** What a record must be like to be among these, whatever the order and the slice. */
-  get condition(): Condition {
-    return this.#state.condition;
+    return this.#order.keys;
   }
 
   /** The same records, read with another entity manager: another transaction, other filter parameters. */
   using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
-    return this.#with({ source });
+    return new QuerySet(source, this.meta, this.condition, this.#order, this.#slice);
   }
 
   /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
   filter(lookups: Lookups<Entity>): QuerySet<Entity> {
-    return this.where(this.#conditionOf(lookups));
+    return this.where(lookupCondition(this.meta, lookups));
   }
 
   /** Drops the records that filter(lookups) would keep, and no others: a record is kept where a value is NULL. */
   exclude(lookups: Lookups<Entity>): QuerySet<Entity> {
-    return this.where(not(this.#conditionOf(lookups)));
+    return this.where(not(lookupCondition(this.meta, lookups)));
   }
 
   /** Keeps the records of which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
-    return this.#with({ condition: and(this.#state.condition, condition) });
+    return this.#narrowed(and(this.condition, condition));
   }
 
   /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
@@ -106,23 +106,22 @@ export class QuerySet<Entity extends object> {
 
   /** Nothing; no statement is run for it. */
   none(): QuerySet<Entity> {
-    return this.#with({ condition: never });
+    return this.#narrowed(never);
   }
 
   /** Replaces the order: `role__name`, descending with a minus in front. */
   orderBy(...names: OrderName<Entity>[]): QuerySet<Entity> {
-    return this.#with({ order: names.map((name) => orderKey(this.meta, name)) });
+    return this.orderByPaths(names.map((name) => orderKey(this.meta, name)));
   }
 
   /** Replaces the order. */
   orderByPaths(keys: readonly OrderKey[]): QuerySet<Entity> {
-    for (const key of keys) checkOrderKey(this.meta, key);
-    return this.#with({ order: keys });
+    return new QuerySet(this.#source, this.meta, this.condition, new Order(this.meta, keys), this.#slice);
   }
 
   /** The order with the primary key as its last key, unless it is in it: no two records are equal in it. */
   totalOrder(): readonly OrderKey[] {
-    return totalOrder(this.meta, this.#state.order);
+    return this.#order.total;
   }
 
   /** Skips `offset` records and takes at most `limit`, of the total order. Replaces an earlier slice. */
@@ -132,29 +131,31 @@ export class QuerySet<Entity extends object> {
         throw new ImproperlyConfigured(`slice() takes whole numbers from 0 to 2^53 - 1, not ${offset} and ${limit}`);
       }
     }
-    return this.#with({ slice: { offset, limit } });
+    return new QuerySet(this.#source, this.meta, this.condition, this.#order, { offset, limit });
   }
 
   /** How many records there are, whatever the slice. */
   async count(): Promise<number> {
-    return readCount(this.#reader, this.meta, this.#state.condition);
+    return readCount(this.#reader, this.meta, this.condition);
   }
 
   /** Whether there is any record, whatever the slice. */
   async exists(): Promise<boolean> {
-    return readExists(this.#reader, this.meta, this.#state.condition);
+    return readExists(this.#reader, this.meta, this.condition);
   }
 
   /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    const rows = await this.#read(this.#reader, recordSelection(this.meta, projection), this.#state.slice);
-    return this.#records(projection, rows);
+    const query = this.#query(recordSelection(this.meta, projection));
+    return this.#records(projection, await readRows(this.#reader, this.meta, query));
   }
 
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    const rows = await this.#read(this.#reader, recordSelection(this.meta, projection), this.#firstSlice());
-    return whenReady(this.#records(projection, rows), ([record]) => record);
+    const query = this.#firstQuery(recordSelection(this.meta, projection));
+    const found = readRows(this.#reader, this.meta, query);
+    const records = this.#records(projection, isPromise(found) ? await found : found);
+    return (isPromise(records) ? await records : records)[0];
   }
 
   /**
@@ -172,38 +173,40 @@ export class QuerySet<Entity extends object> {
     projection: Projection<R>,
     options: { readonly count?: How } = {},
   ): Promise<Page<R, CountOf<How>>> {
-    const { condition, slice } = this.#state;
     const { count: how = 'exact' } = options;
     if (!COUNTINGS.includes(how)) throw wrongOption('page()', 'count', `one of ${COUNTINGS.join(', ')}`, how);
-    const select = recordSelection(this.meta, projection);
-    const query = { condition, order: this.totalOrder(), slice, select, locked: false };
-    const { rows, count, next } = await readPage(this.#reader, this.meta, query, how);
-    return whenReady(this.#records(projection, rows), (records) => ({
-      rows: records,
-      count: count as CountOf<How>,
-      next,
-    }));
+    const query = this.#query(recordSelection(this.meta, projection));
+    const found = readPage(this.#reader, this.meta, query, how);
+    const { rows, count, next } = isPromise(found) ? await found : found;
+    const records = this.#records(projection, rows);
+    return { rows: isPromise(records) ? await records : records, count: count as CountOf<How>, next };
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
-    return this.#entities(options, this.#state.slice);
+    const { selection, map } = this.#hydration(options);
+    return this.#mapped(map, await readRows(this.em, this.meta, this.#query(selection, options.lock)));
   }
 
   /** The first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
-    return (await this.#entities(options, this.#firstSlice()))[0];
+    const { selection, map } = this.#hydration(options);
+    const rows = await readRows(this.em, this.meta, this.#firstQuery(selection, options.lock));
+    return (await this.#mapped(map, rows))[0];
   }
 
-  async #entities({ populate = [], lock = false }: EntityOptions, slice: Slice | undefined): Promise<Entity[]> {
+  #hydration({ populate = [], lock = false }: EntityOptions): Hydration {
     const { em, meta } = this;
     if (lock && !em.isInTransaction()) {
       throw new ImproperlyConfigured(
         `${meta.className}: lock needs a transaction, outside of which it would end at once`,
       );
     }
-    const { selection, map } = hydrationOf(meta, populate);
-    const rows = await this.#read(em, selection, slice, lock);
+    return hydrationOf(meta, populate);
+  }
+
+  async #mapped(map: Hydration['map'], rows: readonly unknown[][]): Promise<Entity[]> {
+    const { em } = this;
     const entities = rows.map((row) => map(em, row) as Entity);
     await em.getUnitOfWork().dispatchOnLoadEvent();
     return entities;
@@ -211,14 +214,24 @@ export class QuerySet<Entity extends object> {
 
   /** Rows are read without an entity manager of their own, where no filter can depend on one. */
   get #reader(): EntityManager {
-    const { source, meta } = this.#state;
-    const { reader } = source as EntityManagerSource;
-    return reader !== undefined && isKnownUnfiltered(reader, meta) ? reader : managerOf(source);
+    const { reader } = this.#source as EntityManagerSource;
+    return reader !== undefined && isKnownUnfiltered(reader, this.meta) ? reader : managerOf(this.#source);
   }
 
-  #read(em: EntityManager, select: Selection, slice: Slice | undefined, locked = false): Awaitable<unknown[][]> {
-    const { condition } = this.#state;
-    return readRows(em, this.meta, { condition, order: this.totalOrder(), slice, select, locked });
+  #query(select: Selection, locked = false): Query {
+    const { condition } = this;
+    const order = this.#order.total;
+    return { select, condition, order, slice: this.#slice, related: undefined, counted: false, locked, one: false };
+  }
+
+  #firstQuery(select: Selection, locked = false): Query {
+    const { condition } = this;
+    const { offset, limit } = this.#slice ?? FIRST;
+    // Among one record there is no order, and no second one.
+    const isOne = offset === 0 && limit > 0 && asksForOne(condition, primaryKey(this.meta));
+    const order = isOne ? [] : this.#order.total;
+    const slice = isOne ? undefined : { offset, limit: Math.min(limit, 1) };
+    return { select, condition, order, slice, related: undefined, counted: false, locked, one: true };
   }
 
   #records<R>(projection: Projection<R>, rows: readonly unknown[][]): R[] | Promise<R[]> {
@@ -226,20 +239,9 @@ export class QuerySet<Entity extends object> {
     return rows.map((row) => projection.readRow(row));
   }
 
-  #firstSlice(): Slice {
-    const { offset, limit } = this.#state.slice ?? { offset: 0, limit: 1 };
-    return { offset, limit: Math.min(limit, 1) };
-  }
-
-  #conditionOf(lookups: Lookups<Entity>): Condition {
-    const conditions = Object.entries(lookups).map(([name, value]) => {
-      const { path, lookup } = resolveLookup(this.meta, name);
-      return compare(path, lookup, value);
-    });
-    return and(...conditions);
-  }
-
-  #with(change: Partial<State<Entity>>): QuerySet<Entity> {
-    return new QuerySet({ ...this.#state, ...change });
+  #narrowed(condition: Condition): QuerySet<Entity> {
+    return new QuerySet(this.#source, this.meta, condition, this.#order, this.#slice);
   }
 }
+
+const FIRST: Slice = { offset: 0, limit: 1 };

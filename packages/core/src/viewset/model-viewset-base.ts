@@ -32,8 +32,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    const queryset = QuerySet.of(request, this.entity).orderByPaths(this.resource.ordering);
-    return this.#scoped(request, queryset);
+    return this.#scoped(request, this.resource.records.using(request) as unknown as QuerySet<Entity>);
   }
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */

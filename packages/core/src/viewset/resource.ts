@@ -6,8 +6,9 @@ import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
 import { resolveOption } from '../filters/resolve-option.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
-import { orderKey, type OrderKey } from '../query/order.ts';
+import { orderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
+import { QuerySet } from '../query/queryset.ts';
 import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
@@ -36,7 +37,8 @@ export class Resource {
   readonly rows: RowWriter<object> | undefined;
   readonly filters: readonly Filter[];
   readonly paginator: Paginator | null;
-  readonly ordering: readonly OrderKey[];
+  /** All records in the view's order, to be read with the entity manager of a request. */
+  readonly records: QuerySet<object>;
   readonly parameterNames: readonly string[];
 
   constructor(name: string, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
@@ -56,9 +58,10 @@ export class Resource {
     checkIgnoredParameters(name, options.ignoreUnknownParameters);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
-    this.ordering = (options.ordering ?? []).map((key) =>
+    const ordering = (options.ordering ?? []).map((key) =>
       resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
     );
+    this.records = QuerySet.of(context.orm.em, entity).orderByPaths(ordering);
     this.parameterNames = declaredNames(name, this.filters, this.paginator);
   }
 

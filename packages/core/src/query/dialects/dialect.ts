@@ -17,6 +17,17 @@ export interface Comparison {
   readonly values: readonly unknown[];
 }
 
+const OPERATORS = { exact: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' };
+
+/** `column operator value` for each lookup that is one: made once, so that a text is known again at once. */
+export function comparisonTemplates(own: { readonly ne: string }): (lookup: Lookup) => string {
+  const templates = new Map<Lookup, string>();
+  for (const [lookup, operator] of Object.entries({ ...OPERATORS, ...own })) {
+    templates.set(lookup as Lookup, `${COLUMN} ${operator} ${VALUE}`);
+  }
+  return (lookup) => templates.get(lookup)!;
+}
+
 /** What databases differ in. */
 export interface Dialect {
   readonly name: string;

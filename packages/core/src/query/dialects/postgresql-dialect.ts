@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { valueProperty } from '../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
-import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { POSTGRESQL_FORECAST } from './forecast.ts';
 import { asciiPattern, likePattern } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
@@ -93,7 +93,7 @@ export class PostgreSqlDialect implements Dialect {
           values: this.#parameters(path, value as unknown[]),
         };
       default:
-        return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${VALUE}`, values: [this.#parameter(path, value)] };
+        return { template: templateOf(lookup), values: [this.#parameter(path, value)] };
     }
   }
 
@@ -118,13 +118,7 @@ export class PostgreSqlDialect implements Dialect {
   }
 }
 
-const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
-  ne: 'is distinct from',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
-};
+const templateOf = comparisonTemplates({ ne: 'is distinct from' });
 
 function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');

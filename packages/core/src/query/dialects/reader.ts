@@ -1,6 +1,8 @@
 /** SQL text that is the same for every set of values. */
 export interface Statement {
   readonly sql: string;
+  /** Whether there is one row at most. */
+  readonly one: boolean;
 }
 
 /** Reads rows as arrays of what the driver gives. */

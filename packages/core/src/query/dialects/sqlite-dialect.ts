@@ -3,7 +3,7 @@ import type { Awaitable } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
-import { COLUMN, VALUE, type Comparison, type Dialect } from './dialect.ts';
+import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { asciiPattern } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
@@ -96,12 +96,12 @@ export class SqliteDialect implements Dialect {
           values: (value as unknown[]).map((bound) => parameter(path, bound)),
         };
       default:
-        return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${VALUE}`, values: [parameter(path, value)] };
+        return { template: templateOf(lookup), values: [parameter(path, value)] };
     }
   }
 }
 
-const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = { ne: 'is not', gt: '>', gte: '>=', lt: '<', lte: '<=' };
+const templateOf = comparisonTemplates({ ne: 'is not' });
 
 /** A value as MikroORM stores it, which is also how better-sqlite3 takes it. */
 function parameter(path: FieldPath, value: unknown): unknown {

@@ -17,7 +17,8 @@ interface Database {
 
 interface PreparedStatement {
   raw(toggle: boolean): this;
-  all(...values: unknown[]): unknown[][];
+  all(...values: readonly unknown[]): unknown[][];
+  get(...values: readonly unknown[]): unknown[] | undefined;
 }
 
 /** What is used of Kysely. */
@@ -52,13 +53,15 @@ export function readSqlite<T>(
   const own = em.getTransactionContext<unknown>() !== undefined;
   const connection = em.getConnection(own ? 'write' : purpose) as SqliteConnection;
   const database = databases.get(connection);
-  if (database?.open !== true || (database.inTransaction && !own)) {
+  // One that was closed meanwhile is in no transaction; it says so when it is asked for more.
+  if (database === undefined || (!own && database.inTransaction)) {
     return readLater(em, platform, connection, own, work);
   }
   try {
     const result = work(logged(em, connection, readerOf(database)));
     return isPromise(result) ? result.catch((error: unknown) => rethrow(platform, error)) : result;
   } catch (error) {
+    if (!database.open) return readLater(em, platform, connection, own, work);
     return rethrow(platform, error);
   }
 }
@@ -102,12 +105,21 @@ function makeReader(database: Database): Reader {
     throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
   }
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
-  const prepared = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
+  const byText = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
+  const prepared = new WeakMap<Statement, PreparedStatement>();
+  const prepare = (statement: Statement): PreparedStatement => {
+    const { sql } = statement;
+    let made = byText.get(sql);
+    if (made === undefined) byText.set(sql, (made = database.prepare(sql).raw(true)));
+    prepared.set(statement, made);
+    return made;
+  };
   return {
-    rows({ sql }: Statement, values: readonly unknown[]): unknown[][] {
-      let statement = prepared.get(sql);
-      if (statement === undefined) prepared.set(sql, (statement = database.prepare(sql).raw(true)));
-      return statement.all(...values);
+    rows(statement: Statement, values: readonly unknown[]): unknown[][] {
+      const made = prepared.get(statement) ?? prepare(statement);
+      if (!statement.one) return made.all(...values);
+      const row = made.get(...values);
+      return row === undefined ? [] : [row];
     },
   };
 }

@@ -3,11 +3,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { ownsColumn } from '../../fields/field-path.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { dialectOf } from '../dialects/dialect-of.ts';
-import { LruMap } from './lru-map.ts';
-import type { Statement } from '../dialects/reader.ts';
-
-/** How many texts are kept for each entity. */
-const MAX_STATEMENTS = 500;
+import { StatementCache } from './statement-cache.ts';
 
 /** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */
 export interface EntityPlan {
@@ -19,7 +15,7 @@ export interface EntityPlan {
   readonly hiding: readonly EntityProperty[];
   /** Whether the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
-  readonly statements: LruMap<string, Statement>;
+  readonly statements: StatementCache;
 }
 
 const known = new WeakMap<Configuration, WeakMap<EntityMetadata, Map<string, EntityPlan>>>();
@@ -48,7 +44,7 @@ function makePlan(em: EntityManager, meta: EntityMetadata, schema: string | unde
     schema,
     hiding: meta.relations.filter((property) => ownsColumn(property) && mayHide(em, property)),
     hasConstraints: em.config.get('schemaGenerator').createForeignKeyConstraints ?? true,
-    statements: new LruMap<string, Statement>(MAX_STATEMENTS),
+    statements: new StatementCache(),
   };
 }
 

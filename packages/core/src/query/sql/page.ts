@@ -3,8 +3,8 @@ import { type Awaitable, whenReady } from '../../awaitable.ts';
 import type { Counting } from '../counting.ts';
 import type { Reader } from '../dialects/reader.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
-import { isNever, type RowQuery, type Slice, withFilters } from './run.ts';
-import { bindStatement, type Query } from './statement.ts';
+import { isNever, withFilters } from './run.ts';
+import { bindStatement, type Query, type Slice } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
 export interface RowPage {
@@ -16,7 +16,7 @@ export interface RowPage {
 export function readPage(
   em: EntityManager,
   meta: EntityMetadata,
-  query: RowQuery,
+  query: Query,
   counting: Counting,
 ): Awaitable<RowPage> {
   if (isNever(query.condition)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
@@ -28,11 +28,11 @@ export function readPage(
  * Where the count rides along with the rows, only a page beyond the end needs a second statement; else the count is
  * asked for unless the page shows it, being the last.
  */
-function readCounted(em: EntityManager, plan: EntityPlan, query: RowQuery): Awaitable<RowPage> {
+function readCounted(em: EntityManager, plan: EntityPlan, query: Query): Awaitable<RowPage> {
   const { slice } = query;
   const { countsInline } = plan.dialect;
   const end = slice === undefined ? Infinity : slice.offset + slice.limit;
-  return whenReady(withFilters(em, plan, query, countsInline), (filtered) => {
+  return whenReady(withFilters(em, plan, countsInline ? { ...query, counted: true } : query), (filtered) => {
     const page = bindStatement(em, plan, filtered);
     return plan.dialect.read(em, (reader) =>
       whenReady(reader.rows(page.statement, page.values), (rows) => {
@@ -45,7 +45,7 @@ function readCounted(em: EntityManager, plan: EntityPlan, query: RowQuery): Awai
 }
 
 /** One row more than the page holds tells whether there is another page, whatever is known of the number of all. */
-function readOpen(em: EntityManager, plan: EntityPlan, query: RowQuery, counted: boolean): Awaitable<RowPage> {
+function readOpen(em: EntityManager, plan: EntityPlan, query: Query, counted: boolean): Awaitable<RowPage> {
   const { slice } = query;
   const limit = slice?.limit ?? Infinity;
   const asked = slice === undefined ? query : { ...query, slice: { offset: slice.offset, limit: oneMore(limit) } };
@@ -80,7 +80,7 @@ function estimate(em: EntityManager, plan: EntityPlan, query: Query, reader: Rea
   const { forecast } = plan.dialect;
   if (forecast === undefined) return countExactly(em, plan, query, reader);
   const { statement, values } = bindStatement(em, plan, unsliced(query, 'exists'));
-  return whenReady(reader.rows({ sql: forecast.ask(statement.sql) }, values), ([row]) => {
+  return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
     return cost > CHEAP ? rows : countExactly(em, plan, query, reader);
   });
@@ -92,7 +92,7 @@ function countExactly(em: EntityManager, plan: EntityPlan, query: Query, reader:
 }
 
 function unsliced({ condition, related }: Query, select: 'count' | 'exists'): Query {
-  return { condition, related, select, order: [], slice: undefined, counted: false, locked: false };
+  return { condition, related, select, order: [], slice: undefined, counted: false, locked: false, one: true };
 }
 
 function oneMore(limit: number): number {

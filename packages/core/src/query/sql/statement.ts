@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { conditionKey } from './condition-key.ts';
+import { conditionForm } from './condition-form.ts';
 import { conditionSql } from './condition-sql.ts';
 import type { Condition } from '../condition.ts';
 import { VALUE } from '../dialects/dialect.ts';
@@ -9,6 +9,13 @@ import type { OrderKey } from '../order.ts';
 import type { Statement } from '../dialects/reader.ts';
 import { nextAlias, Scope, type CompileContext, type RelatedFilters } from './scope.ts';
 import { selectionSql, type Selection } from './selection.ts';
+import type { Form } from './statement-cache.ts';
+
+/** Which of the records to read, in their order. */
+export interface Slice {
+  readonly offset: number;
+  readonly limit: number;
+}
 
 /** Everything that a statement says. */
 export interface Query {
@@ -18,10 +25,12 @@ export interface Query {
   readonly select: Selection | 'count' | 'exists';
   /** The keys of a total order; empty where it makes no difference. */
   readonly order: readonly OrderKey[];
-  readonly slice: { readonly offset: number; readonly limit: number } | undefined;
+  readonly slice: Slice | undefined;
   /** Adds the number of all records as the last column. */
   readonly counted: boolean;
   readonly locked: boolean;
+  /** Whether there is one row at most, which is told to the driver. */
+  readonly one: boolean;
 }
 
 /** A statement, and the values to run it with. */
@@ -34,28 +43,31 @@ export interface Bound {
 export function bindStatement(em: EntityManager, plan: EntityPlan, query: Query): Bound {
   if (query.related !== undefined) return build(em, plan, query);
   const values: unknown[] = [];
-  const key = keyOf(em, plan, query, values);
-  const known = plan.statements.get(key);
-  if (known !== undefined) return { statement: known, values };
+  const form = formOf(em, plan, query, values);
+  if (form.statement !== undefined) return { statement: form.statement, values };
   const built = build(em, plan, query);
-  plan.statements.set(key, built.statement);
+  plan.statements.keep(form, built.statement);
   return built;
 }
 
-function keyOf(em: EntityManager, plan: EntityPlan, query: Query, values: unknown[]): string {
-  let key = typeof query.select === 'string' ? query.select : query.select.key;
-  key += query.counted ? '#' : '|';
-  for (const { path, descending } of query.order) key += descending ? `-${path.key},` : `${path.key},`;
-  key += query.locked ? '*' : '|';
-  if (query.slice !== undefined) key += query.slice.offset === 0 ? '^' : '~';
-  key += conditionKey(em, plan.dialect, query.condition, values);
+function formOf(em: EntityManager, plan: EntityPlan, query: Query, values: unknown[]): Form {
+  const { select, order, slice } = query;
+  let form = plan.statements.root.step(typeof select === 'string' ? select : select.key).step(traits(query));
+  for (const { path, descending } of order) form = form.step(path).step(descending);
+  form = conditionForm(em, plan.dialect, query.condition, values, form);
   // The count asks the same once more, in front.
-  if (query.counted) values.push(...values);
-  pushSlice(query, values);
-  return key;
+  if (query.counted) for (let index = 0, { length } = values; index < length; index++) values.push(values[index]);
+  pushSlice(slice, values);
+  return form;
 }
 
-function pushSlice({ slice }: Query, values: unknown[]): void {
+/** What is yes or no of a statement, as one number. */
+function traits({ select, slice, counted, locked, one }: Query): number {
+  const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
+  return sliced + (counted ? 4 : 0) + (locked ? 8 : 0) + (typeof select === 'string' ? 16 : 0) + (one ? 32 : 0);
+}
+
+function pushSlice(slice: Slice | undefined, values: unknown[]): void {
   if (slice === undefined) return;
   values.push(slice.limit);
   if (slice.offset !== 0) values.push(slice.offset);
@@ -65,7 +77,7 @@ function build(em: EntityManager, plan: EntityPlan, query: Query): Bound {
   const context: CompileContext = { em, plan, related: query.related, aliases: { next: 0 }, conditionSql };
   const scope = new Scope(context, plan.meta, nextAlias(context), '');
   const { sql, values } = selectSql(scope, query);
-  return { statement: { sql: numbered(plan.dialect, sql) }, values };
+  return { statement: { sql: numbered(plan.dialect, sql), one: query.one }, values };
 }
 
 function selectSql(scope: Scope, query: Query): Fragment {
@@ -80,7 +92,7 @@ function selectSql(scope: Scope, query: Query): Fragment {
   const where = whereSql(scope, query.condition);
   const order = orderSql(scope, query.order);
   const slice: unknown[] = [];
-  pushSlice(query, slice);
+  pushSlice(query.slice, slice);
   const sliced = ['', ` limit ${VALUE}`, ` limit ${VALUE} offset ${VALUE}`][slice.length] ?? '';
   const locked = query.locked ? plan.dialect.lock(scope.alias) : '';
   return concat([`select ${columns}`, counted, ' from ', scope.from(), where, order, fragment(sliced, slice), locked]);

@@ -3,7 +3,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../condition.ts';
 import { VALUE } from '../dialects/dialect.ts';
 import type { Statement } from '../dialects/reader.ts';
-import { conditionKey } from './condition-key.ts';
+import { conditionForm } from './condition-form.ts';
 import { conditionSql } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { concat, fragment, numbered, type Fragment } from './fragment.ts';
@@ -29,20 +29,19 @@ export interface Write {
 /** `insert … returning …`, `update … returning …` or `delete … returning …`, from the cache where one like it was made. */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const values: unknown[] = write.assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  let key = `${write.kind}(`;
-  for (const { path } of write.assignments) key += `${path.key},`;
-  key += `)${write.returning.key}|`;
-  if (write.condition !== undefined) key += conditionKey(em, plan.dialect, write.condition, values);
-  let statement = plan.statements.get(key);
-  if (statement === undefined) plan.statements.set(key, (statement = build(em, plan, write)));
-  return { statement, values };
+  let form = plan.statements.root.step(write.kind);
+  for (const { path } of write.assignments) form = form.step(path);
+  form = form.step(write.returning.key);
+  if (write.condition !== undefined) form = conditionForm(em, plan.dialect, write.condition, values, form);
+  if (form.statement === undefined) plan.statements.keep(form, build(em, plan, write));
+  return { statement: form.statement as Statement, values };
 }
 
 function build(em: EntityManager, plan: EntityPlan, write: Write): Statement {
   const table = tableSql(plan, em, plan.meta);
   const returning = ` returning ${returningSql(plan, write.returning)}`;
   const sql = write.kind === 'insert' ? insertSql(plan, table, write) : changeSql(em, plan, table, write);
-  return { sql: numbered(plan.dialect, sql + returning) };
+  return { sql: numbered(plan.dialect, sql + returning), one: false };
 }
 
 function insertSql(plan: EntityPlan, table: string, { assignments }: Write): string {
