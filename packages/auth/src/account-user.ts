@@ -1,8 +1,9 @@
 import type { RoleFields } from './account-contract.ts';
 
 /**
- * Who is logged in, as `request.user` has it: the account and its role, read afresh for each request, without the
- * password and apart from any unit of work. Where a query or a new record needs the account, give it `user.id`.
+ * Who is logged in, as `request.user` has it: the account and its role, read afresh for each request (frozen and reused
+ * for so long with `userCacheSeconds`), without the password and apart from any unit of work. Where a query or a new
+ * record needs the account, give it `user.id`.
  *
  * Tell the types about it once in the application; with a `retrieveUser` of your own, name what that answers with.
  *

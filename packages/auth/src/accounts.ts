@@ -1,6 +1,16 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { InvalidUsage, type Projection, QuerySet, readShape } from '@viewset/core';
+import {
+  and,
+  compare,
+  type Condition,
+  type FieldPath,
+  fieldPath,
+  InvalidUsage,
+  type Projection,
+  QuerySet,
+  readShape,
+} from '@viewset/core';
 import type { AccountEntity, AccountModel } from './account-contract.ts';
 import { AccountUser } from './account-user.ts';
 
@@ -25,26 +35,34 @@ export class Accounts {
   readonly #defaultRole: string;
   readonly #user: Projection<AccountRow>;
   readonly #maxId: number;
+  /** What the question of every request is made of, resolved once. */
+  readonly #all: QuerySet<AccountEntity>;
+  readonly #id: FieldPath;
+  readonly #isActive: Condition;
 
-  constructor(model: AccountModel, defaultRole: string, platform: ReturnType<EntityManager['getPlatform']>) {
+  constructor(model: AccountModel, defaultRole: string, em: EntityManager) {
     this.#model = model;
     this.#defaultRole = defaultRole;
     const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], {
       role_id: 'role.id',
       role_name: 'role.name',
     });
-    this.#user = shape.bind(model.meta, platform);
+    this.#user = shape.bind(model.meta, em.getPlatform());
     this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
+    this.#all = QuerySet.of(em, model.account);
+    this.#id = fieldPath(model.meta, 'id', '.');
+    this.#isActive = compare(fieldPath(model.meta, 'is_active', '.'), 'exact', true);
   }
 
   /** The account of a token, in one query; null where there is none, or it is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     if (!this.#isId(id)) return null;
-    const row = await QuerySet.of(request, this.#model.account).filter({ id, is_active: true }).first(this.#user);
+    const condition = and(compare(this.#id, 'exact', id), this.#isActive);
+    const row = await this.#all.using(request).where(condition).first(this.#user);
     if (row === undefined) return null;
-    const { role_id, role_name, ...account } = row;
+    const { id: key, email, name, is_active, role_id, role_name } = row;
     const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-    return new AccountUser({ ...account, role });
+    return new AccountUser({ id: key, email, name, is_active, role });
   }
 
   /** @param email normalized */

@@ -3,6 +3,7 @@ import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from 
 import type { TokenOptions } from './access-tokens.ts';
 import type { AccountSchema } from './account-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
+import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import type { EmailSender } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasswordHasher } from './password-hasher.ts';
@@ -30,6 +31,14 @@ export interface AuthOptions {
   readonly retrieveUser?: RetrieveUser;
   /** Loads a user by id and stores it as `request.user`. Default: what `retrieveUser` gave is stored as it is. */
   readonly storeUser?: StoreUser;
+  /**
+   * For how many seconds, 0 to 300, this process reuses the user that it found for a token. A disabled account, a new
+   * role or name is then noticed so many seconds late, at most, even in the process that made the change; such users are
+   * frozen, and a request that has asked for `request.em` by then looks its own up. Default: 0, a query each request.
+   */
+  readonly userCacheSeconds?: number;
+  /** A monotonic clock in milliseconds, for `userCacheSeconds` alone. Default: `performance.now`. */
+  readonly clock?: () => number;
   /** Paths that need no token (see NonAuthEndpoints). Default: the three routes under `urlPrefix`. */
   readonly nonAuthEndpoints?: readonly string[];
   /** Sends the verification codes; closed with the application. */
@@ -54,6 +63,8 @@ export interface ResolvedAuthOptions {
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
   readonly storeUser: StoreUser | undefined;
+  /** Undefined: nothing is cached. */
+  readonly userCache: UserCacheOptions | undefined;
   readonly endpoints: NonAuthEndpoints;
   readonly mailer: EmailSender;
   readonly store: Store | undefined;
@@ -73,6 +84,8 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'authenticate',
   'retrieveUser',
   'storeUser',
+  'userCacheSeconds',
+  'clock',
   'nonAuthEndpoints',
   'mailer',
   'store',
@@ -81,7 +94,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'defaultRole',
   'verificationEmail',
 ];
-const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'verificationEmail'] as const;
+const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
 /** Seconds that still fit wherever a token's times are read as 32 bits. */
 const MAX_EXPIRATION = 2 ** 31 - 1;
 
@@ -106,6 +119,7 @@ export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
+    userCache: resolveUserCache(options),
     endpoints: new NonAuthEndpoints(options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${urlPrefix}/${path}`)),
     mailer: options.mailer,
     store: options.store,
@@ -131,6 +145,14 @@ function resolveToken(options: AuthOptions): TokenOptions {
     return { algorithm, key: checkSecret('secret', options.secret), lifetimeSeconds };
   }
   return { algorithm, key: checkKeys(algorithm, options.keys), lifetimeSeconds };
+}
+
+function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions): UserCacheOptions | undefined {
+  // Written so that NaN is refused.
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MAX_USER_CACHE_SECONDS)) {
+    throw wrong('userCacheSeconds', `a number of seconds from 0 to ${MAX_USER_CACHE_SECONDS}`, seconds);
+  }
+  return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
 /** Tokens and codes never share a key: with one secret for both, each has what HKDF (RFC 5869) makes of it. */

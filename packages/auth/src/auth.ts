@@ -1,4 +1,4 @@
-import { type CurrentUser, MemoryStore } from '@viewset/core';
+import { MemoryStore } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, type TokenAccount } from './access-tokens.ts';
@@ -8,6 +8,7 @@ import { Accounts } from './accounts.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { requireBearerToken } from './bearer-token.ts';
+import { CachedUsers, type UserSource } from './cached-users.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
@@ -48,9 +49,10 @@ export const auth = fp(
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
-    const accounts = new Accounts(model, options.defaultRole, orm.em.getPlatform());
+    const accounts = new Accounts(model, options.defaultRole, orm.em);
+    const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
     const tokens = await AccessTokens.register(app, options.token);
-    const instance = makeInstance(options, accounts, tokens);
+    const instance = makeInstance(options, users, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);
     prepareHasher(app, hasher);
@@ -63,11 +65,11 @@ export const auth = fp(
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function makeInstance(options: ResolvedAuthOptions, accounts: Accounts, tokens: AccessTokens): AuthInstance {
-  const find = async (request: FastifyRequest, id: unknown): Promise<CurrentUser | null> => {
+function makeInstance(options: ResolvedAuthOptions, users: UserSource, tokens: AccessTokens): AuthInstance {
+  const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = await accounts.user(request, id);
-    return user as CurrentUser | null;
+    const user: unknown = users.user(request, id);
+    return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
     issueToken: (account) => tokens.issue(claimsOf(account)),

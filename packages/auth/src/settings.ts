@@ -1,4 +1,5 @@
 import { ImproperlyConfigured } from '@viewset/core';
+import { MAX_USER_CACHE_SECONDS } from './cached-users.ts';
 
 /** What the environment says about authentication, ready to be spread into the plugin's options. */
 export interface AuthSettings {
@@ -6,12 +7,14 @@ export interface AuthSettings {
   readonly expirationDelta: number;
   /** Absent where NON_AUTH_ENDPOINTS is not set: the plugin's default holds. */
   readonly nonAuthEndpoints?: readonly string[];
+  /** Absent where USER_CACHE_SECONDS is not set: the plugin's default holds, no cache. */
+  readonly userCacheSeconds?: number;
 }
 
 /**
- * Reads SECRET_KEY, JWT_SECRET (default: SECRET_KEY), JWT_ACCESS_TOKEN_EXPIRES (seconds, default 86400) and
- * NON_AUTH_ENDPOINTS (comma-separated). An empty variable counts as absent. Throws ImproperlyConfigured, naming the
- * variable, where there is no secret or a value is wrong.
+ * Reads SECRET_KEY, JWT_SECRET (default: SECRET_KEY), JWT_ACCESS_TOKEN_EXPIRES (seconds, default 86400),
+ * NON_AUTH_ENDPOINTS (comma-separated) and USER_CACHE_SECONDS (0 to 300). An empty variable counts as absent. Throws
+ * ImproperlyConfigured, naming the variable, where there is no secret or a value is wrong.
  *
  * @example
  * await app.register(auth, { ...authSettings(process.env), account: Account, mailer });
@@ -22,10 +25,12 @@ export function authSettings(env: Readonly<Record<string, string | undefined>>):
     throw new ImproperlyConfigured('SECRET_KEY (or JWT_SECRET) must be set, to at least 32 random bytes');
   }
   const endpoints = env['NON_AUTH_ENDPOINTS'];
+  const userCache = env['USER_CACHE_SECONDS'];
   return {
     secret,
     expirationDelta: readSeconds('JWT_ACCESS_TOKEN_EXPIRES', env['JWT_ACCESS_TOKEN_EXPIRES'], 86_400),
     ...(endpoints ? { nonAuthEndpoints: readList(endpoints) } : {}),
+    ...(userCache ? { userCacheSeconds: readCacheSeconds('USER_CACHE_SECONDS', userCache) } : {}),
   };
 }
 
@@ -33,6 +38,12 @@ function readSeconds(name: string, text: string | undefined, whenAbsent: number)
   if (!text) return whenAbsent;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new ImproperlyConfigured(`${name} must be a whole number of seconds above 0, but ${JSON.stringify(text)} came`);
+}
+
+function readCacheSeconds(name: string, text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= MAX_USER_CACHE_SECONDS) return Number(text);
+  const expected = `a whole number of seconds from 0 to ${MAX_USER_CACHE_SECONDS}`;
+  throw new ImproperlyConfigured(`${name} must be ${expected}, but ${JSON.stringify(text)} came`);
 }
 
 function readList(text: string): string[] {

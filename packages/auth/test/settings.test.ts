@@ -17,12 +17,17 @@ t.test('every variable is read', async (t) => {
     JWT_SECRET: 'b'.repeat(32),
     JWT_ACCESS_TOKEN_EXPIRES: '60',
     NON_AUTH_ENDPOINTS: '/a, GET /b ,,/c/*',
+    USER_CACHE_SECONDS: '5',
   };
   t.strictSame(authSettings(env), {
     secret: 'b'.repeat(32),
     expirationDelta: 60,
     nonAuthEndpoints: ['/a', 'GET /b', '/c/*'],
+    userCacheSeconds: 5,
   });
+  t.match(authSettings({ SECRET_KEY, USER_CACHE_SECONDS: '0' }), { userCacheSeconds: 0 });
+  t.match(authSettings({ SECRET_KEY, USER_CACHE_SECONDS: '300' }), { userCacheSeconds: 300 });
+  t.notOk('userCacheSeconds' in authSettings({ SECRET_KEY, USER_CACHE_SECONDS: '' }), 'an empty variable is absent');
 });
 
 t.test('a wrong value stops the start and is named', async (t) => {
@@ -30,6 +35,12 @@ t.test('a wrong value stops the start and is named', async (t) => {
   for (const seconds of ['0', '-1', '1.5', 'day', '1e3', '9999999999', ' 5']) {
     t.throws(() => authSettings({ SECRET_KEY, JWT_ACCESS_TOKEN_EXPIRES: seconds }), {
       message: /JWT_ACCESS_TOKEN_EXPIRES/,
+    });
+  }
+  for (const seconds of ['-1', '301', '1.5', 'on', '1e2', '0300', ' 5']) {
+    t.throws(() => authSettings({ SECRET_KEY, USER_CACHE_SECONDS: seconds }), {
+      name: 'ImproperlyConfigured',
+      message: /^USER_CACHE_SECONDS must be a whole number of seconds from 0 to 300, but ".*" came$/,
     });
   }
 });

@@ -21,6 +21,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     await app.register(auth, options as AuthOptions);
     await app.ready();
   };
+  for (const userCacheSeconds of [0, 0.5, 300]) await start({ ...good, userCacheSeconds });
   await start(good);
   const keys = makeKeys({ type: 'ed25519' });
   const wrong: [object, RegExp][] = [
@@ -34,6 +35,11 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, secret: undefined, algorithm: 'EdDSA', keys }, /option "secret" must be a string/],
     [{ ...good, expirationDelta: 0 }, /option "expirationDelta" must be a whole number of seconds/],
     [{ ...good, expirationDelta: '1d' }, /option "expirationDelta"/],
+    ...[-1, 301, NaN, Infinity, '5', null, true].map((userCacheSeconds): [object, RegExp] => [
+      { ...good, userCacheSeconds },
+      /option "userCacheSeconds" must be a number of seconds from 0 to 300, but .* came/,
+    ]),
+    [{ ...good, clock: 5 }, /option "clock" must be a function, but 5 came/],
     [{ ...good, urlPrefix: 'auth' }, /option "urlPrefix" must be a path/],
     [{ ...good, urlPrefix: '/a/:b' }, /option "urlPrefix"/],
     [{ ...good, authenticate: 'x' }, /option "authenticate" must be a function/],
