@@ -43,6 +43,7 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
     urlPrefix: '/api/auth',
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
+    userCacheSeconds: settings.userCacheSeconds,
     nonAuthEndpoints: settings.nonAuthEndpoints,
     codeSecret: settings.secretKey,
     bcryptRounds: settings.bcryptRounds,

@@ -28,6 +28,8 @@ export interface Settings {
   readonly secretKeyIsRandom: boolean;
   readonly jwtSecret: string;
   readonly jwtAccessTokenExpiresSeconds: number;
+  /** How long a process reuses the user of a token; 0: not at all. */
+  readonly userCacheSeconds: number;
   readonly nonAuthEndpoints: readonly string[];
   readonly throttleIp: Rate | undefined;
   readonly throttleUser: Rate | undefined;
@@ -71,6 +73,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     mailFrom: environment.sender('MAIL_FROM') ?? 'shop@localhost',
     ...readSecrets(environment, production),
     jwtAccessTokenExpiresSeconds: environment.integer('JWT_ACCESS_TOKEN_EXPIRES', 1, 2 ** 31 - 1) ?? 86_400,
+    userCacheSeconds: environment.integer('USER_CACHE_SECONDS', 0, 300) ?? 0,
     nonAuthEndpoints: environment.list('NON_AUTH_ENDPOINTS') ?? DEFAULT_NON_AUTH_ENDPOINTS,
     throttleIp: environment.rate('THROTTLE_IP', { count: 100, seconds: 60 }),
     throttleUser: environment.rate('THROTTLE_USER', { count: 1000, seconds: 60 }),

@@ -17,6 +17,7 @@ t.test('defaults', async (t) => {
     secretKeyIsRandom: true,
     jwtSecret: settings.secretKey,
     jwtAccessTokenExpiresSeconds: 86_400,
+    userCacheSeconds: 0,
     throttleIp: { count: 100, seconds: 60 },
     throttleUser: { count: 1000, seconds: 60 },
     adminEmail: 'admin@example.com',
@@ -49,6 +50,7 @@ t.test('values', async (t) => {
     t.equal(readSettings({ TRUST_PROXY: text }).trustProxy, value, `TRUST_PROXY=${text}`);
   }
   t.same(readSettings({ NON_AUTH_ENDPOINTS: ' /a , GET /b*,' }).nonAuthEndpoints, ['/a', 'GET /b*']);
+  t.equal(readSettings({ USER_CACHE_SECONDS: '300' }).userCacheSeconds, 300);
   t.equal(readSettings({ ADMIN_EMAIL: ' Ann@Example.COM ' }).adminEmail, 'ann@example.com');
   t.equal(readSettings({ JWT_SECRET: SECRET, SECRET_KEY: 'y'.repeat(32) }).jwtSecret, SECRET);
 });
@@ -62,6 +64,7 @@ const WRONG: Record<string, string[]> = {
   SECRET_KEY: ['short', 'x'.repeat(31)],
   JWT_SECRET: ['short', 'é'.repeat(15)],
   JWT_ACCESS_TOKEN_EXPIRES: ['0', '-1', '1.5', '1d', '2147483648'],
+  USER_CACHE_SECONDS: ['-1', '1.5', '301', '5s'],
   THROTTLE_IP: ['100', '100/0', '0/60', '-1/60', '100/60/1', 'on', '1e2/60', '100/6O'],
   THROTTLE_USER: ['100', 'none'],
   TRUST_PROXY: ['1', 'yes', '10.0.0.0/33', '10.0.0/8', '::1/129', 'localhost', '1.2.3.4/0', 'loopback/8'],
