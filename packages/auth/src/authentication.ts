@@ -36,9 +36,10 @@ export class Authentication {
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    if (request.is404 || request.routeOptions.config.public === true) return done();
+    if (request.is404) return done();
     const isPublic = this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
+    if (request.routeOptions.config.public === true) return done();
     void this.#answer(request, isPublic, done);
   };
 

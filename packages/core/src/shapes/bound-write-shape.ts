@@ -38,6 +38,8 @@ export interface BoundWriteShape<Data extends object> {
 /** A field of a body and its column. */
 interface BoundField {
   readonly name: string;
+  /** Where it stands in a body, as a JSON pointer. */
+  readonly path: string;
   readonly schema: TSchema;
   readonly required: boolean;
   readonly nullable: boolean;
@@ -109,13 +111,13 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
 function checkField(field: BoundField, values: Record<string, unknown>, partial: boolean, problems: Problem[]): void {
-  const { name, required, nullable, rule } = field;
-  const path = pointerStep(name);
+  const { name, path, required, nullable, rule } = field;
   if (!Object.hasOwn(values, name)) {
     if (required && !partial) problems.push({ path, message: 'is required' });
     return;
   }
-  if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
+  if (problems.length > 0 && problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`)))
+    return;
   const json = values[name];
   if (json === null) {
     if (!nullable) problems.push({ path, message: 'must not be null' });
@@ -131,17 +133,18 @@ function checkField(field: BoundField, values: Record<string, unknown>, partial:
 
 /** As the shape names its fields; what stands elsewhere comes last. */
 function inOrder(problems: readonly Problem[], fields: readonly BoundField[]): Problem[] {
-  const positions = new Map(fields.map(({ name }, index) => [pointerStep(name), index]));
+  const positions = new Map(fields.map(({ path }, index) => [path, index]));
   const position = ({ path }: Problem): number => positions.get(`/${path.split('/')[1] ?? ''}`) ?? Infinity;
   return problems.toSorted((a, b) => Math.sign(position(a) - position(b)) || 0);
 }
 
 function bindField(meta: EntityMetadata, field: WriteField): BoundField {
   const { name, schema, optional } = field;
+  const path = pointerStep(name);
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (property !== undefined) checkWritableProperty(meta, name, property);
   if (property !== undefined && schema !== undefined && !isColumn(property)) {
-    return { name, schema, required: optional !== true, nullable: true, rule: undefined, reference: undefined };
+    return { name, path, schema, required: optional !== true, nullable: true, rule: undefined, reference: undefined };
   }
   const column = boundField(meta, name);
   const reference = referenceOf(meta, column, field.naturalKey);
@@ -152,6 +155,7 @@ function bindField(meta: EntityMetadata, field: WriteField): BoundField {
   checkWritable(meta.className, value, written);
   return {
     name,
+    path,
     schema: written,
     required: !(optional ?? canLeaveOut),
     nullable: column.nullable,

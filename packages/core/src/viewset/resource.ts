@@ -74,7 +74,7 @@ export class Resource {
 
   /** The path of one record, `/api/products/7`. */
   pathOf(pk: unknown): string {
-    return `${this.path}/${encodeURIComponent(String(pk))}`;
+    return `${this.path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
   }
 }
 

@@ -26,7 +26,10 @@ export interface Write {
   readonly returning: Selection;
 }
 
-/** `insert … returning …`, `update … returning …` or `delete … returning …`, from the cache where one like it was made. */
+/**
+ * `insert … returning …`, `update … returning …` or `delete … returning …`, from the cache where one like it was made. The
+ * first row tells what is asked: databases have written all rows by then.
+ */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
   const values: unknown[] = write.assignments.map(({ path, value }) => plan.dialect.stored(path, value));
   let form = plan.statements.root.step(write.kind);
@@ -41,7 +44,7 @@ function build(em: EntityManager, plan: EntityPlan, write: Write): Statement {
   const table = tableSql(plan, em, plan.meta);
   const returning = ` returning ${returningSql(plan, write.returning)}`;
   const sql = write.kind === 'insert' ? insertSql(plan, table, write) : changeSql(em, plan, table, write);
-  return { sql: numbered(plan.dialect, sql + returning), one: false };
+  return { sql: numbered(plan.dialect, sql + returning), one: true };
 }
 
 function insertSql(plan: EntityPlan, table: string, { assignments }: Write): string {
