@@ -2,13 +2,8 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DANGEROUS_NAMES } from './copy-input.ts';
 import type { JsonSchema } from './json-schema.ts';
+import { LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, OPENNESS } from './schema-keywords.ts';
 import { simplifyUnion } from './simplify-union.ts';
-
-const ONE_SCHEMA = new Set(['additionalItems', 'contains', 'else', 'if', 'items', 'not', 'propertyNames', 'then']);
-const LIST_OF_SCHEMAS = new Set(['allOf', 'anyOf', 'items', 'oneOf']);
-const MAP_OF_SCHEMAS = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
-/** Closed or open, an object keeps what its schema names: what is unknown is dropped, never refused. */
-const OPENNESS = new Set(['additionalProperties', 'unevaluatedProperties']);
 
 /**
  * A TypeBox schema as the plain JSON Schema that validation runs on: patterns as text, refinements as a keyword, unions

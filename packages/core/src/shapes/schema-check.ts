@@ -1,34 +1,32 @@
 import type { AnyValidateFunction, ErrorObject } from 'ajv/dist/core.js';
-import type { Ajv2019 } from 'ajv/dist/2019.js';
 import { ImproperlyConfigured } from '../errors.ts';
+import { CompiledSchema } from './compiled-schema.ts';
 import type { Problem } from './copy-input.ts';
 import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
-import { newAjv, REFINE } from './new-ajv.ts';
-import { pointerStep } from '../json-pointer.ts';
 import { namedTypes, type JsonSchema } from './json-schema.ts';
+import { newAjv, REFINE } from './new-ajv.ts';
+import { isSureToCompile } from './sure-schema.ts';
 
 /** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */
 const MAX_SIZE_FOR_ALL_ERRORS = 2_000;
-const ROOT = 'viewset:schema';
 
-/** One schema, compiled by AJV, and its errors in words for people. */
+/**
+ * One schema, and what AJV has against a value in words for people. A schema that AJV is sure to take is compiled for the
+ * first value, so that an application of hundreds of views starts without generating code for each of them.
+ */
 export class SchemaCheck {
   readonly #schema: JsonSchema;
   readonly #place: Place;
-  readonly #ajv: Ajv2019;
-  readonly #validate: AnyValidateFunction;
-  readonly #members = new Map<JsonSchema, AnyValidateFunction>();
+  #compiledSchema: CompiledSchema | undefined;
   #validateToFirstError: AnyValidateFunction | undefined;
 
   /** @throws ImproperlyConfigured for a schema that cannot be compiled */
   constructor(schema: JsonSchema, place: Place) {
     this.#schema = schema;
     this.#place = place;
-    this.#ajv = newAjv(true);
+    if (isSureToCompile(schema)) return;
     try {
-      this.#ajv.addSchema(schema, ROOT);
-      this.#validate = required(this.#ajv.getSchema(ROOT));
-      this.#compileMembers(schema, '#');
+      this.#compiledSchema = new CompiledSchema(schema);
     } catch (error) {
       throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
         cause: error,
@@ -38,35 +36,24 @@ export class SchemaCheck {
 
   /** What is wrong with a value that holds `size` values in all. */
   problems(value: unknown, size: number): Problem[] {
-    const validate = size <= MAX_SIZE_FOR_ALL_ERRORS ? this.#validate : this.#toFirstError();
+    const validate = size <= MAX_SIZE_FOR_ALL_ERRORS ? this.#compiled.validate : this.#toFirstError();
     if (validate(value) === true) return [];
     return this.#explain(validate.errors ?? []);
   }
 
   /** Whether a value is valid by a member of a union (or the `if`) of this schema. */
   accepts(member: JsonSchema, value: unknown): boolean {
-    return this.#members.get(member)?.(value) === true;
+    return this.#compiled.members.get(member)?.(value) === true;
+  }
+
+  get #compiled(): CompiledSchema {
+    this.#compiledSchema ??= new CompiledSchema(this.#schema);
+    return this.#compiledSchema;
   }
 
   #toFirstError(): AnyValidateFunction {
     this.#validateToFirstError ??= newAjv(false).compile(this.#schema);
     return this.#validateToFirstError;
-  }
-
-  #compileMembers(node: unknown, pointer: string): void {
-    if (typeof node !== 'object' || node === null) return;
-    for (const [key, child] of Object.entries(node)) {
-      const at = pointer + encodeURIComponent(pointerStep(key)).replaceAll('%2F', '/');
-      if (key === 'anyOf' || key === 'oneOf') {
-        for (const [index, member] of (child as JsonSchema[]).entries()) this.#compileMember(member, `${at}/${index}`);
-      }
-      if (key === 'if') this.#compileMember(child as JsonSchema, at);
-      this.#compileMembers(child, at);
-    }
-  }
-
-  #compileMember(member: JsonSchema, pointer: string): void {
-    this.#members.set(member, required(this.#ajv.getSchema(ROOT + pointer)));
   }
 
   /** The errors in words. Those of the members of a union are replaced by those of the member that was meant. */
@@ -122,7 +109,7 @@ export class SchemaCheck {
   }
 
   #attempt(member: JsonSchema, data: unknown): { errors: ErrorObject[]; distance: number } {
-    const validate = this.#members.get(member);
+    const validate = this.#compiled.members.get(member);
     const errors = validate === undefined || validate(data) === true ? [] : [...(validate.errors ?? [])];
     return { errors, distance: errors.reduce((sum, error) => sum + distanceOf(error), 0) };
   }
@@ -154,9 +141,4 @@ function isWithin(path: string, outer: string): boolean {
 function dropBeneath(problems: Problem[], path: string): void {
   const kept = problems.filter((problem) => !isWithin(problem.path, path));
   problems.splice(0, problems.length, ...kept);
-}
-
-function required(validate: AnyValidateFunction | undefined): AnyValidateFunction {
-  if (validate === undefined) throw new Error('a part of it cannot be found');
-  return validate;
 }

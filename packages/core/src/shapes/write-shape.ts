@@ -113,14 +113,18 @@ export function toWriteShape<Entity extends object>(
 class EntityWriteShape<Entity extends object, Input extends object> implements WriteShape<Entity, Input> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
-  readonly partial: TObject;
   readonly #fields: readonly WriteField[];
+  #partial: TObject | undefined;
 
   constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly WriteField[]) {
     this.entity = entity;
     this.schema = schema;
-    this.partial = partialOf(schema);
     this.#fields = fields;
+  }
+
+  get partial(): TObject {
+    this.#partial ??= partialOf(this.schema);
+    return this.#partial;
   }
 
   bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
