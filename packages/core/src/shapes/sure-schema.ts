@@ -71,10 +71,8 @@ function knownFormats(): ReadonlySet<string> {
 }
 
 function isPattern(text: unknown): boolean {
-  if (typeof text !== 'string') return false;
   try {
-    new RegExp(text, 'u');
-    return true;
+    return typeof text === 'string' && new RegExp(text, 'u') instanceof RegExp;
   } catch {
     return false;
   }

@@ -11,32 +11,11 @@ const KEYWORDS =
   'patternProperties propertyNames required dependentRequired dependentSchemas allOf anyOf oneOf not if then $ref $id ' +
   '$defs $anchor $async nullable discriminator unevaluatedProperties refine constructor maxLenght';
 
-const WORDS: readonly unknown[] = [
-  ...[-1, 1, 1.5, NaN, Infinity, 10n, true, false, null, undefined],
-  ...['', 'a', '1', 'string', 'date', '#', '#/nowhere', '^a$', 'a(', '\\_'],
-  ...[
-    [],
-    ['a'],
-    ['string', 'null'],
-    ['string', 'strin'],
-    [1, null],
-    [NaN],
-    [1n],
-    [undefined],
-    [{}],
-    [{ type: 'string' }],
-  ],
-  ...[
-    {},
-    { a: {} },
-    { a: 1 },
-    { 'a/b': {} },
-    { 'a(': {} },
-    { a: { type: 'strin' } },
-    { type: 'string' },
-    { maxLenght: 1 },
-  ],
-];
+const NUMBERS = [-1, 1, 1.5, NaN, Infinity, 10n];
+const TEXTS = ['', 'a', '1', 'string', 'date', '#', '#/nowhere', '^a$', 'a(', '\\_'];
+const LISTS = [[], ['a'], ['string', 'null'], ['string', 'strin'], [1, null], [NaN], [1n], [undefined], [{}], [[]]];
+const OBJECTS = [{}, { a: {} }, { a: 1 }, { 'a/b': {} }, { 'a(': {} }, { a: { type: 'strin' } }, { maxLenght: 1 }];
+const WORDS: readonly unknown[] = [true, false, null, undefined, ...NUMBERS, ...TEXTS, ...LISTS, ...OBJECTS];
 
 /** A schema that says one thing, by itself and at each place that a shape may have it. */
 function placed(said: object): TSchema[] {
