@@ -116,8 +116,7 @@ function checkField(field: BoundField, values: Record<string, unknown>, partial:
     if (required && !partial) problems.push({ path, message: 'is required' });
     return;
   }
-  if (problems.length > 0 && problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`)))
-    return;
+  if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
   const json = values[name];
   if (json === null) {
     if (!nullable) problems.push({ path, message: 'must not be null' });
