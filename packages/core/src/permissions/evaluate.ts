@@ -46,10 +46,7 @@ export function evaluatePermissions(
   options: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
   const question = { request, view, object: options.object };
-  const granted = grantOf(permissions, 0, ALL, question);
-  return isPromise(granted)
-    ? granted.then((known) => evaluated(permissions, known, question))
-    : evaluated(permissions, granted, question);
+  return whenReady(grantOf(permissions, 0, ALL, question), (granted) => evaluated(permissions, granted, question));
 }
 
 function evaluated(permissions: readonly Permission[], granted: Grant, question: Question): PermissionGrant {

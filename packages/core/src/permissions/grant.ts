@@ -1,5 +1,5 @@
 import { type Awaitable, whenReady } from '../awaitable.ts';
-import { always, and, type Condition, never, not, or } from '../query/condition.ts';
+import { always, and, type Condition, isAlways, isNever, never, not, or } from '../query/condition.ts';
 import { type EntityManagerSource, isInScope } from './scope-check.ts';
 
 /** Asks about one record. */
@@ -62,12 +62,4 @@ function bothPass(first: Grant['object'], second: Grant['object']): Grant['objec
   if (first === true) return second;
   if (second === true) return first;
   return (object) => whenReady(first(object), (passed) => passed && second(object));
-}
-
-function isAlways(condition: Condition): boolean {
-  return condition.kind === 'constant' && condition.value;
-}
-
-function isNever(condition: Condition): boolean {
-  return condition.kind === 'constant' && !condition.value;
 }

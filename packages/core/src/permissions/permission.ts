@@ -62,23 +62,19 @@ export class Permission {
   #hasRecordQuestions: boolean | undefined;
 
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) => {
-      const first = ask(0);
-      if (first === NONE) return NONE;
-      return whenReady(first, (granted) =>
-        granted === NONE ? NONE : whenReady(ask(1), (second) => intersection(granted, second)),
-      );
-    });
+    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
+      whenReady(ask(0), (first) =>
+        first === NONE ? NONE : whenReady(ask(1), (second) => intersection(first, second)),
+      ),
+    );
   }
 
   static or(this: PermissionClass, other: PermissionClass): PermissionClass {
-    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) => {
-      const first = ask(0);
-      if (first === ALL) return ALL;
-      return whenReady(first, (granted) =>
-        granted === ALL ? ALL : whenReady(ask(1), (second) => union(granted, second, request)),
-      );
-    });
+    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
+      whenReady(ask(0), (first) =>
+        first === ALL ? ALL : whenReady(ask(1), (second) => union(first, second, request)),
+      ),
+    );
   }
 
   static not(this: PermissionClass): PermissionClass {

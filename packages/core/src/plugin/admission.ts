@@ -7,7 +7,7 @@ import { ignoreUnknownExpectations, problemOf } from './request-line.ts';
 import { RequestsInFlight } from './requests-in-flight.ts';
 
 /**
- * The first hook of every request, and but one hook, since each costs every request: whether the process has room for it,
+ * The first hook of every request, and one for all of it, since each hook costs every request: whether there is room for it,
  * whether its first line is one, whether its address may ask. What no throttle counts (`config.throttle: false`, the
  * health routes) is neither refused for load nor counted, so that a busy process is not taken for a dead one.
  */

@@ -27,6 +27,14 @@ export const always: Condition = Object.freeze({ kind: 'constant', value: true }
 /** True of no record. */
 export const never: Condition = Object.freeze({ kind: 'constant', value: false });
 
+export function isAlways(condition: Condition): boolean {
+  return condition.kind === 'constant' && condition.value;
+}
+
+export function isNever(condition: Condition): boolean {
+  return condition.kind === 'constant' && !condition.value;
+}
+
 /** True where all are; `always` of none. */
 export function and(...conditions: readonly Condition[]): Condition {
   return combine('and', conditions, always, never);

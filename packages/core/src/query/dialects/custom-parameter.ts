@@ -1,10 +1,8 @@
 import type { Platform } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf, valueProperty } from '../../fields/field-type.ts';
-import { COLUMN, VALUE, type Comparison } from './dialect.ts';
+import { COLUMN, OPERATORS, VALUE, type Comparison } from './dialect.ts';
 import type { Lookup } from '../lookup.ts';
-
-const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = { exact: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
 /**
  * How a column of the application's own type is compared: each value goes through its `convertToDatabaseValue` (and

@@ -17,7 +17,14 @@ export interface Comparison {
   readonly values: readonly unknown[];
 }
 
-const OPERATORS = { exact: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' };
+/** How SQL says the lookups that are one operator everywhere. */
+export const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
+  exact: '=',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+};
 
 /** `column operator value` for each lookup that is one: made once, so that a text is known again at once. */
 export function comparisonTemplates(own: { readonly ne: string }): (lookup: Lookup) => string {

@@ -1,7 +1,8 @@
 import type { Lookup } from '../lookup.ts';
+import type { Comparison } from './dialect.ts';
 
 /** What LIKE finds by folding ASCII letters alone. */
-export interface AsciiPattern {
+interface AsciiPattern {
   readonly pattern: string;
   /** True: it finds what the lookup means and nothing else. False: that, and perhaps more. */
   readonly isExact: boolean;
@@ -26,7 +27,7 @@ export function likePattern(lookup: Lookup, text: string): string {
  * what is not ASCII, so that the longest piece of ASCII decides. One piece alone: a pattern of many would have a database
  * try them in all places.
  */
-export function asciiPattern(lookup: Lookup, folded: string): AsciiPattern | undefined {
+function asciiPattern(lookup: Lookup, folded: string): AsciiPattern | undefined {
   // eslint-disable-next-line no-control-regex
   const pieces = folded.match(/[\u0001-\u007f]+/g) ?? [];
   const piece = pieces.reduce((longest, next) => (weight(next) > weight(longest) ? next : longest), '');
@@ -34,6 +35,24 @@ export function asciiPattern(lookup: Lookup, folded: string): AsciiPattern | und
   const place = placeOf(lookup, folded, piece);
   const pattern = likePattern(place, piece).replaceAll(/[ki]/g, '_');
   return { pattern, isExact: piece === folded && weight(piece) === piece.length };
+}
+
+/**
+ * Asks by folding ASCII first, and by Unicode's rules only where that does not decide, of what it lets through.
+ *
+ * @param like how the dialect folds ASCII and compares with a pattern; `equals`: with a text
+ */
+export function compareAsciiFirst(
+  lookup: Lookup,
+  folded: string,
+  { like, equals, byUnicode }: { readonly like: string; readonly equals: string; readonly byUnicode: Comparison },
+): Comparison {
+  const ascii = asciiPattern(lookup, folded);
+  if (ascii === undefined) return byUnicode;
+  if (!ascii.isExact) {
+    return { template: `(${like} and ${byUnicode.template})`, values: [ascii.pattern, ...byUnicode.values] };
+  }
+  return lookup === 'iexact' ? { template: equals, values: [folded] } : { template: like, values: [ascii.pattern] };
 }
 
 /** How many characters of a piece stand for themselves. */

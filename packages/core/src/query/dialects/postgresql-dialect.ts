@@ -6,7 +6,7 @@ import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { POSTGRESQL_FORECAST } from './forecast.ts';
-import { asciiPattern, likePattern } from './like-pattern.ts';
+import { compareAsciiFirst, likePattern } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
@@ -130,22 +130,15 @@ function textColumn(path: FieldPath): string {
   return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
 }
 
-/**
- * ASCII folded by the rules of "C" is what LIKE compares at no great cost; where that does not decide, Unicode's rules
- * are asked of what it lets through.
- */
+/** ASCII folded by the rules of "C" is what LIKE compares at no great cost. */
 function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
   const column = textColumn(path);
-  const ascii = asciiPattern(lookup, folded);
-  const first = `lower(${column} collate "C")`;
-  if (ascii?.isExact === true) {
-    return lookup === 'iexact'
-      ? { template: `${first} = ${VALUE}`, values: [folded] }
-      : { template: `${first} like ${VALUE}`, values: [ascii.pattern] };
-  }
-  const exact = compareByUnicode(column, lookup, folded);
-  if (ascii === undefined) return exact;
-  return { template: `(${first} like ${VALUE} and ${exact.template})`, values: [ascii.pattern, ...exact.values] };
+  const lower = `lower(${column} collate "C")`;
+  return compareAsciiFirst(lookup, folded, {
+    like: `${lower} like ${VALUE}`,
+    equals: `${lower} = ${VALUE}`,
+    byUnicode: compareByUnicode(column, lookup, folded),
+  });
 }
 
 function compareByUnicode(column: string, lookup: Lookup, folded: string): Comparison {

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
-import { asciiPattern } from './like-pattern.ts';
+import { compareAsciiFirst } from './like-pattern.ts';
 import type { Lookup } from '../lookup.ts';
 import type { Reader } from './reader.ts';
 import { FOLD, readSqlite } from './sqlite-reader.ts';
@@ -137,17 +137,13 @@ function codePoints(text: string): number {
   return count;
 }
 
-/**
- * SQLite's LIKE folds ASCII, at the cost of a plain search; where that does not decide, Unicode's rules are asked of what
- * it lets through.
- */
+/** SQLite's LIKE folds ASCII, at the cost of a plain search. */
 function compareFolded(lookup: Lookup, folded: string): Comparison {
-  const ascii = asciiPattern(lookup, folded);
-  const like = `${COLUMN} like ${VALUE} escape '\\'`;
-  if (ascii?.isExact === true) return { template: like, values: [ascii.pattern] };
-  const exact = compareByUnicode(lookup, folded);
-  if (ascii === undefined) return exact;
-  return { template: `(${like} and ${exact.template})`, values: [ascii.pattern, ...exact.values] };
+  return compareAsciiFirst(lookup, folded, {
+    like: `${COLUMN} like ${VALUE} escape '\\'`,
+    equals: `lower(${COLUMN}) = ${VALUE}`,
+    byUnicode: compareByUnicode(lookup, folded),
+  });
 }
 
 function compareByUnicode(lookup: Lookup, folded: string): Comparison {
@@ -166,7 +162,7 @@ function compareByUnicode(lookup: Lookup, folded: string): Comparison {
 
 /**
  * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
- * characters of Unicode whose small letter is, or begins with, one of ASCII; see `asciiPattern`.
+ * characters of Unicode whose small letter is, or begins with, one of ASCII; see `compareAsciiFirst`.
  */
 function foldedColumn(folded: string): string {
   return isAscii(folded)

@@ -1,9 +1,10 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
+import { isNever } from '../condition.ts';
 import type { Counting } from '../counting.ts';
 import type { Reader } from '../dialects/reader.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
-import { isNever, withFilters } from './run.ts';
+import { withFilters } from './run.ts';
 import { bindStatement, type Query, type Slice } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */

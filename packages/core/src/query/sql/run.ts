@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { type Awaitable, isPromise } from '../../awaitable.ts';
-import { and, type Condition } from '../condition.ts';
+import { type Awaitable, whenReady } from '../../awaitable.ts';
+import { and, type Condition, isNever } from '../condition.ts';
 import { entityFilters } from '../entity-filters.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import { bindStatement, type Query } from './statement.ts';
@@ -10,8 +10,7 @@ import { isKnownUnfiltered } from './unfiltered.ts';
 export function readRows(em: EntityManager, meta: EntityMetadata, query: Query): Awaitable<unknown[][]> {
   if (isNever(query.condition) || query.slice?.limit === 0) return [];
   const plan = entityPlan(em, meta);
-  const filtered = withFilters(em, plan, query);
-  return isPromise(filtered) ? filtered.then((known) => run(em, plan, known)) : run(em, plan, filtered);
+  return whenReady(withFilters(em, plan, query), (filtered) => run(em, plan, filtered));
 }
 
 export async function readCount(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<number> {
@@ -44,8 +43,4 @@ export function withFilters(em: EntityManager, plan: EntityPlan, query: Query): 
     condition: and(filters.condition, condition),
     related: filters.related,
   }));
-}
-
-export function isNever(condition: Condition): boolean {
-  return condition.kind === 'constant' && !condition.value;
 }
