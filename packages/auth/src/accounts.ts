@@ -1,16 +1,6 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import {
-  and,
-  compare,
-  type Condition,
-  type FieldPath,
-  fieldPath,
-  InvalidUsage,
-  type Projection,
-  QuerySet,
-  readShape,
-} from '@viewset/core';
+import { InvalidUsage, QuerySet, readShape, RecordFinder } from '@viewset/core';
 import type { AccountEntity, AccountModel } from './account-contract.ts';
 import { AccountUser } from './account-user.ts';
 
@@ -33,12 +23,8 @@ const MAX_INT4 = 2 ** 31 - 1;
 export class Accounts {
   readonly #model: AccountModel;
   readonly #defaultRole: string;
-  readonly #user: Projection<AccountRow>;
   readonly #maxId: number;
-  /** What the question of every request is made of, resolved once. */
-  readonly #all: QuerySet<AccountEntity>;
-  readonly #id: FieldPath;
-  readonly #isActive: Condition;
+  readonly #active: RecordFinder<AccountEntity, AccountRow>;
 
   constructor(model: AccountModel, defaultRole: string, em: EntityManager) {
     this.#model = model;
@@ -47,18 +33,15 @@ export class Accounts {
       role_id: 'role.id',
       role_name: 'role.name',
     });
-    this.#user = shape.bind(model.meta, em.getPlatform());
     this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
-    this.#all = QuerySet.of(em, model.account);
-    this.#id = fieldPath(model.meta, 'id', '.');
-    this.#isActive = compare(fieldPath(model.meta, 'is_active', '.'), 'exact', true);
+    const active = QuerySet.of(em, model.account).filter({ is_active: true });
+    this.#active = new RecordFinder(active, shape.bind(model.meta, em.getPlatform()));
   }
 
   /** The account of a token, in one query; null where there is none, or it is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     if (!this.#isId(id)) return null;
-    const condition = and(compare(this.#id, 'exact', id), this.#isActive);
-    const row = await this.#all.using(request).where(condition).first(this.#user);
+    const row = await this.#active.find(request, id);
     if (row === undefined) return null;
     const { id: key, email, name, is_active, role_id, role_name } = row;
     const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };

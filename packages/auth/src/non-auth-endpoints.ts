@@ -44,19 +44,21 @@ export class NonAuthEndpoints {
   includes(method: string, url: string): boolean {
     const path = routerPath(url);
     if (path === undefined) return false;
+    for (const { path: prefix, methods } of this.#prefixes) {
+      if (takes(methods, method) && startsWith(path, prefix)) return true;
+    }
     const exact = this.#exact.get(trimSlash(path));
-    if (exact?.some((endpoint) => takes(endpoint, method)) === true) return true;
-    return this.#prefixes.some((endpoint) => takes(endpoint, method) && startsWith(path, endpoint.path));
+    return exact !== undefined && exact.some(({ methods }) => takes(methods, method));
   }
 }
 
-function takes(endpoint: Endpoint, method: string): boolean {
-  return endpoint.methods === undefined || endpoint.methods.has(method);
+function takes(methods: Endpoint['methods'], method: string): boolean {
+  return methods === undefined || methods.has(method);
 }
 
 /** `/public` starts with `/public/`, since it is the same path as `/public/`. */
 function startsWith(path: string, prefix: string): boolean {
-  return path.startsWith(prefix) || `${path}/` === prefix;
+  return path.startsWith(prefix) || (path.length + 1 === prefix.length && `${path}/` === prefix);
 }
 
 /**
@@ -65,14 +67,18 @@ function startsWith(path: string, prefix: string): boolean {
  */
 function routerPath(url: string): string | undefined {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
-  const end = target.search(/[?#]/);
-  const path = end === -1 ? target : target.slice(0, end);
+  const path = upTo('#', upTo('?', target));
   if (!path.includes('%')) return path;
   try {
     return decodeURI(path.replaceAll('%25', '%2525'));
   } catch {
     return undefined;
   }
+}
+
+function upTo(mark: string, text: string): string {
+  const end = text.indexOf(mark);
+  return end === -1 ? text : text.slice(0, end);
 }
 
 function trimSlash(path: string): string {

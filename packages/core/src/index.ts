@@ -57,6 +57,7 @@ export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 
 export { QuerySet, type EntityOptions } from './query/queryset.ts';
+export { RecordFinder } from './query/record-finder.ts';
 export type { Counting } from './query/counting.ts';
 export type { CountOf, Page } from './query/page.ts';
 export { compare } from './query/compare.ts';

@@ -31,18 +31,24 @@ export class QueryParameters {
     return Object.keys(this.#values);
   }
 
+  /** Whether a name was sent with anything but the empty value. */
+  has(name: string): boolean {
+    const value = this.#values[name];
+    return value !== undefined && value !== '';
+  }
+
   /** Every non-empty value of a name, in the order sent. */
   all(name: string): readonly string[] {
+    if (!this.has(name)) return [];
     const value = this.#values[name];
-    if (value === undefined || value === '') return [];
     const texts = (Array.isArray(value) ? value : [value]) as string[];
     return texts.filter((text) => text !== '').map((text) => checkText(name, text));
   }
 
   /** The value of a name, or undefined where it is absent or empty. Throws InvalidUsage where it came several times. */
   one(name: string): string | undefined {
+    if (!this.has(name)) return undefined;
     const value = this.#values[name];
-    if (value === undefined || value === '') return undefined;
     if (Array.isArray(value)) throw invalidParameter(name, 'must be given only once');
     return checkText(name, value as string);
   }

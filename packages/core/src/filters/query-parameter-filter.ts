@@ -27,31 +27,31 @@ import { resolveOption } from './resolve-option.ts';
 export class QueryParameterFilter extends Filter {
   /** More values of one parameter than this are a 400. */
   readonly maximumValues: number = 5000;
-  readonly #lookups: ReadonlyMap<string, ResolvedLookup>;
+  readonly #lookups: readonly (readonly [parameter: string, lookup: ResolvedLookup])[];
 
   constructor(target: FilterTarget) {
     super(target);
-    this.#lookups = new Map(
-      Object.entries(target.filterFields).map(([name, lookup]) => [
-        name,
-        resolveOption(target.name, 'filterFields', name, () => resolveLookup(target.meta, lookup)),
-      ]),
-    );
+    this.#lookups = Object.entries(target.filterFields).map(([name, lookup]) => [
+      name,
+      resolveOption(target.name, 'filterFields', name, () => resolveLookup(target.meta, lookup)),
+    ]);
   }
 
   get parameters(): readonly ParameterDeclaration[] {
-    return Array.from(this.#lookups, ([name, resolved]) => ({ name, schema: this.schemaOf(resolved) }));
+    return this.#lookups.map(([name, resolved]) => ({ name, schema: this.schemaOf(resolved) }));
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+    const sent = this.#lookups.filter(([name]) => parameters.has(name));
+    if (sent.length === 0) return queryset;
     const conditions: Condition[] = [];
     const problems = new InvalidUsageCollector();
-    for (const [name, resolved] of this.#lookups) {
+    for (const [name, resolved] of sent) {
       const condition = problems.attempt(() => readCondition(parameters, name, resolved, this.maximumValues));
       if (condition !== undefined) conditions.push(condition);
     }
     problems.throwIfAny();
-    return conditions.length === 0 ? queryset : queryset.where(and(...conditions));
+    return queryset.where(and(...conditions));
   }
 
   /** How a parameter is documented. */

@@ -1,7 +1,8 @@
+import { isPromise } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../query/projection.ts';
-import type { QuerySet } from '../query/queryset.ts';
+import { QuerySet } from '../query/queryset.ts';
 import { CountedPagination } from './counted-pagination.ts';
 import { integerParameter } from './integer-parameter.ts';
 import type { PageEnvelope } from './paginated-result.ts';
@@ -37,7 +38,8 @@ export class LimitOffsetPagination extends CountedPagination {
     parameters: QueryParameters,
   ): Promise<PageEnvelope<R, number | null>> {
     const { limit, offset } = this.#read(parameters);
-    const { rows, count, next } = await queryset.slice(offset, limit).page(projection, { count: this.counting });
+    const found = QuerySet.pageOf(queryset.slice(offset, limit), projection, this.counting);
+    const { rows, count, next } = isPromise(found) ? await found : found;
     return { count, next, previous: offset > 0, results: rows };
   }
 

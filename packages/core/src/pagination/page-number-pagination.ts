@@ -1,7 +1,8 @@
+import { isPromise } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../query/projection.ts';
-import type { QuerySet } from '../query/queryset.ts';
+import { QuerySet } from '../query/queryset.ts';
 import { CountedPagination } from './counted-pagination.ts';
 import { integerParameter } from './integer-parameter.ts';
 import { PaginatedResult } from './paginated-result.ts';
@@ -38,7 +39,8 @@ export class PageNumberPagination extends CountedPagination {
   ): Promise<PaginatedResult<R, object, number | null>> {
     const { page, pageSize } = this.#read(parameters);
     const slice = queryset.slice((page - 1) * pageSize, pageSize);
-    const { rows, count, next } = await slice.page(projection, { count: this.counting });
+    const found = QuerySet.pageOf(slice, projection, this.counting);
+    const { rows, count, next } = isPromise(found) ? await found : found;
     return new PaginatedResult({ results: rows, count, next, page, pageSize });
   }
 

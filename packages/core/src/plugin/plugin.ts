@@ -4,7 +4,7 @@ import fp from 'fastify-plugin';
 import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
-import { REQUEST_STATE } from '../viewset/request-state.ts';
+import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
 import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { admitRequests } from './admission.ts';
@@ -62,21 +62,32 @@ export const viewset = fp(
   { name: '@viewset/core', fastify: '5.x' },
 );
 
-const ENTITY_MANAGER = Symbol('viewset.em');
-
 function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
-  app.decorateRequest('user', null);
-  app.decorateRequest('challenge', null);
   app.decorateRequest(REQUEST_STATE, null);
-  app.decorateRequest(ENTITY_MANAGER, null);
+  app.decorateRequest('user', {
+    getter(this: FastifyRequest) {
+      return knownStateOf(this)?.user ?? null;
+    },
+    setter(this: FastifyRequest, user) {
+      stateOf(this).user = user;
+    },
+  });
+  app.decorateRequest('challenge', {
+    getter(this: FastifyRequest) {
+      return knownStateOf(this)?.challenge ?? null;
+    },
+    setter(this: FastifyRequest, challenge) {
+      stateOf(this).challenge = challenge;
+    },
+  });
   app.decorateRequest('em', {
-    getter(this: FastifyRequest & { [ENTITY_MANAGER]?: EntityManager | null }) {
-      return (this[ENTITY_MANAGER] ??= orm.em.fork());
+    getter(this: FastifyRequest) {
+      return (stateOf(this).em ??= orm.em.fork());
     },
   });
   app.decorateRequest('reader', {
-    getter(this: FastifyRequest & { [ENTITY_MANAGER]?: EntityManager | null }) {
-      return this[ENTITY_MANAGER] ?? orm.em;
+    getter(this: FastifyRequest) {
+      return knownStateOf(this)?.em ?? orm.em;
     },
   });
 }

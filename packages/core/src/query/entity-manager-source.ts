@@ -1,5 +1,6 @@
 import { Utils, type EntityManager, type EntityMetadata, type EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isKnownUnfiltered } from './sql/unfiltered.ts';
 
 /** Something that has an entity manager, such as a request, whose own is made when it is first read. */
 export interface EntityManagerSource {
@@ -10,6 +11,18 @@ export interface EntityManagerSource {
 
 export function managerOf(source: EntityManager | EntityManagerSource): EntityManager {
   return 'em' in source ? source.em : source;
+}
+
+/**
+ * What the rows of an entity are read with where no filter of MikroORM can apply to them, and so none depends on the
+ * request; undefined where one may.
+ */
+export function unfilteredReader(
+  source: EntityManager | EntityManagerSource,
+  meta: EntityMetadata,
+): EntityManager | undefined {
+  const { reader = source } = source as { readonly reader?: EntityManager };
+  return 'em' in reader || !isKnownUnfiltered(reader, meta) ? undefined : reader;
 }
 
 /** What MikroORM knows of an entity. @throws ImproperlyConfigured for one that is not among its entities */

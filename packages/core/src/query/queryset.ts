@@ -1,11 +1,11 @@
 import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
-import { isPromise } from '../awaitable.ts';
+import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
 import { always, and, asksForOne, matching, never, not, type Condition } from './condition.ts';
 import { COUNTINGS, type Counting } from './counting.ts';
 import { entityRecords, recordSelection } from './sql/entity-records.ts';
-import { type EntityManagerSource, managerOf, metadataOf } from './entity-manager-source.ts';
+import { type EntityManagerSource, managerOf, metadataOf, unfilteredReader } from './entity-manager-source.ts';
 import { type Hydration, hydrationOf } from './sql/hydration.ts';
 import { lookupCondition } from './lookup-condition.ts';
 import type { Lookups, OrderName } from './lookup-name.ts';
@@ -15,8 +15,7 @@ import type { Projection } from './projection.ts';
 import { readPage } from './sql/page.ts';
 import { readCount, readExists, readRows } from './sql/run.ts';
 import type { Selection } from './sql/selection.ts';
-import type { Query, Slice } from './sql/statement.ts';
-import { isKnownUnfiltered } from './sql/unfiltered.ts';
+import { oneRow, type Query, type Slice } from './sql/statement.ts';
 
 /** How records become entities. */
 export interface EntityOptions {
@@ -153,9 +152,7 @@ export class QuerySet<Entity extends object> {
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
     const query = this.#firstQuery(recordSelection(this.meta, projection));
-    const found = readRows(this.#reader, this.meta, query);
-    const records = this.#records(projection, isPromise(found) ? await found : found);
-    return (isPromise(records) ? await records : records)[0];
+    return (await this.#records(projection, await readRows(this.#reader, this.meta, query)))[0];
   }
 
   /**
@@ -173,13 +170,20 @@ export class QuerySet<Entity extends object> {
     projection: Projection<R>,
     options: { readonly count?: How } = {},
   ): Promise<Page<R, CountOf<How>>> {
-    const { count: how = 'exact' } = options;
+    return QuerySet.pageOf(this, projection, options.count ?? ('exact' as How));
+  }
+
+  /** What `page` answers, at once where the driver answers at once. @internal */
+  static pageOf<E extends object, R, How extends Counting>(
+    queryset: QuerySet<E>,
+    projection: Projection<R>,
+    how: How,
+  ): Awaitable<Page<R, CountOf<How>>> {
     if (!COUNTINGS.includes(how)) throw wrongOption('page()', 'count', `one of ${COUNTINGS.join(', ')}`, how);
-    const query = this.#query(recordSelection(this.meta, projection));
-    const found = readPage(this.#reader, this.meta, query, how);
-    const { rows, count, next } = isPromise(found) ? await found : found;
-    const records = this.#records(projection, rows);
-    return { rows: isPromise(records) ? await records : records, count: count as CountOf<How>, next };
+    const query = queryset.#query(recordSelection(queryset.meta, projection));
+    return whenReady(readPage(queryset.#reader, queryset.meta, query, how), ({ rows: found, count, next }) =>
+      whenReady(queryset.#records(projection, found), (rows) => ({ rows, count: count as CountOf<How>, next })),
+    );
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
@@ -214,8 +218,7 @@ export class QuerySet<Entity extends object> {
 
   /** Rows are read without an entity manager of their own, where no filter can depend on one. */
   get #reader(): EntityManager {
-    const { reader } = this.#source as EntityManagerSource;
-    return reader !== undefined && isKnownUnfiltered(reader, this.meta) ? reader : managerOf(this.#source);
+    return unfilteredReader(this.#source, this.meta) ?? managerOf(this.#source);
   }
 
   #query(select: Selection, locked = false): Query {
@@ -229,9 +232,9 @@ export class QuerySet<Entity extends object> {
     const { offset, limit } = this.#slice ?? FIRST;
     // Among one record there is no order, and no second one.
     const isOne = offset === 0 && limit > 0 && asksForOne(condition, primaryKey(this.meta));
-    const order = isOne ? [] : this.#order.total;
-    const slice = isOne ? undefined : { offset, limit: Math.min(limit, 1) };
-    return { select, condition, order, slice, related: undefined, counted: false, locked, one: true };
+    if (isOne) return { ...oneRow(select, condition), locked };
+    const slice = { offset, limit: Math.min(limit, 1) };
+    return { ...oneRow(select, condition, slice), order: this.#order.total, locked };
   }
 
   #records<R>(projection: Projection<R>, rows: readonly unknown[][]): R[] | Promise<R[]> {

@@ -2,6 +2,7 @@ import {
   Cascade,
   type EntityManager,
   type EntityMetadata,
+  type EventManager,
   type EventSubscriber,
   EventType,
   ReferenceKind,
@@ -55,9 +56,11 @@ export function rowWriter<Record>(meta: EntityMetadata, projection: Projection<R
 }
 
 function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {
-  return Object.entries(data)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => ({ path: fieldPath(meta, name, '.'), value: value as unknown }));
+  const assignments: Assignment[] = [];
+  for (const [name, value] of Object.entries(data) as [string, unknown][]) {
+    if (value !== undefined) assignments.push({ path: fieldPath(meta, name, '.'), value });
+  }
+  return assignments;
 }
 
 /**
@@ -124,13 +127,31 @@ const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterF
  * no transaction that it would have to be part of.
  */
 export function canWriteRows(em: EntityManager, meta: EntityMetadata): boolean {
-  if (!isKnownUnfiltered(em, meta) || em.isInTransaction()) return false;
-  const events = em.getEventManager();
-  if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return false;
-  for (const subscriber of events.getSubscribers()) {
-    if (hearsOfFlushes(subscriber, meta)) return false;
+  return isKnownUnfiltered(em, meta) && !em.isInTransaction() && !isHeardOf(em.getEventManager(), meta);
+}
+
+/** Of which entities somebody hears; right for as many subscribers, of whom MikroORM forgets none. */
+interface Audience {
+  readonly subscribers: number;
+  readonly hears: WeakMap<EntityMetadata, boolean>;
+}
+
+const audiences = new WeakMap<EventManager, Audience>();
+
+function isHeardOf(events: EventManager, meta: EntityMetadata): boolean {
+  const { size } = events.getSubscribers();
+  let audience = audiences.get(events);
+  if (audience?.subscribers !== size) {
+    audiences.set(events, (audience = { subscribers: size, hears: new WeakMap<EntityMetadata, boolean>() }));
   }
-  return true;
+  let heard = audience.hears.get(meta);
+  if (heard === undefined) audience.hears.set(meta, (heard = findHearer(events, meta)));
+  return heard;
+}
+
+function findHearer(events: EventManager, meta: EntityMetadata): boolean {
+  if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
+  return [...events.getSubscribers()].some((subscriber) => hearsOfFlushes(subscriber, meta));
 }
 
 /** One that names its entities and says `flushesOfOthers: false` asks for no flush that has nothing of them. */

@@ -22,8 +22,16 @@ export function isDecimalText(text: string): boolean {
  */
 export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
+  const text = String(value);
+  // JavaScript writes no zeros at the end, and most numbers without an exponent.
+  if (typeof value === 'number' && !text.includes('e')) return placesAfterPoint(text);
   const { digits, exponent } = digitsOf(value);
   return Math.max(0, digits.length - exponent);
+}
+
+function placesAfterPoint(text: string): number {
+  const point = text.indexOf('.');
+  return point === -1 ? 0 : text.length - point - 1;
 }
 
 /** How many digits stand before the point: 0 for 0.5, 3 for 100, 22 for 1e21. */

@@ -1,13 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Awaitable, isPromise } from '../awaitable.ts';
 import { InvalidUsage, NotFound } from '../errors.ts';
 import { compare } from '../query/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
-import { ofEntities, type Projection } from '../query/projection.ts';
+import type { RecordFinder } from '../query/record-finder.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { ResourceView } from './resource-view.ts';
+import { RepresentedView } from './represented-view.ts';
 import { inTransaction } from './transaction.ts';
+import type { ViewContext } from './view-context.ts';
 import type { WriteData } from './write-data.ts';
+
+/** The hooks that decide how a record is read and written. */
+const HOOKS = ['getQueryset', 'getObject', 'performCreate', 'performUpdate', 'performDestroy'] as const;
+type Hook = (typeof HOOKS)[number];
+
+interface Created<Output> {
+  readonly pk: unknown;
+  readonly record: Output;
+}
 
 /**
  * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
@@ -19,8 +30,16 @@ export abstract class ModelViewSetBase<
   Entity extends object,
   Output extends object,
   Input extends object,
-> extends ResourceView<Entity> {
-  #output: Projection<Output> | undefined;
+> extends RepresentedView<Entity, Output> {
+  /** Which of its hooks the view has made its own. */
+  #own = {} as Readonly<Record<Hook, boolean>>;
+
+  /** @internal */
+  override bind(context: ViewContext): void {
+    super.bind(context);
+    const own = HOOKS.map((hook) => [hook, this[hook] !== ModelViewSetBase.prototype[hook]] as const);
+    this.#own = Object.fromEntries(own) as Record<Hook, boolean>;
+  }
 
   /**
    * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
@@ -73,14 +92,16 @@ export abstract class ModelViewSetBase<
   /** GET on a record. */
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
     if (this.#wantsEntity(request)) return this.represent(await this.getObject(request));
-    const row = await this.#one(request).first(this.#answer);
-    if (row === undefined) throw new NotFound();
-    return row;
+    const found = this.#find(request);
+    const record = isPromise(found) ? await found : found;
+    if (record === undefined) throw new NotFound();
+    return record;
   }
 
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
-    const { pk, record } = await this.#create(request);
+    const created = this.#create(request);
+    const { pk, record } = isPromise(created) ? await created : created;
     reply.code(201).header('location', this.resource.pathOf(pk));
     return record;
   }
@@ -148,46 +169,9 @@ export abstract class ModelViewSetBase<
     await request.em.remove(entity).flush();
   }
 
-  /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
-  async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
-    const { paginator } = this.resource;
-    if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
-    return paginator.paginate(queryset, this.#answer, parametersOf(request));
-  }
-
-  /** The records of a query set in the read shape. */
-  rows(queryset: QuerySet<Entity>): Promise<Output[]> {
-    return queryset.rows(this.#answer);
-  }
-
-  /**
-   * An entity in the read shape; the relations that the shape reads must be loaded, and are where the view calls this.
-   *
-   * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
-   * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
-   * as rows and no entity is made. What is sent of the record is what the read shape declares; what one field needs that
-   * is no column, `computed()` says at less cost.
-   *
-   * @example
-   * override represent(product: ProductEntity) {
-   *   return { ...super.represent(product), name: product.displayName() };
-   * }
-   */
-  represent(entity: Entity): Output {
-    return this.resource.projection.readEntity(entity) as Output;
-  }
-
   /** @internal */
   override async prepareDetailAction(request: FastifyRequest): Promise<void> {
     await this.getObject(request);
-  }
-
-  /** How records are read and made that are sent. */
-  get #answer(): Projection<Output> {
-    if (this.#output !== undefined) return this.#output;
-    const projection = this.resource.projection as Projection<Output>;
-    const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
-    return (this.#output = isOwn ? ofEntities(projection, (entity) => this.represent(entity as Entity)) : projection);
   }
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
@@ -202,13 +186,21 @@ export abstract class ModelViewSetBase<
     return visible.where(compare(this.resource.pk, 'exact', stateOf(request).pk));
   }
 
+  /** The record of the path in the read shape; where nothing narrows the view for this request, by what is settled. */
+  #find(request: FastifyRequest): Awaitable<Output | undefined> {
+    const { grant, pk } = stateOf(request);
+    const isNarrowed = this.#own.getQueryset || grant?.scope !== undefined;
+    if (isNarrowed || this.answerProjection.ofEntities === true) return this.#one(request).first(this.answerProjection);
+    return (this.resource.finder as RecordFinder<object, Output>).find(request, pk);
+  }
+
   /** Rows are read as rows, unless a hook of the view or an object permission has to see the entity. */
   #wantsEntity(request: FastifyRequest): boolean {
-    if (this.getObject !== ModelViewSetBase.prototype.getObject) return true;
+    if (this.#own.getObject) return true;
     return stateOf(request).grant?.needsObject ?? false;
   }
 
-  async #create(request: FastifyRequest): Promise<{ pk: unknown; record: Output }> {
+  #create(request: FastifyRequest): Awaitable<Created<Output>> {
     const rows = this.#rowWriter(request, 'performCreate');
     if (rows !== undefined) return rows.insert(request.reader, request.body as object);
     return inTransaction(request, async () => {
@@ -227,21 +219,18 @@ export abstract class ModelViewSetBase<
    * Writes rows as rows, where neither the entity, nor a subscriber, nor a hook of the view, nor an object permission has
    * to see an entity.
    */
-  #rowWriter(
-    request: FastifyRequest,
-    hook: 'performCreate' | 'performUpdate' | 'performDestroy',
-  ): RowWriter<Output> | undefined {
+  #rowWriter(request: FastifyRequest, hook: Hook): RowWriter<Output> | undefined {
     const { rows, meta } = this.resource;
-    if (rows === undefined || this[hook] !== ModelViewSetBase.prototype[hook]) return undefined;
+    if (rows === undefined || this.#own[hook]) return undefined;
     if (hook !== 'performCreate' && this.#wantsEntity(request)) return undefined;
-    if (hook !== 'performDestroy' && this.#answer.ofEntities === true) return undefined;
+    if (hook !== 'performDestroy' && this.answerProjection.ofEntities === true) return undefined;
     return canWriteRows(request.reader, meta) ? (rows as RowWriter<Output>) : undefined;
   }
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
-  async #reread(request: FastifyRequest, entity: Entity): Promise<{ pk: unknown; record: Output }> {
+  async #reread(request: FastifyRequest, entity: Entity): Promise<Created<Output>> {
     const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
     const stored = QuerySet.of(request.em, this.entity).where(compare(this.resource.pk, 'exact', pk));
-    return { pk, record: (await stored.first(this.#answer)) ?? this.represent(entity) };
+    return { pk, record: (await stored.first(this.answerProjection)) ?? this.represent(entity) };
   }
 }

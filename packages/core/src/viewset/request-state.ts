@@ -1,11 +1,15 @@
+import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 
-const STATE = Symbol('viewset.state');
-
-/** What the steps of one request to a viewset leave for the later ones. */
+/** What the steps of one request leave for the later ones. */
 export interface RequestState {
+  user: CurrentUser | null;
+  challenge: string | null;
+  /** The request's own entity manager, once somebody has asked for it. */
+  em: EntityManager | undefined;
   /** What the view's permissions granted; undefined where the view declares none. */
   grant: PermissionGrant | undefined;
   /** The primary key of the path, read as the key's type; undefined on the collection. */
@@ -15,16 +19,28 @@ export interface RequestState {
   object: object | undefined;
 }
 
+/** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */
+export const REQUEST_STATE: unique symbol = Symbol('viewset.state');
+
 interface Stateful {
-  [STATE]?: RequestState | null;
+  [REQUEST_STATE]?: RequestState | null;
 }
 
-/** The request decorator that the plugin declares, so that every request has the same hidden class. */
-export const REQUEST_STATE: symbol = STATE;
-
 export function stateOf(request: FastifyRequest): RequestState {
-  const stateful = request as FastifyRequest & Stateful;
-  return (stateful[STATE] ??= { grant: undefined, pk: undefined, parameters: undefined, object: undefined });
+  return ((request as FastifyRequest & Stateful)[REQUEST_STATE] ??= {
+    user: null,
+    challenge: null,
+    em: undefined,
+    grant: undefined,
+    pk: undefined,
+    parameters: undefined,
+    object: undefined,
+  });
+}
+
+/** The state of a request where there is any yet. */
+export function knownStateOf(request: FastifyRequest): RequestState | null | undefined {
+  return (request as FastifyRequest & Stateful)[REQUEST_STATE];
 }
 
 const AS_SENT = Symbol('viewset.query-as-sent');

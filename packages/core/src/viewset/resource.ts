@@ -9,6 +9,7 @@ import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { orderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
+import { RecordFinder } from '../query/record-finder.ts';
 import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
@@ -39,6 +40,8 @@ export class Resource {
   readonly paginator: Paginator | null;
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
+  /** Finds one of all records. */
+  readonly finder: RecordFinder<object, object>;
   readonly parameterNames: readonly string[];
 
   constructor(name: string, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
@@ -62,6 +65,7 @@ export class Resource {
       resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
     );
     this.records = QuerySet.of(context.orm.em, entity).orderByPaths(ordering);
+    this.finder = new RecordFinder(this.records, this.projection);
     this.parameterNames = declaredNames(name, this.filters, this.paginator);
   }
 

@@ -5,7 +5,7 @@ import type { Counting } from '../counting.ts';
 import type { Reader } from '../dialects/reader.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import { withFilters } from './run.ts';
-import { bindStatement, type Query, type Slice } from './statement.ts';
+import { bindStatement, oneRow, type Query, type Slice } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
 export interface RowPage {
@@ -80,7 +80,10 @@ const CHEAP = 1000;
 function estimate(em: EntityManager, plan: EntityPlan, query: Query, reader: Reader): Awaitable<number> {
   const { forecast } = plan.dialect;
   if (forecast === undefined) return countExactly(em, plan, query, reader);
-  const { statement, values } = bindStatement(em, plan, unsliced(query, 'exists'));
+  const { statement, values } = bindStatement(em, plan, {
+    ...oneRow('exists', query.condition),
+    related: query.related,
+  });
   return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
     return cost > CHEAP ? rows : countExactly(em, plan, query, reader);
@@ -88,12 +91,11 @@ function estimate(em: EntityManager, plan: EntityPlan, query: Query, reader: Rea
 }
 
 function countExactly(em: EntityManager, plan: EntityPlan, query: Query, reader: Reader): Awaitable<number> {
-  const { statement, values } = bindStatement(em, plan, unsliced(query, 'count'));
+  const { statement, values } = bindStatement(em, plan, {
+    ...oneRow('count', query.condition),
+    related: query.related,
+  });
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
-}
-
-function unsliced({ condition, related }: Query, select: 'count' | 'exists'): Query {
-  return { condition, related, select, order: [], slice: undefined, counted: false, locked: false, one: true };
 }
 
 function oneMore(limit: number): number {

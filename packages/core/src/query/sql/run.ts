@@ -3,7 +3,7 @@ import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { and, type Condition, isNever } from '../condition.ts';
 import { entityFilters } from '../entity-filters.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
-import { bindStatement, type Query } from './statement.ts';
+import { bindStatement, oneRow, type Query, type Slice } from './statement.ts';
 import { isKnownUnfiltered } from './unfiltered.ts';
 
 /** The rows of a query; where it takes none, no statement is run. */
@@ -15,18 +15,15 @@ export function readRows(em: EntityManager, meta: EntityMetadata, query: Query):
 
 export async function readCount(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<number> {
   if (isNever(condition)) return 0;
-  const [row] = await readRows(em, meta, aboutRecords(condition, 'count'));
+  const [row] = await readRows(em, meta, oneRow('count', condition));
   return Number(row?.[0]);
 }
 
 export async function readExists(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<boolean> {
-  return (await readRows(em, meta, aboutRecords(condition, 'exists'))).length > 0;
+  return (await readRows(em, meta, oneRow('exists', condition, ANY))).length > 0;
 }
 
-function aboutRecords(condition: Condition, select: 'count' | 'exists'): Query {
-  const slice = select === 'exists' ? { offset: 0, limit: 1 } : undefined;
-  return { select, condition, order: [], slice, related: undefined, counted: false, locked: false, one: true };
-}
+const ANY: Slice = { offset: 0, limit: 1 };
 
 function run(em: EntityManager, plan: EntityPlan, query: Query): Awaitable<unknown[][]> {
   const { statement, values } = bindStatement(em, plan, query);

@@ -33,6 +33,11 @@ export interface Query {
   readonly one: boolean;
 }
 
+/** A question that one row answers, or none; `slice` where more records might. */
+export function oneRow(select: Query['select'], condition: Condition, slice?: Slice): Query {
+  return { select, condition, order: [], slice, related: undefined, counted: false, locked: false, one: true };
+}
+
 /** A statement, and the values to run it with. */
 export interface Bound {
   readonly statement: Statement;
