@@ -232,9 +232,9 @@ export class QuerySet<Entity extends object> {
     const { offset, limit } = this.#slice ?? FIRST;
     // Among one record there is no order, and no second one.
     const isOne = offset === 0 && limit > 0 && asksForOne(condition, primaryKey(this.meta));
-    if (isOne) return { ...oneRow(select, condition), locked };
+    if (isOne) return { ...oneRow(select, this), locked };
     const slice = { offset, limit: Math.min(limit, 1) };
-    return { ...oneRow(select, condition, slice), order: this.#order.total, locked };
+    return { ...oneRow(select, this, slice), order: this.#order.total, locked };
   }
 
   #records<R>(projection: Projection<R>, rows: readonly unknown[][]): R[] | Promise<R[]> {

@@ -59,7 +59,7 @@ export class RecordFinder<Entity extends object, R> {
 
   #prepare(em: EntityManager, plan: EntityPlan, asked: Condition, keyValues: number): Prepared {
     if (this.#prepared?.plan === plan) return this.#prepared;
-    const question = oneRow(selectionOf(this.#projection), and(asked, this.#records.condition));
+    const question = oneRow(selectionOf(this.#projection), { condition: and(asked, this.#records.condition) });
     const { statement, values } = bindStatement(em, plan, question);
     return (this.#prepared = { plan, statement, values: values.slice(keyValues) });
   }

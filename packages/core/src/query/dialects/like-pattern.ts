@@ -1,12 +1,6 @@
 import type { Lookup } from '../lookup.ts';
+import { isAscii } from './case-folding.ts';
 import type { Comparison } from './dialect.ts';
-
-/** What LIKE finds by folding ASCII letters alone. */
-interface AsciiPattern {
-  readonly pattern: string;
-  /** True: it finds what the lookup means and nothing else. False: that, and perhaps more. */
-  readonly isExact: boolean;
-}
 
 /** Longer ones cost more to match than they save; SQLite refuses from 50,000 bytes. */
 const MAX_LENGTH = 1000;
@@ -27,18 +21,18 @@ export function likePattern(lookup: Lookup, text: string): string {
  * what is not ASCII, so that the longest piece of ASCII decides. One piece alone: a pattern of many would have a database
  * try them in all places.
  */
-function asciiPattern(lookup: Lookup, folded: string): AsciiPattern | undefined {
+function widePattern(lookup: Lookup, folded: string): string | undefined {
   // eslint-disable-next-line no-control-regex
   const pieces = folded.match(/[\u0001-\u007f]+/g) ?? [];
   const piece = pieces.reduce((longest, next) => (weight(next) > weight(longest) ? next : longest), '');
   if (weight(piece) === 0 || piece.length > MAX_LENGTH) return undefined;
   const place = placeOf(lookup, folded, piece);
-  const pattern = likePattern(place, piece).replaceAll(/[ki]/g, '_');
-  return { pattern, isExact: piece === folded && weight(piece) === piece.length };
+  return likePattern(place, piece).replaceAll(/[ki]/g, '_');
 }
 
 /**
- * Asks by folding ASCII first, and by Unicode's rules only where that does not decide, of what it lets through.
+ * Asks by folding ASCII first, and by Unicode's rules only where that does not decide: of what a wide pattern lets
+ * through, and a text of ASCII does not find by itself.
  *
  * @param like how the dialect folds ASCII and compares with a pattern; `equals`: with a text
  */
@@ -47,12 +41,22 @@ export function compareAsciiFirst(
   folded: string,
   { like, equals, byUnicode }: { readonly like: string; readonly equals: string; readonly byUnicode: Comparison },
 ): Comparison {
-  const ascii = asciiPattern(lookup, folded);
-  if (ascii === undefined) return byUnicode;
-  if (!ascii.isExact) {
-    return { template: `(${like} and ${byUnicode.template})`, values: [ascii.pattern, ...byUnicode.values] };
-  }
-  return lookup === 'iexact' ? { template: equals, values: [folded] } : { template: like, values: [ascii.pattern] };
+  const wide = widePattern(lookup, folded);
+  if (wide === undefined) return byUnicode;
+  const plain = isAscii(folded) ? compareAscii(lookup, folded, like, equals) : undefined;
+  if (plain !== undefined && weight(folded) === folded.length) return plain;
+  const rest = plain === undefined ? byUnicode : either(plain, byUnicode);
+  return { template: `(${like} and ${rest.template})`, values: [wide, ...rest.values] };
+}
+
+function compareAscii(lookup: Lookup, folded: string, like: string, equals: string): Comparison {
+  return lookup === 'iexact'
+    ? { template: equals, values: [folded] }
+    : { template: like, values: [likePattern(lookup, folded)] };
+}
+
+function either(first: Comparison, second: Comparison): Comparison {
+  return { template: `(${first.template} or ${second.template})`, values: [...first.values, ...second.values] };
 }
 
 /** How many characters of a piece stand for themselves. */
@@ -69,6 +73,8 @@ function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
   return isEnd ? 'iendswith' : 'icontains';
 }
 
+const SPECIAL = /[\\%_]/;
+
 function escaped(text: string): string {
-  return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+  return SPECIAL.test(text) ? text.replaceAll(/[\\%_]/g, String.raw`\$&`) : text;
 }

@@ -5,7 +5,7 @@ import type { Counting } from '../counting.ts';
 import type { Reader } from '../dialects/reader.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import { withFilters } from './run.ts';
-import { bindStatement, oneRow, type Query, type Slice } from './statement.ts';
+import { bindCondition, type BoundCondition, bindStatement, oneRow, type Query, type Slice } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
 export interface RowPage {
@@ -34,12 +34,17 @@ function readCounted(em: EntityManager, plan: EntityPlan, query: Query): Awaitab
   const { countsInline } = plan.dialect;
   const end = slice === undefined ? Infinity : slice.offset + slice.limit;
   return whenReady(withFilters(em, plan, countsInline ? { ...query, counted: true } : query), (filtered) => {
-    const page = bindStatement(em, plan, filtered);
+    const where = bindCondition(em, plan, filtered);
+    const page = bindStatement(em, plan, filtered, where);
     return plan.dialect.read(em, (reader) =>
       whenReady(reader.rows(page.statement, page.values), (rows) => {
         const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
         if (shown !== undefined) return { rows, count: shown, next: end < shown };
-        return whenReady(countExactly(em, plan, filtered, reader), (count) => ({ rows, count, next: end < count }));
+        return whenReady(countExactly(em, plan, filtered, where, reader), (count) => ({
+          rows,
+          count,
+          next: end < count,
+        }));
       }),
     );
   });
@@ -51,7 +56,8 @@ function readOpen(em: EntityManager, plan: EntityPlan, query: Query, counted: bo
   const limit = slice?.limit ?? Infinity;
   const asked = slice === undefined ? query : { ...query, slice: { offset: slice.offset, limit: oneMore(limit) } };
   return whenReady(withFilters(em, plan, asked), (filtered) => {
-    const page = bindStatement(em, plan, filtered);
+    const where = bindCondition(em, plan, filtered);
+    const page = bindStatement(em, plan, filtered, where);
     return plan.dialect.read(em, (reader) =>
       whenReady(reader.rows(page.statement, page.values), (found) => {
         const next = found.length > limit;
@@ -59,7 +65,7 @@ function readOpen(em: EntityManager, plan: EntityPlan, query: Query, counted: bo
         if (!counted) return { rows, count: null, next };
         const proven = provenCount(slice?.offset ?? 0, rows.length, next);
         if (proven.least === proven.most) return { rows, count: proven.least, next };
-        return whenReady(estimate(em, plan, filtered, reader), (count) => {
+        return whenReady(estimate(em, plan, filtered, where, reader), (count) => {
           return { rows, count: Math.min(Math.max(count, proven.least), proven.most), next };
         });
       }),
@@ -77,24 +83,30 @@ function provenCount(offset: number, rows: number, next: boolean): { least: numb
 /** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
 const CHEAP = 1000;
 
-function estimate(em: EntityManager, plan: EntityPlan, query: Query, reader: Reader): Awaitable<number> {
+function estimate(
+  em: EntityManager,
+  plan: EntityPlan,
+  query: Query,
+  where: BoundCondition | undefined,
+  reader: Reader,
+): Awaitable<number> {
   const { forecast } = plan.dialect;
-  if (forecast === undefined) return countExactly(em, plan, query, reader);
-  const { statement, values } = bindStatement(em, plan, {
-    ...oneRow('exists', query.condition),
-    related: query.related,
-  });
+  if (forecast === undefined) return countExactly(em, plan, query, where, reader);
+  const { statement, values } = bindStatement(em, plan, oneRow('exists', query), where);
   return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
-    return cost > CHEAP ? rows : countExactly(em, plan, query, reader);
+    return cost > CHEAP ? rows : countExactly(em, plan, query, where, reader);
   });
 }
 
-function countExactly(em: EntityManager, plan: EntityPlan, query: Query, reader: Reader): Awaitable<number> {
-  const { statement, values } = bindStatement(em, plan, {
-    ...oneRow('count', query.condition),
-    related: query.related,
-  });
+function countExactly(
+  em: EntityManager,
+  plan: EntityPlan,
+  query: Query,
+  where: BoundCondition | undefined,
+  reader: Reader,
+): Awaitable<number> {
+  const { statement, values } = bindStatement(em, plan, oneRow('count', query), where);
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
 }
 

@@ -15,12 +15,12 @@ export function readRows(em: EntityManager, meta: EntityMetadata, query: Query):
 
 export async function readCount(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<number> {
   if (isNever(condition)) return 0;
-  const [row] = await readRows(em, meta, oneRow('count', condition));
+  const [row] = await readRows(em, meta, oneRow('count', { condition }));
   return Number(row?.[0]);
 }
 
 export async function readExists(em: EntityManager, meta: EntityMetadata, condition: Condition): Promise<boolean> {
-  return (await readRows(em, meta, oneRow('exists', condition, ANY))).length > 0;
+  return (await readRows(em, meta, oneRow('exists', { condition }, ANY))).length > 0;
 }
 
 const ANY: Slice = { offset: 0, limit: 1 };

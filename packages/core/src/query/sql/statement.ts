@@ -33,9 +33,15 @@ export interface Query {
   readonly one: boolean;
 }
 
+/** Which records a question is about. */
+export interface Records {
+  readonly condition: Condition;
+  readonly related?: RelatedFilters | undefined;
+}
+
 /** A question that one row answers, or none; `slice` where more records might. */
-export function oneRow(select: Query['select'], condition: Condition, slice?: Slice): Query {
-  return { select, condition, order: [], slice, related: undefined, counted: false, locked: false, one: true };
+export function oneRow(select: Query['select'], { condition, related }: Records, slice?: Slice): Query {
+  return { select, condition, order: [], slice, related, counted: false, locked: false, one: true };
 }
 
 /** A statement, and the values to run it with. */
@@ -44,26 +50,53 @@ export interface Bound {
   readonly values: readonly unknown[];
 }
 
-/** The statement of a query: from the cache where one of the same form has been made before. */
-export function bindStatement(em: EntityManager, plan: EntityPlan, query: Query): Bound {
-  if (query.related !== undefined) return build(em, plan, query);
+/** A condition's place in the tree of forms, and the values that its text binds. */
+export interface BoundCondition {
+  readonly form: Form;
+  readonly values: readonly unknown[];
+}
+
+/** Undefined where filters of related records decide the text as well: such a statement is made anew each time. */
+export function bindCondition(
+  em: EntityManager,
+  plan: EntityPlan,
+  { condition, related }: Records,
+): BoundCondition | undefined {
+  if (related !== undefined) return undefined;
   const values: unknown[] = [];
-  const form = formOf(em, plan, query, values);
-  if (form.statement !== undefined) return { statement: form.statement, values };
+  return { form: conditionForm(em, plan.dialect, condition, values, plan.statements.root), values };
+}
+
+/**
+ * The statement of a query: from the cache where one of the same form has been made before.
+ * @param where its condition, where that has been bound for another question about the same records
+ */
+export function bindStatement(
+  em: EntityManager,
+  plan: EntityPlan,
+  query: Query,
+  where: BoundCondition | undefined = bindCondition(em, plan, query),
+): Bound {
+  if (where === undefined) return build(em, plan, query);
+  const form = formOf(where, query);
+  if (form.statement !== undefined) return { statement: form.statement, values: valuesOf(where, query) };
   const built = build(em, plan, query);
   plan.statements.keep(form, built.statement);
   return built;
 }
 
-function formOf(em: EntityManager, plan: EntityPlan, query: Query, values: unknown[]): Form {
-  const { select, order, slice } = query;
-  let form = plan.statements.root.step(typeof select === 'string' ? select : select.key).step(traits(query));
+function formOf({ form: condition }: BoundCondition, query: Query): Form {
+  const { select, order } = query;
+  let form = condition.step(typeof select === 'string' ? select : select.key).step(traits(query));
   for (const { path, descending } of order) form = form.step(path).step(descending);
-  form = conditionForm(em, plan.dialect, query.condition, values, form);
-  // The count asks the same once more, in front.
-  if (query.counted) for (let index = 0, { length } = values; index < length; index++) values.push(values[index]);
-  pushSlice(slice, values);
   return form;
+}
+
+function valuesOf({ values }: BoundCondition, { counted, slice }: Query): unknown[] {
+  // The count asks the same once more, in front.
+  const all = counted ? [...values, ...values] : [...values];
+  pushSlice(slice, all);
+  return all;
 }
 
 /** What is yes or no of a statement, as one number. */
