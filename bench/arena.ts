@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { keepAwake } from './awake-cores.ts';
 import { type Cores, divideCores } from './cores.ts';
 import type { BenchDatabase, DatabaseKind } from './data/database.ts';
 import { Databases } from './databases.ts';
@@ -24,6 +25,7 @@ export interface ArenaOptions extends Pick<Options, 'databases' | 'only'> {
 /** Runs `visit` for every workload on every database and size of table that the options name, one after the other. */
 export async function forEachHeat(options: ArenaOptions, visit: (heat: Heat) => Promise<void>): Promise<MachineFacts> {
   const cores = divideCores();
+  const letSleep = keepAwake(cores);
   const databases = new Databases();
   const versions = new Set<string>();
   try {
@@ -35,9 +37,10 @@ export async function forEachHeat(options: ArenaOptions, visit: (heat: Heat) => 
       }
     }
   } finally {
+    letSleep?.();
     await databases.close();
   }
-  return machineFacts([...versions], cores);
+  return machineFacts([...versions], cores, letSleep !== undefined);
 }
 
 async function heatsOn(

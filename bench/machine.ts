@@ -14,13 +14,15 @@ export interface MachineFacts {
   readonly node: string;
   /** Whether the server under load had a core to itself. */
   readonly pinned: boolean;
+  /** Whether the cores of the load were kept from sleeping. */
+  readonly awake: boolean;
   readonly databases: readonly string[];
   readonly packages: Readonly<Record<string, string>>;
 }
 
 const PACKAGES = ['fastify', '@mikro-orm/core', 'pg', 'better-sqlite3', 'autocannon'] as const;
 
-export function machineFacts(databases: readonly string[], cores: Cores): MachineFacts {
+export function machineFacts(databases: readonly string[], cores: Cores, awake: boolean): MachineFacts {
   return {
     date: new Date().toISOString().slice(0, 10),
     processor: cpus()[0]?.model.trim() ?? 'unknown',
@@ -29,6 +31,7 @@ export function machineFacts(databases: readonly string[], cores: Cores): Machin
     system: `${osType()} ${arch()}`,
     node: process.versions.node,
     pinned: cores.server !== undefined,
+    awake,
     databases,
     packages: Object.fromEntries(PACKAGES.map((name) => [name, versionOf(name)])),
   };
@@ -37,7 +40,7 @@ export function machineFacts(databases: readonly string[], cores: Cores): Machin
 export function machineSentence(facts: MachineFacts): string {
   const packages = Object.entries(facts.packages).map(([name, version]) => `${name} ${version}`);
   const where = facts.pinned
-    ? 'the server on a core of its own, the load and PostgreSQL on the others'
+    ? `the server on a core of its own, the load and PostgreSQL on the others${facts.awake ? ', kept awake' : ''}`
     : 'nothing pinned';
   return [
     `${facts.date}: ${facts.cores} cores (${facts.processor}), ${facts.memoryGiB} GiB, ${facts.system}; ${where}.`,

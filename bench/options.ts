@@ -16,6 +16,7 @@ export const USAGE = `Usage: pnpm bench [compare | profile | scale] [options]
   --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all
   --rounds <number>     of each workload and server, alternating; default: 9
   --duration <seconds>  of one round; default: 1
+  --warm-up <seconds>   of load on each server before a workload's first round; default: 3
   --connections <n>     of the load generator; default: 32
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not`;
@@ -29,6 +30,7 @@ export interface Options {
   readonly servers: readonly ServerName[];
   readonly rounds: number;
   readonly durationSeconds: number;
+  readonly warmUpSeconds: number;
   readonly connections: number;
   readonly publish: boolean;
 }
@@ -50,12 +52,21 @@ export function readOptions(argv: readonly string[]): Options {
       servers: { type: 'string' },
       rounds: { type: 'string' },
       duration: { type: 'string' },
+      'warm-up': { type: 'string' },
       connections: { type: 'string' },
       publish: { type: 'boolean' },
     },
   });
   const { quick } = values;
-  const partial = [values.only, values.db, values.rows, values.servers, values.rounds, values.duration];
+  const partial = [
+    values.only,
+    values.db,
+    values.rows,
+    values.servers,
+    values.rounds,
+    values.duration,
+    values['warm-up'],
+  ];
   const rows = values.rows?.split(',').map((text) => positive('--rows', text));
   return {
     command: oneOf('command', COMMANDS, positionals[0] ?? 'compare'),
@@ -66,6 +77,7 @@ export function readOptions(argv: readonly string[]): Options {
     servers: listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 9) : positive('--rounds', values.rounds),
     durationSeconds: values.duration === undefined ? (quick ? 0.3 : 1) : positive('--duration', values.duration),
+    warmUpSeconds: values['warm-up'] === undefined ? (quick ? 0.2 : 3) : positive('--warm-up', values['warm-up']),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
     publish: values.publish ?? (!quick && partial.every((value) => value === undefined)),
   };

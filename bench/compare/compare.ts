@@ -6,8 +6,6 @@ import { rotated } from '../statistics.ts';
 import { type Comparison, type ComparisonRun, summarize } from './comparison.ts';
 
 const DEFAULT_ROWS = [1_000, 100_000];
-/** Part of a round's duration that every server is loaded for, unmeasured, before a workload's first round. */
-const WARM_UP = 0.5;
 
 /** Floor, raw, hand and ours side by side: every workload, on every database and size of table. */
 export async function compare(options: Options): Promise<ComparisonRun> {
@@ -17,14 +15,14 @@ export async function compare(options: Options): Promise<ComparisonRun> {
     comparisons.push(comparison);
     console.log(oneLine(comparison));
   });
-  const { rounds, durationSeconds, connections } = options;
-  return { machine, settings: { rounds, durationSeconds, connections }, comparisons };
+  const { rounds, durationSeconds, warmUpSeconds, connections } = options;
+  return { machine, settings: { rounds, durationSeconds, warmUpSeconds, connections }, comparisons };
 }
 
 async function compareOne({ servers, workload, database, rows }: Heat, options: Options): Promise<Comparison> {
-  const { connections, durationSeconds } = options;
+  const { connections, durationSeconds, warmUpSeconds } = options;
   for (const server of servers) {
-    await measure(server, workload.requests, { connections, durationSeconds: durationSeconds * WARM_UP });
+    await measure(server, workload.requests, { connections, durationSeconds: warmUpSeconds });
   }
   const measured = new Map<ServerName, Round[]>(servers.map(({ name }) => [name, []]));
   for (let round = 0; round < options.rounds; round++) {

@@ -8,7 +8,12 @@ import type { Workload, WorkloadName } from '../workloads.ts';
 /** A run of the benchmark, as it stands in `results/`. */
 export interface ComparisonRun {
   readonly machine: MachineFacts;
-  readonly settings: { readonly rounds: number; readonly durationSeconds: number; readonly connections: number };
+  readonly settings: {
+    readonly rounds: number;
+    readonly durationSeconds: number;
+    readonly warmUpSeconds: number;
+    readonly connections: number;
+  };
   readonly comparisons: readonly Comparison[];
 }
 

@@ -6,7 +6,7 @@ import type { Comparison, ComparisonRun } from './comparison.ts';
 
 /** A run in Markdown: a table for each database and size of table. */
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
-  const { rounds, durationSeconds, connections } = settings;
+  const { rounds, durationSeconds, warmUpSeconds, connections } = settings;
   const groups = Map.groupBy(
     comparisons,
     ({ database, rows }) => `${DATABASE_TITLES[database]}, ${thousands(rows)} rows`,
@@ -14,7 +14,7 @@ export function comparisonReport({ machine, settings, comparisons }: ComparisonR
   const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
   return [
     machineSentence(machine),
-    `Medians of ${rounds} alternating rounds of ${durationSeconds} s, ${connections} connections.`,
+    `Medians of ${rounds} alternating rounds of ${durationSeconds} s after ${warmUpSeconds} s of warm-up, ${connections} connections.`,
     '',
     sections.join('\n\n'),
   ].join('\n');

@@ -36,9 +36,10 @@ export async function profile(options: Options): Promise<void> {
 
 /** The servers take turns, so that what else the machine does meets them alike. */
 async function profileHeat({ servers, workload, database }: Heat, options: Options): Promise<ProfiledServer[]> {
-  const { connections, durationSeconds, rounds } = options;
+  const { connections, durationSeconds, warmUpSeconds, rounds } = options;
   const load = { connections, durationSeconds };
-  for (const server of servers) await measure(server, workload.requests, load);
+  const warmUp = { connections, durationSeconds: warmUpSeconds };
+  for (const server of servers) await measure(server, workload.requests, warmUp);
   const slices = new Map<ServerName, Slice[]>(servers.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const server of rotated(servers, round)) {

@@ -35,5 +35,5 @@ export async function scale(options: Options): Promise<ScaleRun> {
   }
   const counts = options.quick ? VIEWS.slice(0, 1) : VIEWS;
   const applications = counts.map((views) => applicationSize(views, options.quick ? 1 : STARTS, cores));
-  return { machine: machineFacts([...versions], cores), lists, applications };
+  return { machine: machineFacts([...versions], cores, false), lists, applications };
 }

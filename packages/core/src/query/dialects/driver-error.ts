@@ -1,4 +1,4 @@
-import type { Platform } from '@mikro-orm/core';
+import { DriverException, type Platform } from '@mikro-orm/core';
 import { HttpError, ServiceUnavailable } from '../../errors.ts';
 
 /**
@@ -16,8 +16,8 @@ const WORDS =
  * What to throw for an error of a driver: ServiceUnavailable where the database cannot be reached or has no room, else
  * MikroORM's own exception, as its queries throw it.
  */
-export function readError(platform: Platform, error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof HttpError) return error;
+export function readError<Thrown>(platform: Platform, error: Thrown): Thrown | Error {
+  if (!(error instanceof Error) || error instanceof HttpError || error instanceof DriverException) return error;
   if (isUnreachable(error)) return new ServiceUnavailable(undefined, { cause: error });
   return platform.getExceptionConverter().convertException(error);
 }

@@ -13,10 +13,19 @@ interface PgQuery {
   readonly name?: string;
 }
 
+interface PgResult {
+  readonly rows: unknown[][];
+}
+
+/** There is a result, or there is an error. */
+type Settle = (error: Error, result?: PgResult) => void;
+
+const rowMode = 'array';
+
 /** What is used of pg. */
 interface Pool {
   readonly ending: boolean;
-  query(query: PgQuery): Promise<{ readonly rows: unknown[][] }>;
+  query(query: PgQuery, settle: Settle): void;
 }
 
 /** What is used of Kysely: its client, and its transactions. */
@@ -50,38 +59,36 @@ export function readPostgreSql<T>(
   platform: Platform,
   purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
-): Promise<T> {
+): Awaitable<T> {
   const transaction = em.getTransactionContext<Client>();
   const connection = em.getConnection(transaction === undefined ? purpose : 'write') as PostgreSqlConnection;
-  return read(em, connection, transaction, (reader) => work(logged(em, connection, reader))).catch((error: unknown) => {
-    throw readError(platform, error);
-  });
+  const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
+  if (transaction !== undefined) return run(new ClientReader(transaction, platform));
+  const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
+  const pool = sessionContext === undefined ? pools.get(connection) : undefined;
+  return pool?.isOpen === true ? run(pool) : readLater(em, connection, platform, sessionContext, run);
 }
 
-async function read<T>(
+const pools = new WeakMap<PostgreSqlConnection, PoolReader>();
+
+async function readLater<T>(
   em: EntityManager,
   connection: PostgreSqlConnection,
-  transaction: Client | undefined,
+  platform: Platform,
+  sessionContext: object | undefined,
   run: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
-  if (transaction !== undefined) return run(clientReader(transaction));
-  const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
-  if (sessionContext !== undefined) {
-    return connection.transactional(async (begun) => run(clientReader(begun as Client)), { sessionContext });
+  try {
+    if (sessionContext === undefined) return await run(await openReader(em, connection, platform));
+    const inTransaction = async (begun: unknown): Promise<T> => run(new ClientReader(begun as Client, platform));
+    return await connection.transactional(inTransaction, { sessionContext });
+  } catch (error) {
+    throw readError(platform, error);
   }
-  return run(openPool(connection) ?? (await freeReader(em, connection)));
-}
-
-const pools = new WeakMap<PostgreSqlConnection, Pool>();
-
-/** The pool of a connection, once it is known that its clients are taken from it as they are. */
-function openPool(connection: PostgreSqlConnection): Reader | undefined {
-  const pool = pools.get(connection);
-  return pool === undefined || pool.ending ? undefined : poolReader(pool);
 }
 
 /** Where connections are prepared for each use, they have to come from where that is done. */
-async function freeReader(em: EntityManager, connection: PostgreSqlConnection): Promise<Reader> {
+async function openReader(em: EntityManager, connection: PostgreSqlConnection, platform: Platform): Promise<Reader> {
   const { config } = em;
   const isPrepared =
     config.get('onCreateConnection') !== undefined ||
@@ -90,11 +97,11 @@ async function freeReader(em: EntityManager, connection: PostgreSqlConnection): 
     isForeign(config.get('driverOptions'));
   if (isPrepared) {
     await connection.ensureConnection();
-    return clientReader(connection.getClient());
+    return new ClientReader(connection.getClient(), platform);
   }
-  const pool = (await connection.getNativeClient()) as Pool;
-  pools.set(connection, pool);
-  return poolReader(pool);
+  const reader = new PoolReader((await connection.getNativeClient()) as Pool, platform);
+  pools.set(connection, reader);
+  return reader;
 }
 
 /** A Kysely, or a dialect of it, that the application made itself. */
@@ -108,22 +115,25 @@ function isForeign(driverOptions: unknown): boolean {
 }
 
 /** Kysely gives objects, whose keys stand in the order of the select list since every column has a name of its own. */
-function clientReader(client: Client): Reader {
-  return {
-    async rows({ sql }, values) {
-      const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
-      const { rows } = await client.executeQuery({ sql, parameters: values, query, queryId: { queryId: 'viewset' } });
+class ClientReader implements Reader {
+  readonly #client: Client;
+  readonly #platform: Platform;
+
+  constructor(client: Client, platform: Platform) {
+    this.#client = client;
+    this.#platform = platform;
+  }
+
+  async rows({ sql }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+    const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
+    const queryId = { queryId: 'viewset' };
+    try {
+      const { rows } = await this.#client.executeQuery({ sql, parameters: values, query, queryId });
       return rows.map((row) => Object.values(row));
-    },
-  };
-}
-
-const readers = new WeakMap<Pool, Reader>();
-
-function poolReader(pool: Pool): Reader {
-  let reader = readers.get(pool);
-  if (reader === undefined) readers.set(pool, (reader = new PoolReader(pool)));
-  return reader;
+    } catch (error) {
+      throw readError(this.#platform, error);
+    }
+  }
 }
 
 const MAX_NAMES = 500;
@@ -135,26 +145,34 @@ const MAX_NAMES = 500;
  */
 class PoolReader implements Reader {
   readonly #pool: Pool;
+  readonly #platform: Platform;
   /** The texts that have come, and the names of those that came again. */
   #seen = new LruMap<string, string | null>(2 * MAX_NAMES);
   #names = 0;
   #generation = 0;
   #unnamed = false;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, platform: Platform) {
     this.#pool = pool;
+    this.#platform = platform;
   }
 
-  async rows(statement: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    const { sql: text } = statement;
+  get isOpen(): boolean {
+    return !this.#pool.ending;
+  }
+
+  rows({ sql: text }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
     const name = this.#nameOf(text);
-    if (name === undefined) return (await this.#pool.query({ text, values, rowMode: 'array' })).rows;
-    try {
-      return (await this.#pool.query({ text, values, rowMode: 'array', name })).rows;
-    } catch (error) {
-      if (!this.#isAboutNames(error)) throw error;
-      return (await this.#pool.query({ text, values, rowMode: 'array' })).rows;
-    }
+    let mayBeName = name !== undefined;
+    return new Promise((resolve, reject) => {
+      const settle: Settle = (error, result) => {
+        if (result !== undefined) return resolve(result.rows);
+        if (!mayBeName || !this.#isAboutNames(error)) return reject(readError(this.#platform, error));
+        mayBeName = false;
+        this.#pool.query({ text, values, rowMode }, settle);
+      };
+      this.#pool.query(name === undefined ? { text, values, rowMode } : { text, values, rowMode, name }, settle);
+    });
   }
 
   #nameOf(text: string): string | undefined {
