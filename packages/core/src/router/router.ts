@@ -7,6 +7,7 @@ import { OPERATIONS } from '../viewset/operations.ts';
 import { viewRoutes } from '../viewset/view-routes.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { RouteNames } from './route-names.ts';
+import { shareSerializers } from './shared-serializers.ts';
 
 /** What a router takes. */
 export interface RouterOptions {
@@ -78,10 +79,14 @@ export class Router {
     if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
     this.#mounted = true;
     readJsonOnly(app);
-    for (const registration of this.#registrations) this.#mount(app, registration);
+    const shared = shareSerializers(app);
+    for (const registration of this.#registrations) {
+      for (const route of this.#bind(app, registration)) addRoute(app, shared(route), registration.view);
+    }
   };
 
-  #mount(app: FastifyInstance, { path, basename, view }: Registration): void {
+  /** The routes of a view at its place, their names taken. */
+  #bind(app: FastifyInstance, { path, basename, view }: Registration): RouteOptions[] {
     const { orm, defaults, makeRules, routeNames } = app.viewset;
     const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     const context = {
@@ -91,21 +96,22 @@ export class Router {
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
     view.bind(context);
-    for (const route of viewRoutes({ view, basename, context, makeRules })) {
-      const name = route.config!.viewset!.route;
-      const template = route.url.replace(/\(.*\)/, '');
+    const routes = viewRoutes({ view, basename, context, makeRules });
+    for (const { config, url } of routes) {
+      const name = config!.viewset!.route;
+      const template = url.replace(/\(.*\)/, '');
       this.#names.add(name, template);
       routeNames.add(name, template);
-      addRoute(app, route, view, context.ignoresTrailingSlash);
     }
+    return routes;
   }
 }
 
-function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet, ignoresSlash: boolean): void {
+function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): void {
   const url = route.url.slice(app.prefix.length);
   try {
     app.route({ ...route, url });
-    if (!ignoresSlash) app.route({ ...route, url: `${url}/` });
+    if (!ignoresTrailingSlash(app)) app.route({ ...route, url: `${url}/` });
   } catch (error) {
     if ((error as { code?: string }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
     const methods = [route.method].flat().join(', ');

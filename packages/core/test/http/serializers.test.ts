@@ -1,0 +1,81 @@
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import t, { type Test } from 'tap';
+import { Type } from 'typebox';
+import { action, ModelViewSet, readShape, Router, viewset, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, fillLibrary, LIBRARY } from '../support/library.ts';
+
+const read = readShape(Book, ['id', 'title']);
+
+class BookViewSet extends ModelViewSet(Book, { read, write: writeShape(Book, ['title']) }) {
+  shout = action({ response: Type.Object({ word: Type.Ref('word') }) }, async () => ({ word: 'oak', secret: 1 }));
+}
+
+class OtherBookViewSet extends ModelViewSet(Book, { read }) {}
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly httpStatus?: string;
+}
+
+/** What a compiler is given for a route's answer. */
+const answers = ({ method, url, httpStatus }: Asked): string => `${method} ${url} ${httpStatus}`;
+
+forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
+  await fillLibrary(orm);
+
+  const start = async (
+    t: Test,
+    options: FastifyServerOptions = {},
+    prepare = (_app: FastifyInstance): void => {},
+  ): Promise<FastifyInstance> => {
+    const app = fastify(options);
+    t.teardown(() => app.close());
+    app.addSchema({ $id: 'word', type: 'string' });
+    prepare(app);
+    await app.register(viewset, { orm, health: false });
+    await app.register(new Router().register('books', BookViewSet).register('others', OtherBookViewSet).plugin);
+    await app.ready();
+    return app;
+  };
+
+  t.test('routes that send one shape share its serializer, schemas of the application included', async (t) => {
+    const app = await start(t);
+    t.strictSame((await app.inject('/books/shout')).json(), { word: 'oak' });
+    t.strictSame((await app.inject('/books/1')).json(), (await app.inject('/others/1')).json());
+    const put = await app.inject({ method: 'PUT', url: '/books/1', payload: { title: 'Elm' } });
+    t.strictSame(put.json(), { id: 1, title: 'Elm' });
+    const head = await app.inject({ method: 'HEAD', url: '/books/1' });
+    t.equal(head.headers['content-length'], String(Buffer.byteLength('{"id":1,"title":"Elm"}')));
+  });
+
+  t.test('each schema is compiled once, whatever makes the serializers', async (t) => {
+    const compiled: object[] = [];
+    const buildSerializer = () => (asked: { readonly schema: object }) => {
+      compiled.push(asked.schema);
+      return (data: unknown) => JSON.stringify(data);
+    };
+    await start(t, { schemaController: { compilersFactory: { buildSerializer } } } as unknown as FastifyServerOptions);
+    // The first route is left to Fastify, which makes its compiler for it.
+    const shared = compiled.filter((schema) => schema !== compiled[0]);
+    t.equal(shared.length, new Set(shared).size);
+    t.equal(shared.length, 3, 'a book, its word, the list of the other view');
+  });
+
+  t.test('a compiler of the application is asked for every route', async (t) => {
+    const asked: string[] = [];
+    await start(t, {}, (app) => {
+      app.setSerializerCompiler((route) => {
+        asked.push(answers(route));
+        return (data) => JSON.stringify(data);
+      });
+    });
+    for (const expected of ['GET /books 200', 'POST /books 201', 'PATCH /books/:pk 200', 'GET /others/:pk 200']) {
+      t.ok(
+        asked.some((route) => route.replace(/\(.*\)/, '') === expected),
+        expected,
+      );
+    }
+  });
+});
