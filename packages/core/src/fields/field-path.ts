@@ -52,14 +52,17 @@ function isNamed(property: EntityProperty): boolean {
   return isOwn && (property.persist !== false || isComputed(property));
 }
 
+/** What a name on a path is looked for in: an entity, or an embeddable in one. */
+interface Place {
+  readonly name: string;
+  readonly properties: Record<string, EntityProperty>;
+  readonly all: () => readonly string[];
+}
+
 function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
-  let place = {
-    name: root.className,
-    properties: root.properties as Record<string, EntityProperty>,
-    all: fieldNames(root),
-  };
+  let place: Place = { name: root.className, properties: root.properties, all: () => fieldNames(root) };
   let rest = path.split(separator);
   for (;;) {
     const { property, name, left } = take(place.properties, rest, separator);
@@ -70,10 +73,11 @@ function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): Fie
     if (target === undefined || property.polymorphic) throw notARelation(root, path, property, left[0] ?? '');
     if (property.kind === ReferenceKind.EMBEDDED) {
       if (property.object) throw notARelation(root, path, property, left[0] ?? '');
-      place = { name: target.className, properties: property.embeddedProps, all: Object.keys(property.embeddedProps) };
+      const properties = property.embeddedProps;
+      place = { name: target.className, properties, all: () => Object.keys(properties) };
     } else {
       steps.push(property);
-      place = { name: target.className, properties: target.properties, all: fieldNames(target) };
+      place = { name: target.className, properties: target.properties, all: () => fieldNames(target) };
     }
     rest = left;
   }
@@ -140,16 +144,12 @@ function isComputed(property: EntityProperty): boolean {
   return property.formula !== undefined || (property.persist === false && property.kind !== ReferenceKind.SCALAR);
 }
 
-function unknownName(
-  root: EntityMetadata,
-  path: string,
-  name: string,
-  place: { readonly name: string; readonly all: readonly string[] },
-): ImproperlyConfigured {
-  const near = nearest(name, place.all);
+function unknownName(root: EntityMetadata, path: string, name: string, place: Place): ImproperlyConfigured {
+  const all = place.all();
+  const near = nearest(name, all);
   return new ImproperlyConfigured(
     `${root.className}: "${path}" names no field; ${place.name} has no "${name}"` +
-      `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${place.all.join(', ')}`,
+      `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${all.join(', ')}`,
   );
 }
 
