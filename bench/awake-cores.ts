@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { pinned, type Cores } from './cores.ts';
 
 /**
@@ -14,10 +15,10 @@ export function keepAwake({ load }: Cores): (() => void) | undefined {
   if (load === undefined || spawnSync('chrt', ['--idle', '0', 'true'], { stdio: 'ignore' }).status !== 0) {
     return undefined;
   }
+  const file = fileURLToPath(new URL('./spinner.ts', import.meta.url));
   const spinners = load.split(',').map((core) => {
-    // A shell that is its own clock: it ends where its parent is gone.
-    const [command, args] = pinned(core, 'chrt', ['--idle', '0', 'sh', '-c', 'while kill -0 $PPID; do :; done']);
-    return spawn(command, args, { stdio: 'ignore' });
+    const [command, args] = pinned(core, 'chrt', ['--idle', '0', process.execPath, file]);
+    return spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   });
   return () => {
     for (const spinner of spinners) spinner.kill();

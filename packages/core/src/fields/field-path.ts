@@ -18,7 +18,10 @@ export interface FieldPath {
   readonly toMany: boolean;
 }
 
-const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
+const known = {
+  '.': new WeakMap<EntityMetadata, Map<string, FieldPath>>(),
+  __: new WeakMap<EntityMetadata, Map<string, FieldPath>>(),
+};
 
 /**
  * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
@@ -28,16 +31,22 @@ const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
  */
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
-  let paths = known.get(meta);
-  if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
-  // Kept with its separator, so that whether a path is right does not depend on what was resolved before.
-  const found = paths.get(separator + path);
+  // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
+  const paths = pathsOf(meta, separator);
+  const found = paths.get(path);
   if (found !== undefined) return found;
   const resolved = resolve(meta, path, separator);
-  const shared = paths.get(`.${resolved.key}`) ?? resolved;
-  paths.set(`.${resolved.key}`, shared);
-  paths.set(separator + path, shared);
+  const dotted = pathsOf(meta, '.');
+  const shared = dotted.get(resolved.key) ?? resolved;
+  dotted.set(resolved.key, shared);
+  paths.set(path, shared);
   return shared;
+}
+
+function pathsOf(meta: EntityMetadata, separator: keyof typeof known): Map<string, FieldPath> {
+  let paths = known[separator].get(meta);
+  if (paths === undefined) known[separator].set(meta, (paths = new Map<string, FieldPath>()));
+  return paths;
 }
 
 /** The names of an entity's fields and relations, without what MikroORM adds for itself. */

@@ -2,11 +2,11 @@ import type { EntityManager } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from './compare.ts';
-import { and, type Condition } from './condition.ts';
+import { and, type Condition, isNever } from './condition.ts';
 import { type EntityManagerSource, unfilteredReader } from './entity-manager-source.ts';
 import { primaryKey } from './order.ts';
 import type { Projection } from './projection.ts';
-import { QuerySet } from './queryset.ts';
+import type { QuerySet } from './queryset.ts';
 import { entityPlan, type EntityPlan } from './sql/entity-plan.ts';
 import { selectionOf } from './sql/selection.ts';
 import { bindStatement, type Bound, oneRow } from './sql/statement.ts';
@@ -31,25 +31,27 @@ export class RecordFinder<Entity extends object, R> {
   #prepared: Prepared | undefined;
 
   constructor(records: QuerySet<Entity>, projection: Projection<R>) {
-    this.#records = records;
+    this.#records = records.slice(0, Number.MAX_SAFE_INTEGER);
     this.#projection = projection;
     this.#key = primaryKey(records.meta);
   }
 
   /**
-   * The record, or undefined where there is none: at once where the driver answers at once.
+   * The record, or undefined where there is none: at once where the driver answers at once. What is thrown for a key is
+   * thrown at once.
    *
    * @param source what to read with: a request, or an entity manager
    * @throws FieldValueError for a key of another type than the primary key's
+   * @throws ImproperlyConfigured for undefined
    */
   find(source: EntityManager | EntityManagerSource, key: unknown): Awaitable<R | undefined> {
     const asked = compare(this.#key, 'exact', key);
     const { meta, condition } = this.#records;
+    if (isNever(condition)) return undefined;
     const em = unfilteredReader(source, meta);
-    // What filters add may differ from call to call, and for a key that no record can have nothing is asked.
-    if (em === undefined || asked.kind !== 'compare' || this.#projection.ofEntities === true) {
-      return QuerySet.of(source, meta.class).where(and(asked, condition)).first(this.#projection);
-    }
+    // What filters add may differ from call to call, and what no key can be is asked in other words, or not at all.
+    const isPlain = asked.kind === 'compare' && asked.lookup === 'exact' && this.#projection.ofEntities !== true;
+    if (em === undefined || !isPlain) return this.#records.using(source).where(asked).first(this.#projection);
     const plan = entityPlan(em, meta);
     const keyValues = plan.dialect.compare(this.#key, 'exact', asked.value).values;
     const { statement, values } = this.#prepare(em, plan, asked, keyValues.length);

@@ -130,7 +130,10 @@ export function canWriteRows(em: EntityManager, meta: EntityMetadata): boolean {
   return isKnownUnfiltered(em, meta) && !em.isInTransaction() && !isHeardOf(em.getEventManager(), meta);
 }
 
-/** Of which entities somebody hears; right for as many subscribers, of whom MikroORM forgets none. */
+/**
+ * Of which entities somebody hears. It holds for as many subscribers: MikroORM forgets none, and reads what each listens
+ * to when it is registered, as is done here.
+ */
 interface Audience {
   readonly subscribers: number;
   readonly hears: WeakMap<EntityMetadata, boolean>;

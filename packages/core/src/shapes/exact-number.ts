@@ -22,22 +22,31 @@ export function isDecimalText(text: string): boolean {
  */
 export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
-  const text = String(value);
-  // JavaScript writes no zeros at the end, and most numbers without an exponent.
-  if (typeof value === 'number' && !text.includes('e')) return placesAfterPoint(text);
+  const plain = plainText(value);
+  if (plain !== undefined) return plain.length - pointOf(plain) - 1;
   const { digits, exponent } = digitsOf(value);
   return Math.max(0, digits.length - exponent);
 }
 
-function placesAfterPoint(text: string): number {
-  const point = text.indexOf('.');
-  return point === -1 ? 0 : text.length - point - 1;
-}
-
 /** How many digits stand before the point: 0 for 0.5, 3 for 100, 22 for 1e21. */
 export function wholeDigits(value: number | string): number {
+  const plain = plainText(value);
+  if (plain !== undefined) return plain.startsWith('0') ? 0 : pointOf(plain);
   const { digits, exponent } = digitsOf(value);
   return digits === '' ? 0 : Math.max(0, exponent);
+}
+
+/** A number as JavaScript writes it, without its sign: no zeros at either end, and most often no exponent. */
+function plainText(value: number | string): string | undefined {
+  if (typeof value !== 'number') return undefined;
+  const text = String(Math.abs(value));
+  return text.includes('e') ? undefined : text;
+}
+
+/** Where the point stands; where there is none, behind the last digit. */
+function pointOf(text: string): number {
+  const point = text.indexOf('.');
+  return point === -1 ? text.length : point;
 }
 
 /** Whether `value` is a whole multiple of `step`, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */

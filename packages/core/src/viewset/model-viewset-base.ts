@@ -8,12 +8,9 @@ import type { RecordFinder } from '../query/record-finder.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { RepresentedView } from './represented-view.ts';
 import { inTransaction } from './transaction.ts';
-import type { ViewContext } from './view-context.ts';
 import type { WriteData } from './write-data.ts';
 
-/** The hooks that decide how a record is read and written. */
-const HOOKS = ['getQueryset', 'getObject', 'performCreate', 'performUpdate', 'performDestroy'] as const;
-type Hook = (typeof HOOKS)[number];
+type WriteHook = 'performCreate' | 'performUpdate' | 'performDestroy';
 
 interface Created<Output> {
   readonly pk: unknown;
@@ -31,16 +28,6 @@ export abstract class ModelViewSetBase<
   Output extends object,
   Input extends object,
 > extends RepresentedView<Entity, Output> {
-  /** Which of its hooks the view has made its own. */
-  #own = {} as Readonly<Record<Hook, boolean>>;
-
-  /** @internal */
-  override bind(context: ViewContext): void {
-    super.bind(context);
-    const own = HOOKS.map((hook) => [hook, this[hook] !== ModelViewSetBase.prototype[hook]] as const);
-    this.#own = Object.fromEntries(own) as Record<Hook, boolean>;
-  }
-
   /**
    * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
    * order. Override it to narrow them; list, retrieve, update and destroy all go through it.
@@ -189,14 +176,14 @@ export abstract class ModelViewSetBase<
   /** The record of the path in the read shape; where nothing narrows the view for this request, by what is settled. */
   #find(request: FastifyRequest): Awaitable<Output | undefined> {
     const { grant, pk } = stateOf(request);
-    const isNarrowed = this.#own.getQueryset || grant?.scope !== undefined;
+    const isNarrowed = this.getQueryset !== ModelViewSetBase.prototype.getQueryset || grant?.scope !== undefined;
     if (isNarrowed || this.answerProjection.ofEntities === true) return this.#one(request).first(this.answerProjection);
     return (this.resource.finder as RecordFinder<object, Output>).find(request, pk);
   }
 
   /** Rows are read as rows, unless a hook of the view or an object permission has to see the entity. */
   #wantsEntity(request: FastifyRequest): boolean {
-    if (this.#own.getObject) return true;
+    if (this.getObject !== ModelViewSetBase.prototype.getObject) return true;
     return stateOf(request).grant?.needsObject ?? false;
   }
 
@@ -219,12 +206,20 @@ export abstract class ModelViewSetBase<
    * Writes rows as rows, where neither the entity, nor a subscriber, nor a hook of the view, nor an object permission has
    * to see an entity.
    */
-  #rowWriter(request: FastifyRequest, hook: Hook): RowWriter<Output> | undefined {
+  #rowWriter(request: FastifyRequest, hook: WriteHook): RowWriter<Output> | undefined {
     const { rows, meta } = this.resource;
-    if (rows === undefined || this.#own[hook]) return undefined;
+    if (rows === undefined || this.#isOverridden(hook)) return undefined;
     if (hook !== 'performCreate' && this.#wantsEntity(request)) return undefined;
     if (hook !== 'performDestroy' && this.answerProjection.ofEntities === true) return undefined;
     return canWriteRows(request.reader, meta) ? (rows as RowWriter<Output>) : undefined;
+  }
+
+  #isOverridden(hook: WriteHook): boolean {
+    const base = ModelViewSetBase.prototype;
+    if (hook === 'performCreate') return this.performCreate !== base.performCreate;
+    return hook === 'performUpdate'
+      ? this.performUpdate !== base.performUpdate
+      : this.performDestroy !== base.performDestroy;
   }
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */

@@ -11,7 +11,9 @@ export abstract class RepresentedView<Entity extends object, Output extends obje
   /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
   paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
     const { paginator } = this.resource;
-    if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
+    if (paginator === null) {
+      return Promise.reject(new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`));
+    }
     return paginator.paginate(queryset, this.answerProjection, parametersOf(request));
   }
 

@@ -30,27 +30,36 @@ function widePattern(lookup: Lookup, folded: string): string | undefined {
   return likePattern(place, piece).replaceAll(/[ki]/g, '_');
 }
 
+/** How a dialect compares a column with a folded text. */
+interface FoldedComparisons {
+  /** The column, folded by ASCII, with a pattern. */
+  readonly like: string;
+  /** The column, folded by ASCII, with a text; where an index serves that and no pattern. Default: `like`. */
+  readonly equals?: string;
+  readonly byUnicode: () => Comparison;
+}
+
 /**
  * Asks by folding ASCII first, and by Unicode's rules only where that does not decide: of what a wide pattern lets
  * through, and a text of ASCII does not find by itself.
- *
- * @param like how the dialect folds ASCII and compares with a pattern; `equals`: with a text
  */
 export function compareAsciiFirst(
   lookup: Lookup,
   folded: string,
-  { like, equals, byUnicode }: { readonly like: string; readonly equals: string; readonly byUnicode: Comparison },
+  { like, equals, byUnicode }: FoldedComparisons,
 ): Comparison {
   const wide = widePattern(lookup, folded);
-  if (wide === undefined) return byUnicode;
-  const plain = isAscii(folded) ? compareAscii(lookup, folded, like, equals) : undefined;
+  if (wide === undefined) return byUnicode();
+  // A pattern ends at a NUL.
+  const isPlain = isAscii(folded) && !folded.includes('\0');
+  const plain = isPlain ? compareAscii(lookup, folded, like, equals) : undefined;
   if (plain !== undefined && weight(folded) === folded.length) return plain;
-  const rest = plain === undefined ? byUnicode : either(plain, byUnicode);
+  const rest = plain === undefined ? byUnicode() : either(plain, byUnicode());
   return { template: `(${like} and ${rest.template})`, values: [wide, ...rest.values] };
 }
 
-function compareAscii(lookup: Lookup, folded: string, like: string, equals: string): Comparison {
-  return lookup === 'iexact'
+function compareAscii(lookup: Lookup, folded: string, like: string, equals: string | undefined): Comparison {
+  return lookup === 'iexact' && equals !== undefined
     ? { template: equals, values: [folded] }
     : { template: like, values: [likePattern(lookup, folded)] };
 }

@@ -14,7 +14,8 @@ import type { Reader } from './reader.ts';
 /**
  * PostgreSQL through pg. Parameters are never cast, so that each takes the type of the column beside it: decimals are
  * compared as numeric, exactly, and indexes serve. An index on `lower(name collate "C")` (btree, or gin with gin_trgm_ops)
- * serves the case-insensitive lookups of any text that has ASCII in it, one on `lower(name collate "und-x-icu")` the rest.
+ * serves the case-insensitive lookups of any text that has ASCII in it but `k` and `i`, one on
+ * `lower(name collate "und-x-icu")` the rest.
  */
 export class PostgreSqlDialect implements Dialect {
   readonly name = 'PostgreSQL';
@@ -137,7 +138,7 @@ function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Compari
   return compareAsciiFirst(lookup, folded, {
     like: `${lower} like ${VALUE}`,
     equals: `${lower} = ${VALUE}`,
-    byUnicode: compareByUnicode(column, lookup, folded),
+    byUnicode: () => compareByUnicode(column, lookup, folded),
   });
 }
 

@@ -99,7 +99,11 @@ async function openReader(em: EntityManager, connection: PostgreSqlConnection, p
     await connection.ensureConnection();
     return new ClientReader(connection.getClient(), platform);
   }
-  const reader = new PoolReader((await connection.getNativeClient()) as Pool, platform);
+  const pool = (await connection.getNativeClient()) as Pool;
+  // Others may have waited for the same pool.
+  const known = pools.get(connection);
+  if (known?.isOpen === true) return known;
+  const reader = new PoolReader(pool, platform);
   pools.set(connection, reader);
   return reader;
 }
@@ -161,14 +165,23 @@ class PoolReader implements Reader {
     return !this.#pool.ending;
   }
 
-  rows({ sql: text }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+  async rows({ sql: text }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+    try {
+      return await this.#query(text, values);
+    } catch (error) {
+      // Made here, where the stack leads back to who asked.
+      throw readError(this.#platform, error);
+    }
+  }
+
+  #query(text: string, values: readonly unknown[]): Promise<unknown[][]> {
     const name = this.#nameOf(text);
-    let mayBeName = name !== undefined;
+    let mayRetry = name !== undefined;
     return new Promise((resolve, reject) => {
       const settle: Settle = (error, result) => {
         if (result !== undefined) return resolve(result.rows);
-        if (!mayBeName || !this.#isAboutNames(error)) return reject(readError(this.#platform, error));
-        mayBeName = false;
+        if (!mayRetry || !this.#isAboutNames(error)) return reject(error);
+        mayRetry = false;
         this.#pool.query({ text, values, rowMode }, settle);
       };
       this.#pool.query(name === undefined ? { text, values, rowMode } : { text, values, rowMode, name }, settle);

@@ -1,0 +1,113 @@
+/** A record by its key, by a statement that is made once: against what the query set itself answers. */
+import { defineEntity, p, type EntityManager } from '@mikro-orm/core';
+import t from 'tap';
+import { fieldPath } from '../../src/fields/field-path.ts';
+import { ofEntities, orderValues, type Projection } from '../../src/query/projection.ts';
+import { QuerySet } from '../../src/query/queryset.ts';
+import { RecordFinder } from '../../src/query/record-finder.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { recordQueries } from './record-queries.ts';
+
+const Tree = defineEntity({
+  name: 'Tree',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    isOld: p.boolean(),
+    parent: () => p.manyToOne(Tree).nullable(),
+  },
+});
+
+const Coin = defineEntity({ name: 'Coin', properties: { id: p.bigint('bigint').primary(), name: p.string() } });
+
+forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm) => {
+  const em = orm.em.fork();
+  em.create(Tree, { id: 1, name: 'Oak', isOld: true, parent: null });
+  em.create(Tree, { id: 2, name: 'Elm', isOld: false, parent: 1 });
+  em.create(Coin, { id: 2n ** 60n, name: 'Groat' });
+  await em.flush();
+
+  const meta = orm.getMetadata().get(Tree);
+  const named = orderValues(
+    ['name', 'parent.name'].map((path) => ({ path: fieldPath(meta, path, '.'), descending: false })),
+  );
+  const all = QuerySet.of(orm.em, Tree);
+  const finderOf = <R>(records = all, projection = named as Projection<R>): RecordFinder<object, R> =>
+    new RecordFinder(records as unknown as QuerySet<object>, projection);
+  // Whether filters apply is found out at the first question about an entity.
+  await all.count();
+  await QuerySet.of(orm.em, Coin).count();
+
+  t.test('it answers what the query set answers, whatever is asked first', async (t) => {
+    for (const first of [1, 2, 3, null, 2 ** 40, -1]) {
+      const finder = finderOf();
+      for (const key of [first, 1, 2, 3, null, 2 ** 40, -1, 1.5, 1]) {
+        const expected = await all.filter({ id: key as number }).first(named);
+        t.strictSame(await finder.find(orm.em, key), expected, `${String(key)} after ${String(first)}`);
+      }
+    }
+  });
+
+  t.test('one statement serves every key', async (t) => {
+    const finder = finderOf();
+    await finder.find(orm.em, 1);
+    const queries = recordQueries(orm);
+    for (const key of [1, 2, 3]) await finder.find(orm.em, key);
+    queries.stop();
+    t.equal(queries.texts.length, 3);
+    t.equal(new Set(queries.texts).size, 1);
+  });
+
+  t.test('it finds among the records alone, whatever their order and slice', async (t) => {
+    const old = finderOf(all.filter({ isOld: true }).orderBy('-name').slice(5, 0));
+    t.strictSame(await old.find(orm.em, 1), ['Oak', null]);
+    t.equal(await old.find(orm.em, 2), undefined);
+    t.strictSame(await finderOf(all.exclude({ name__in: ['Oak', 'Ash'] })).find(orm.em, 2), ['Elm', 'Oak']);
+    t.strictSame(await finderOf(all.matching({ parent: { name: 'Oak' } })).find(orm.em, 2), ['Elm', 'Oak']);
+    for (const none of [all.none(), all.filter({ id__in: [] })]) {
+      t.equal(await finderOf(none).find(orm.em, 1), undefined);
+      t.equal(await finderOf(none).find(orm.em.fork(), 1), undefined);
+    }
+  });
+
+  t.test('a key of another type is refused at once', async (t) => {
+    t.throws(() => finderOf().find(orm.em, 'x'), { message: /must be a number/ });
+    t.throws(() => finderOf().find(orm.em, undefined), { message: /compared with undefined/ });
+  });
+
+  t.test('a bigint is bound exactly', async (t) => {
+    const coins = orm.getMetadata().get(Coin);
+    const name = orderValues([{ path: fieldPath(coins, 'name', '.'), descending: false }]);
+    const finder = new RecordFinder(QuerySet.of(orm.em, Coin) as unknown as QuerySet<object>, name);
+    t.strictSame(await finder.find(orm.em, 2n ** 60n), ['Groat']);
+    t.equal(await finder.find(orm.em, 2n ** 60n + 1n), undefined);
+  });
+
+  t.test('it reads in the transaction of the entity manager that asks', async (t) => {
+    const finder = finderOf();
+    const within = orm.em.fork();
+    await within.begin();
+    await within.insert(Tree, { id: 9, name: 'Yew', isOld: true, parent: null });
+    t.strictSame(await finder.find(within, 9), ['Yew', null]);
+    await within.rollback();
+    t.equal(await finder.find(within, 9), undefined);
+  });
+
+  t.test('records may be made of entities', async (t) => {
+    const shout = (entity: object): unknown => (entity as { name: string }).name.toUpperCase();
+    const finder = finderOf(all, ofEntities(named as Projection<unknown>, shout));
+    t.equal(await finder.find(orm.em.fork(), 1), 'OAK');
+  });
+
+  t.test('a filter that is added later applies from then on', async (t) => {
+    const finder = finderOf();
+    t.strictSame(await finder.find(orm.em, 1), ['Oak', null]);
+    orm.em.addFilter({ name: 'young', entity: Tree, cond: { isOld: false } });
+    t.equal(await finder.find(orm.em, 1), undefined);
+    t.strictSame(await finder.find(orm.em, 2), await firstOf(orm.em, 2));
+  });
+
+  function firstOf(source: EntityManager, id: number): Promise<unknown> {
+    return QuerySet.of(source, Tree).filter({ id }).first(named);
+  }
+});
