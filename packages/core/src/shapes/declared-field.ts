@@ -59,7 +59,7 @@ export function declaredProperty(meta: EntityMetadata, name: string): EntityProp
   const names = Object.keys(meta.properties);
   if (names.includes(name)) return meta.properties[name as never] as EntityProperty;
   const meant = nearest(name, names);
-  const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+  const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
   throw new ImproperlyConfigured(`${meta.className} has no property "${name}"${hint} It has: ${names.join(', ')}`);
 }
 

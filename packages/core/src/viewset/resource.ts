@@ -5,6 +5,7 @@ import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
 import { resolveOption } from '../filters/resolve-option.ts';
+import { wrongOption } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { orderKey } from '../query/order.ts';
 import type { Projection } from '../query/projection.ts';
@@ -51,6 +52,8 @@ export class Resource {
     const pk = primaryKey(name, this.meta);
     this.pk = fieldPath(this.meta, pk.name, '.');
     this.pkType = fieldType(pk);
+    checkShape(name, 'read', options.read);
+    if (options.write !== undefined) checkShape(name, 'write', options.write);
     const read = toReadShape(entity, options.read);
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
@@ -80,6 +83,11 @@ export class Resource {
   pathOf(pk: unknown): string {
     return `${this.path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
   }
+}
+
+function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {
+  const isShape = typeof shape === 'object' && shape !== null && ('bind' in shape || 'properties' in shape);
+  if (!isShape) throw wrongOption(name, option, `a ${option}Shape() or a Type.Object()`, shape);
 }
 
 function metadataOf(name: string, entity: EntityName<object>, orm: MikroORM): EntityMetadata {

@@ -63,6 +63,14 @@ forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t,
         { pagination: IsAuthenticated },
         /^BookViewSet: option "pagination" must be a class that extends Paginator, or null for none, but the function IsAuthenticated came$/,
       ],
+      [
+        { read: undefined },
+        /^BookViewSet: option "read" must be a readShape\(\) or a Type\.Object\(\), but undefined came$/,
+      ],
+      [
+        { write: 'title' },
+        /^BookViewSet: option "write" must be a writeShape\(\) or a Type\.Object\(\), but "title" came$/,
+      ],
       [{ pagination: 'pages' }, /option "pagination" .* but "pages" came/],
       [{ filters: SearchFilter }, /^BookViewSet: option "filters" must be an array/],
       [
