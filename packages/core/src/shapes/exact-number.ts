@@ -23,7 +23,7 @@ export function isDecimalText(text: string): boolean {
 export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
   const plain = plainText(value);
-  if (plain !== undefined) return plain.length - pointOf(plain) - 1;
+  if (plain !== undefined) return Math.max(0, plain.length - pointOf(plain) - 1);
   const { digits, exponent } = digitsOf(value);
   return Math.max(0, digits.length - exponent);
 }
@@ -38,7 +38,7 @@ export function wholeDigits(value: number | string): number {
 
 /** A number as JavaScript writes it, without its sign: no zeros at either end, and most often no exponent. */
 function plainText(value: number | string): string | undefined {
-  if (typeof value !== 'number') return undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   const text = String(Math.abs(value));
   return text.includes('e') ? undefined : text;
 }

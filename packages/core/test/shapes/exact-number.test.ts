@@ -10,7 +10,10 @@ t.test('decimals are counted as they are written, not as they are stored', async
     [1.005, 3],
     [1e-7, 7],
     [1.5e-7, 8],
+    [1e20, 0],
+    [2 ** 60, 0],
     [1e21, 0],
+    [-4.35, 2],
     [12345678.91, 2],
     [0.1 + 0.2, 17],
     [5e-324, 324],
@@ -29,6 +32,9 @@ t.test('digits before the point are counted without leading zeros', async (t) =>
     [1, 1],
     [99999999.99, 8],
     [100000000, 9],
+    [1e20, 21],
+    [-12.5, 2],
+    [-0.5, 0],
     [1e21, 22],
     [1.5e300, 301],
     ['000', 0],
@@ -36,6 +42,13 @@ t.test('digits before the point are counted without leading zeros', async (t) =>
     [1e-7, 0],
   ];
   for (const [value, expected] of digits) t.equal(wholeDigits(value), expected, String(value));
+});
+
+t.test('what is no finite number has no digits', async (t) => {
+  for (const value of [Infinity, -Infinity, NaN]) {
+    t.throws(() => decimalPlaces(value), RangeError);
+    t.throws(() => wholeDigits(value), RangeError);
+  }
 });
 
 t.test('multiples are judged in decimal arithmetic', async (t) => {

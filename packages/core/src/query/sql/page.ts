@@ -40,7 +40,7 @@ function readCounted(em: EntityManager, plan: EntityPlan, query: Query): Awaitab
       whenReady(reader.rows(page.statement, page.values), (rows) => {
         const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
         if (shown !== undefined) return { rows, count: shown, next: end < shown };
-        return whenReady(countExactly(em, plan, filtered, where, reader), (count) => ({
+        return whenReady(countExactly({ em, plan, query: filtered, where, reader }), (count) => ({
           rows,
           count,
           next: end < count,
@@ -65,7 +65,7 @@ function readOpen(em: EntityManager, plan: EntityPlan, query: Query, counted: bo
         if (!counted) return { rows, count: null, next };
         const proven = provenCount(slice?.offset ?? 0, rows.length, next);
         if (proven.least === proven.most) return { rows, count: proven.least, next };
-        return whenReady(estimate(em, plan, filtered, where, reader), (count) => {
+        return whenReady(estimate({ em, plan, query: filtered, where, reader }), (count) => {
           return { rows, count: Math.min(Math.max(count, proven.least), proven.most), next };
         });
       }),
@@ -83,29 +83,27 @@ function provenCount(offset: number, rows: number, next: boolean): { least: numb
 /** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
 const CHEAP = 1000;
 
-function estimate(
-  em: EntityManager,
-  plan: EntityPlan,
-  query: Query,
-  where: BoundCondition | undefined,
-  reader: Reader,
-): Awaitable<number> {
+/** What counting goes by: the records that a page was read of, and what it was read with. */
+interface PageRead {
+  readonly em: EntityManager;
+  readonly plan: EntityPlan;
+  readonly query: Query;
+  readonly where: BoundCondition | undefined;
+  readonly reader: Reader;
+}
+
+function estimate(read: PageRead): Awaitable<number> {
+  const { em, plan, query, where, reader } = read;
   const { forecast } = plan.dialect;
-  if (forecast === undefined) return countExactly(em, plan, query, where, reader);
+  if (forecast === undefined) return countExactly(read);
   const { statement, values } = bindStatement(em, plan, oneRow('exists', query), where);
   return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
-    return cost > CHEAP ? rows : countExactly(em, plan, query, where, reader);
+    return cost > CHEAP ? rows : countExactly(read);
   });
 }
 
-function countExactly(
-  em: EntityManager,
-  plan: EntityPlan,
-  query: Query,
-  where: BoundCondition | undefined,
-  reader: Reader,
-): Awaitable<number> {
+function countExactly({ em, plan, query, where, reader }: PageRead): Awaitable<number> {
   const { statement, values } = bindStatement(em, plan, oneRow('count', query), where);
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
 }
