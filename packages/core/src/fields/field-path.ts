@@ -31,11 +31,22 @@ const known = {
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
  */
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
+  const found = findFieldPath(meta, path, separator);
+  if (typeof found === 'function') throw found();
+  return found;
+}
+
+/** Makes the error that says why a path cannot be resolved. */
+export type WhyNot = () => ImproperlyConfigured;
+
+/** As fieldPath, for those who try several paths: nothing is thrown, and the error is made only for who asks for it. */
+export function findFieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | WhyNot {
   // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
   const paths = pathsOf(meta, separator);
   const found = paths.get(path);
   if (found !== undefined) return found;
   const resolved = resolve(meta, path, separator);
+  if (typeof resolved === 'function') return resolved;
   const dotted = pathsOf(meta, '.');
   const shared = dotted.get(resolved.key) ?? resolved;
   dotted.set(resolved.key, shared);
@@ -68,20 +79,20 @@ interface Place {
   readonly all: () => readonly string[];
 }
 
-function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
+function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | WhyNot {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
   let place: Place = { name: root.className, properties: root.properties, all: () => fieldNames(root) };
   let rest = path.split(separator);
   for (;;) {
     const { property, name, left } = take(place.properties, rest, separator);
-    if (property === undefined) throw unknownName(root, path, rest[0] ?? '', place);
+    if (property === undefined) return unknownName(root, path, rest[0] ?? '', place);
     names.push(name);
     const target = property.targetMeta;
     if (left.length === 0) return finish(root, path, names, steps, property);
-    if (target === undefined || property.polymorphic) throw notARelation(root, path, property, left[0] ?? '');
+    if (target === undefined || property.polymorphic) return notARelation(root, path, property, left[0] ?? '');
     if (property.kind === ReferenceKind.EMBEDDED) {
-      if (property.object) throw notARelation(root, path, property, left[0] ?? '');
+      if (property.object) return notARelation(root, path, property, left[0] ?? '');
       const properties = property.embeddedProps;
       place = { name: target.className, properties, all: () => Object.keys(properties) };
     } else {
@@ -111,13 +122,13 @@ function finish(
   names: readonly string[],
   walked: readonly EntityProperty[],
   last: EntityProperty,
-): FieldPath {
+): FieldPath | WhyNot {
   const isForeign = isReference(last) && !ownsColumn(last);
   const steps = isForeign ? [...walked, last] : walked;
-  const property = isForeign ? primaryKeyOf(root, path, last.targetMeta as EntityMetadata) : last;
-  if (property.persist === false && !isComputed(property)) {
-    throw new ImproperlyConfigured(`${root.className}: "${path}" is not stored in the database (persist: false)`);
-  }
+  const target = last.targetMeta as EntityMetadata;
+  const property = isForeign ? onlyPrimaryKey(target) : last;
+  if (property === undefined) return severalKeys(root, path, target);
+  if (property.persist === false && !isComputed(property)) return notStored(root, path);
   return Object.freeze({
     key: names.join('.'),
     steps,
@@ -129,14 +140,9 @@ function finish(
   });
 }
 
-function primaryKeyOf(root: EntityMetadata, path: string, target: EntityMetadata): EntityProperty {
-  const [name, ...others] = target.primaryKeys;
-  const property =
-    name === undefined || others.length > 0 ? undefined : (target.properties[name] as EntityProperty | undefined);
-  if (property !== undefined) return property;
-  throw new ImproperlyConfigured(
-    `${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`,
-  );
+function onlyPrimaryKey({ primaryKeys, properties }: EntityMetadata): EntityProperty | undefined {
+  const [name, ...others] = primaryKeys;
+  return name === undefined || others.length > 0 ? undefined : (properties[name] as EntityProperty | undefined);
 }
 
 /** True of a relation to many records. */
@@ -153,23 +159,32 @@ function isComputed(property: EntityProperty): boolean {
   return property.formula !== undefined || (property.persist === false && property.kind !== ReferenceKind.SCALAR);
 }
 
-function unknownName(root: EntityMetadata, path: string, name: string, place: Place): ImproperlyConfigured {
-  const all = place.all();
-  const near = nearest(name, all);
-  return new ImproperlyConfigured(
-    `${root.className}: "${path}" names no field; ${place.name} has no "${name}"` +
-      `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${all.join(', ')}`,
-  );
+function unknownName(root: EntityMetadata, path: string, name: string, place: Place): WhyNot {
+  return () => {
+    const all = place.all();
+    const near = nearest(name, all);
+    return new ImproperlyConfigured(
+      `${root.className}: "${path}" names no field; ${place.name} has no "${name}"` +
+        `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${all.join(', ')}`,
+    );
+  };
 }
 
-function notARelation(
-  root: EntityMetadata,
-  path: string,
-  property: EntityProperty,
-  name: string,
-): ImproperlyConfigured {
+function notARelation(root: EntityMetadata, path: string, property: EntityProperty, name: string): WhyNot {
   const what = property.targetMeta === undefined ? 'is not a relation' : 'is kept in one column';
-  return new ImproperlyConfigured(
-    `${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`,
-  );
+  return () =>
+    new ImproperlyConfigured(
+      `${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`,
+    );
+}
+
+function notStored(root: EntityMetadata, path: string): WhyNot {
+  return () => new ImproperlyConfigured(`${root.className}: "${path}" is not stored in the database (persist: false)`);
+}
+
+function severalKeys(root: EntityMetadata, path: string, target: EntityMetadata): WhyNot {
+  return () =>
+    new ImproperlyConfigured(
+      `${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`,
+    );
 }

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.ts';
 import { parseFieldText } from '../fields/field-text.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { nearest } from '../nearest.ts';
@@ -29,24 +29,15 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
 }
 
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
-  const cut = name.lastIndexOf('__');
-  const last = name.slice(cut + 2);
-  const whole = attempt(() => fieldPath(meta, name, '__'));
   // A field may be called "range"; it comes first.
-  if ('path' in whole) return fitting(meta, name, whole.path, 'exact');
-  if (cut <= 0) throw whole.error;
-  if (isLookup(last)) return fitting(meta, name, fieldPath(meta, name.slice(0, cut), '__'), last);
-  const field = attempt(() => fieldPath(meta, name.slice(0, cut), '__'));
-  if (!('path' in field)) throw field.error;
-  throw unknownLookup(meta, name, field.path, last, whole.error);
-}
-
-function attempt(find: () => FieldPath): { readonly path: FieldPath } | { readonly error: Error } {
-  try {
-    return { path: find() };
-  } catch (error) {
-    return { error: error as Error };
-  }
+  const whole = findFieldPath(meta, name, '__');
+  if (typeof whole !== 'function') return fitting(meta, name, whole, 'exact');
+  const cut = name.lastIndexOf('__');
+  if (cut <= 0) throw whole();
+  const last = name.slice(cut + 2);
+  const path = fieldPath(meta, name.slice(0, cut), '__');
+  if (isLookup(last)) return fitting(meta, name, path, last);
+  throw unknownLookup(meta, name, path, last, whole());
 }
 
 function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {
@@ -67,10 +58,10 @@ function unknownLookup(
   name: string,
   path: FieldPath,
   last: string,
-  cause: Error,
+  cause: ImproperlyConfigured,
 ): ImproperlyConfigured {
   // Of a relation, the name may have been meant for a field of the related entity.
-  if (path.property.targetMeta !== undefined) return cause as ImproperlyConfigured;
+  if (path.property.targetMeta !== undefined) return cause;
   const lookups = lookupsFor(path.type.kind);
   const near = nearest(last, lookups);
   return new ImproperlyConfigured(

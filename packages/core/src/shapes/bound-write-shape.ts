@@ -9,7 +9,7 @@ import { writeSchema } from './field-schema.ts';
 import { checkWritable } from './json-types.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { resolveReferences, type Reference } from './references.ts';
-import { partialOf, speaksOfTheWhole, without } from './schema-object.ts';
+import { partialOf, speaksOfTheWhole, withProperties, without } from './schema-object.ts';
 import { boundField, type ShapeField } from './shape-field.ts';
 import { compileInspect, type Inspect } from './validator.ts';
 import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, type WriteField } from './write-field.ts';
@@ -59,10 +59,8 @@ export function bindWriteShape<Data extends object>(
     bound.map(({ name, schema, required }) => [name, required ? without(schema, '~optional') : Type.Optional(schema)]),
   );
   const { required } = Type.Object(properties) as { required?: readonly string[] };
-  const schema = Object.assign(without(declared, 'required'), {
-    properties,
-    ...(required !== undefined && { required }),
-  });
+  const schema = withProperties(declared, properties, 'required');
+  if (required !== undefined) Object.assign(schema, { required });
   return new CompiledWriteShape<Data>(schema, bound);
 }
 

@@ -7,11 +7,27 @@ export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
 export type StaticObject<Schema extends ObjectSchema> =
   Static<Schema> extends infer Described extends object ? Described : never;
 
-/** A copy of a schema without some keywords. What TypeBox keeps out of sight (kinds, refinements) comes along. */
+/** A schema without some keywords: a copy, or the schema itself where it has none of them. */
 export function without<Schema extends TSchema>(schema: Schema, ...keywords: readonly string[]): Schema {
-  const descriptors = Object.getOwnPropertyDescriptors(schema) as Record<string, PropertyDescriptor>;
-  for (const keyword of keywords) delete descriptors[keyword];
-  return Object.defineProperties({}, descriptors) as Schema;
+  return keywords.some((keyword) => Object.hasOwn(schema, keyword)) ? copyWithout(schema, keywords) : schema;
+}
+
+/** A copy of an object's schema with other properties, without some keywords. */
+export function withProperties(
+  schema: TObject,
+  properties: TObject['properties'],
+  ...left: readonly string[]
+): TObject {
+  return Object.assign(copyWithout(schema, left), { properties });
+}
+
+/** What TypeBox keeps out of sight (kinds, refinements) comes along. */
+function copyWithout<Schema extends TSchema>(schema: Schema, keywords: readonly string[]): Schema {
+  const kept: PropertyDescriptorMap = {};
+  for (const key of Object.getOwnPropertyNames(schema)) {
+    if (!keywords.includes(key)) kept[key] = Object.getOwnPropertyDescriptor(schema, key)!;
+  }
+  return Object.defineProperties({}, kept) as Schema;
 }
 
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
@@ -40,7 +56,7 @@ export function partialOf(schema: TObject): TObject {
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([name, child]) => [name, Type.Optional(without(child, 'default'))]),
   );
-  return Object.assign(without(schema, ...OF_THE_WHOLE), { properties }) as TObject;
+  return withProperties(schema, properties, ...OF_THE_WHOLE);
 }
 
 /** Whether the schema says anything of the object as a whole, besides what is required. */

@@ -3,7 +3,7 @@ import { Type, type TSchema } from 'typebox';
 import { HttpError, ImproperlyConfigured, ParseError } from '../errors.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { makePermissions } from '../permissions/make-permissions.ts';
-import type { Permission, PermissionClass } from '../permissions/permission.ts';
+import type { Permission } from '../permissions/permission.ts';
 import { compileValidator } from '../shapes/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/rule-list.ts';
@@ -41,7 +41,7 @@ interface ViewRoute {
   readonly url: string;
   readonly detail: boolean;
   readonly schemas: OperationSchemas & { readonly querystring?: TSchema; readonly summary?: string };
-  readonly permissionClasses: readonly PermissionClass[];
+  readonly permissions: readonly Permission[];
   readonly rules: RuleList;
   readonly handler: OperationHandler;
 }
@@ -50,14 +50,15 @@ interface ViewRoute {
 export function viewRoutes(mounted: MountedView): RouteOptions[] {
   const { view, context } = mounted;
   const declared = new Set(view.parameterNames());
-  const routes = [...operationRoutes(mounted), ...actionRoutes(mounted)];
+  const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
+  const routes = [...operationRoutes(mounted, permissions), ...actionRoutes(mounted, permissions)];
   for (const route of routes) for (const name of propertyNames(route.schemas.querystring)) declared.add(name);
   const ignored = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const checkQuery = unknownParameterCheck([...declared], ignored);
   return routes.map((route) => toFastify(view, route, checkQuery));
 }
 
-function operationRoutes(mounted: MountedView): ViewRoute[] {
+function operationRoutes(mounted: MountedView, permissions: readonly Permission[]): ViewRoute[] {
   const { view, basename, context } = mounted;
   const rules = mounted.makeRules([{ scope: basename, rules: view.throttles }]);
   const operations = view.operations();
@@ -69,18 +70,28 @@ function operationRoutes(mounted: MountedView): ViewRoute[] {
       url: detail ? recordPath(mounted) : context.path,
       detail,
       schemas: view.schemasOf(operation, method === 'PATCH'),
-      permissionClasses: view.permissionClasses ?? context.defaults.permissionClasses,
+      permissions,
       rules,
       handler: view[operation]!.bind(view),
     }),
   );
 }
 
-function actionRoutes(mounted: MountedView): ViewRoute[] {
-  return [...actionsOf(mounted.view)].map(([name, declared]) => actionRoute(mounted, name, declared));
+/** An action is behind the permissions that it declares, else behind the view's. */
+function actionRoutes(mounted: MountedView, viewPermissions: readonly Permission[]): ViewRoute[] {
+  return [...actionsOf(mounted.view)].map(([name, declared]) => {
+    const own = declared.options.permissionClasses;
+    const permissions = own === undefined ? viewPermissions : makePermissions(own, `${mounted.view.name}.${name}`);
+    return actionRoute(mounted, name, declared, permissions);
+  });
 }
 
-function actionRoute(mounted: MountedView, name: string, { options, methods, detail, handler }: Action): ViewRoute {
+function actionRoute(
+  mounted: MountedView,
+  name: string,
+  { options, methods, detail, handler }: Action,
+  permissions: readonly Permission[],
+): ViewRoute {
   const { view, basename, context, makeRules } = mounted;
   const base = detail ? recordPath(mounted) : context.path;
   return {
@@ -90,7 +101,7 @@ function actionRoute(mounted: MountedView, name: string, { options, methods, det
     url: `${base}/${options.urlPath ?? kebabCase(name)}`,
     detail,
     schemas: actionSchemas(options),
-    permissionClasses: options.permissionClasses ?? view.permissionClasses ?? context.defaults.permissionClasses,
+    permissions,
     rules: makeRules([
       { scope: basename, rules: view.throttles },
       { scope: `${basename}.${name}`, rules: options.throttles ?? [] },
@@ -130,8 +141,7 @@ function recordPath({ view, context }: MountedView): string {
 }
 
 function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameterCheck | undefined): RouteOptions {
-  const permissions: readonly Permission[] = makePermissions(route.permissionClasses, `${view.name}.${route.action}`);
-  const gate = compileGate({ view, permissions, detail: route.detail });
+  const gate = compileGate({ view, permissions: route.permissions, detail: route.detail });
   return {
     method: route.method,
     url: route.url,

@@ -168,7 +168,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     class Stray {}
     await t.rejects(
       testApp(t, orm, [bookRouter('books', Stray as never)]),
-      /BookViewSet\.list: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/,
+      /BookViewSet: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/,
     );
   });
 
