@@ -3,7 +3,7 @@ import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schem
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
 
-const DIALECT: Dialect = { parameter: (position) => `$${position}`, like: 'ilike' };
+const DIALECT: Dialect = { parameter: (position) => `$${position}`, like: (parameter) => `ilike ${parameter}` };
 
 type ProductRow = [id: number, name: string, price: string, stock: number, count: string];
 type AccountRow = [id: number, email: string, name: string, isActive: boolean, role: string | null, count: string];

@@ -3,7 +3,7 @@ import type { ProductsQuery } from '../schemas.ts';
 /** How the two databases say the same: a numbered or an anonymous parameter, and LIKE that ignores case. */
 export interface Dialect {
   readonly parameter: (position: number) => string;
-  readonly like: string;
+  readonly like: (parameter: string, pattern: string) => string;
 }
 
 /** The part of a statement that depends on which parameters are present; their values apart from it. */
@@ -26,7 +26,9 @@ export function productQuery(query: ProductsQuery, { parameter, like }: Dialect)
   const conditions: string[] = [];
   if (query.search !== undefined) {
     for (const word of query.search.split(/\s+/)) {
-      if (word !== '') conditions.push(`name ${like} ${bind(`%${escapeLike(word)}%`)} escape '\\'`);
+      if (word === '') continue;
+      const pattern = `%${escapeLike(word)}%`;
+      conditions.push(`name ${like(bind(pattern), pattern)}`);
     }
   }
   if (query.min_price !== undefined) conditions.push(`price >= ${bind(query.min_price)}`);

@@ -9,6 +9,7 @@
  * searchWords(`red "wide brim" o'neill`, 20);   // ['red', 'wide brim', "o'neill"]
  */
 export function searchWords(text: string, maximum: number): string[] {
+  if (!SEPARATOR_OR_QUOTE.test(text)) return text === '' ? [] : [text];
   const words: string[] = [];
   for (const match of text.matchAll(PHRASE_OR_WORD)) {
     const word = match[2] ?? match[0];
@@ -19,4 +20,5 @@ export function searchWords(text: string, maximum: number): string[] {
   return words;
 }
 
+const SEPARATOR_OR_QUOTE = /[\s"']/;
 const PHRASE_OR_WORD = /(["'])(.*?)\1(?!\S)|\S+/gs;

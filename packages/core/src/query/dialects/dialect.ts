@@ -9,6 +9,8 @@ import type { Reader } from './reader.ts';
 export const COLUMN = '\u0001';
 /** Stands for a bound value in a template and in a statement that is still being put together. */
 export const VALUE = '\u0002';
+/** In a statement that is still being put together, stands for the first value once more, the next for the second. */
+export const SAME_VALUE = '\u0003';
 
 /** A piece of SQL about one column whose text does not depend on the values. */
 export interface Comparison {
@@ -51,9 +53,11 @@ export interface Dialect {
   selected(path: FieldPath, sql: string): string;
   /** A key of an order, NULLs where `OrderKey` says. */
   ordered(path: FieldPath, sql: string, descending: boolean): string;
+  /** VALUE as it stands behind `limit` and `offset`. */
+  readonly sliceValue: string;
   /** What locks the rows of one table, named by its alias. */
   lock(alias: string): string;
-  /** Whether the count of all records may ride along with the rows of a page. */
+  /** Whether the count of all records may ride along with the rows of a page; needs placeholders that tell their n. */
   readonly countsInline: boolean;
   /** Asks how many records there are without counting them; undefined where the database cannot say. */
   readonly forecast: Forecast | undefined;

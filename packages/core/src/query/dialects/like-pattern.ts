@@ -33,35 +33,34 @@ function widePattern(lookup: Lookup, folded: string): string | undefined {
 /** How a dialect compares a column with a folded text. */
 interface FoldedComparisons {
   /** The column, folded by ASCII, with a pattern. */
-  readonly like: string;
+  readonly like: (pattern: string) => Comparison;
   /** The column, folded by ASCII, with a text; where an index serves that and no pattern. Default: `like`. */
   readonly equals?: string;
   readonly byUnicode: () => Comparison;
 }
 
+/** Texts that fold to one of these are of ASCII themselves. A pattern ends at a NUL. */
+// eslint-disable-next-line no-control-regex
+const SURELY_ASCII = /^[\u0001-hjl-\u007f]+$/;
+
 /**
  * Asks by folding ASCII first, and by Unicode's rules only where that does not decide: of what a wide pattern lets
  * through, and a text of ASCII does not find by itself.
  */
-export function compareAsciiFirst(
-  lookup: Lookup,
-  folded: string,
-  { like, equals, byUnicode }: FoldedComparisons,
-): Comparison {
+export function compareAsciiFirst(lookup: Lookup, folded: string, by: FoldedComparisons): Comparison {
+  if (folded.length <= MAX_LENGTH && SURELY_ASCII.test(folded)) return compareAscii(lookup, folded, by);
   const wide = widePattern(lookup, folded);
-  if (wide === undefined) return byUnicode();
-  // A pattern ends at a NUL.
+  if (wide === undefined) return by.byUnicode();
   const isPlain = isAscii(folded) && !folded.includes('\0');
-  const plain = isPlain ? compareAscii(lookup, folded, like, equals) : undefined;
-  if (plain !== undefined && weight(folded) === folded.length) return plain;
-  const rest = plain === undefined ? byUnicode() : either(plain, byUnicode());
-  return { template: `(${like} and ${rest.template})`, values: [wide, ...rest.values] };
+  const rest = isPlain ? either(compareAscii(lookup, folded, by), by.byUnicode()) : by.byUnicode();
+  const first = by.like(wide);
+  return { template: `(${first.template} and ${rest.template})`, values: [...first.values, ...rest.values] };
 }
 
-function compareAscii(lookup: Lookup, folded: string, like: string, equals: string | undefined): Comparison {
+function compareAscii(lookup: Lookup, folded: string, { like, equals }: FoldedComparisons): Comparison {
   return lookup === 'iexact' && equals !== undefined
     ? { template: equals, values: [folded] }
-    : { template: like, values: [likePattern(lookup, folded)] };
+    : like(likePattern(lookup, folded));
 }
 
 function either(first: Comparison, second: Comparison): Comparison {

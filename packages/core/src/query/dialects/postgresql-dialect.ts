@@ -20,6 +20,7 @@ import type { Reader } from './reader.ts';
 export class PostgreSqlDialect implements Dialect {
   readonly name = 'PostgreSQL';
   readonly countsInline = true;
+  readonly sliceValue = VALUE;
   readonly forecast = POSTGRESQL_FORECAST;
   readonly #platform: Platform;
 
@@ -136,7 +137,7 @@ function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Compari
   const column = textColumn(path);
   const lower = `lower(${column} collate "C")`;
   return compareAsciiFirst(lookup, folded, {
-    like: `${lower} like ${VALUE}`,
+    like: (pattern) => ({ template: `${lower} like ${VALUE}`, values: [pattern] }),
     equals: `${lower} = ${VALUE}`,
     byUnicode: () => compareByUnicode(column, lookup, folded),
   });

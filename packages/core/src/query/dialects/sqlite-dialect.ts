@@ -13,6 +13,8 @@ import { FOLD, readSqlite } from './sqlite-reader.ts';
 export class SqliteDialect implements Dialect {
   readonly name = 'SQLite';
   readonly countsInline = false;
+  /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
+  readonly sliceValue = `+${VALUE}`;
   /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */
   readonly forecast = undefined;
   readonly #platform: Platform;
@@ -137,11 +139,19 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** SQLite's LIKE folds ASCII, at the cost of a plain search; an index on a column `collate nocase` serves it. */
-const LIKE = `${COLUMN} like ${VALUE} escape '\\'`;
+const LIKE = `${COLUMN} like ${VALUE}`;
+const LIKE_ESCAPED = `${LIKE} escape '\\'`;
+
+/**
+ * SQLite's LIKE folds ASCII, at the cost of a plain search; an index on a column `collate nocase` serves it. It has an
+ * escape character only where it is told of one, and is the slower for it.
+ */
+function like(pattern: string): Comparison {
+  return { template: pattern.includes('\\') ? LIKE_ESCAPED : LIKE, values: [pattern] };
+}
 
 function compareFolded(lookup: Lookup, folded: string): Comparison {
-  return compareAsciiFirst(lookup, folded, { like: LIKE, byUnicode: () => compareByUnicode(lookup, folded) });
+  return compareAsciiFirst(lookup, folded, { like, byUnicode: () => compareByUnicode(lookup, folded) });
 }
 
 function compareByUnicode(lookup: Lookup, folded: string): Comparison {

@@ -1,4 +1,4 @@
-import { VALUE, type Dialect } from '../dialects/dialect.ts';
+import { SAME_VALUE, VALUE, type Dialect } from '../dialects/dialect.ts';
 
 /** A piece of SQL with VALUE for each of its values, in order. */
 export interface Fragment {
@@ -43,5 +43,8 @@ const MAX_CHAIN = 50;
 /** Numbers the values, once the text is complete. */
 export function numbered(dialect: Dialect, sql: string): string {
   let n = 0;
-  return sql.replaceAll(VALUE, () => dialect.placeholder(++n));
+  let same = 0;
+  return sql.replaceAll(PLACES, (place) => dialect.placeholder(place === VALUE ? ++n : ++same));
 }
+
+const PLACES = new RegExp(`[${VALUE}${SAME_VALUE}]`, 'g');

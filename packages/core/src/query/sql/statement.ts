@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import { conditionForm } from './condition-form.ts';
 import { conditionSql } from './condition-sql.ts';
 import type { Condition } from '../condition.ts';
-import { VALUE } from '../dialects/dialect.ts';
+import { SAME_VALUE, VALUE } from '../dialects/dialect.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { concat, fragment, joinBalanced, numbered, type Fragment } from './fragment.ts';
 import type { OrderKey } from '../order.ts';
@@ -92,9 +92,9 @@ function formOf({ form: condition }: BoundCondition, query: Query): Form {
   return form;
 }
 
-function valuesOf({ values }: BoundCondition, { counted, slice }: Query): unknown[] {
-  // The count asks the same once more, in front.
-  const all = counted ? [...values, ...values] : [...values];
+function valuesOf({ values }: BoundCondition, { slice }: Query): readonly unknown[] {
+  if (slice === undefined) return values;
+  const all = [...values];
   pushSlice(slice, all);
   return all;
 }
@@ -127,11 +127,13 @@ function selectSql(scope: Scope, query: Query): Fragment {
         : '1'
       : selectionSql(scope, query.select);
   const counted = query.counted ? concat([', (', countSql(scope, query), ') as total']) : '';
-  const where = whereSql(scope, query.condition);
+  const asked = whereSql(scope, query.condition);
+  const where = query.counted && query.related === undefined ? repeated(asked) : asked;
   const order = orderSql(scope, query.order);
   const slice: unknown[] = [];
   pushSlice(query.slice, slice);
-  const sliced = ['', ` limit ${VALUE}`, ` limit ${VALUE} offset ${VALUE}`][slice.length] ?? '';
+  const { sliceValue } = plan.dialect;
+  const sliced = ['', ` limit ${sliceValue}`, ` limit ${sliceValue} offset ${sliceValue}`][slice.length] ?? '';
   const locked = query.locked ? plan.dialect.lock(scope.alias) : '';
   return concat([`select ${columns}`, counted, ' from ', scope.from(), where, order, fragment(sliced, slice), locked]);
 }
@@ -141,6 +143,11 @@ function countSql(scope: Scope, query: Query): Fragment {
   const inner = new Scope(scope.context, scope.meta, nextAlias(scope.context), '');
   const where = whereSql(inner, query.condition);
   return concat(['select count(*) from ', inner.from(), where]);
+}
+
+/** What the count has asked in front already, of the same values: only filters of related records bind more than that. */
+function repeated({ sql }: Fragment): Fragment {
+  return fragment(sql.replaceAll(VALUE, SAME_VALUE));
 }
 
 function whereSql(scope: Scope, condition: Condition): Fragment {
