@@ -45,46 +45,47 @@ export function evaluatePermissions(
   view: PermissionView,
   options: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  const question = { request, view, object: options.object };
-  return whenReady(grantOf(permissions, 0, ALL, question), (granted) => evaluated(permissions, granted, question));
+  const granted = grantOf(permissions, request, view, options.object);
+  if (isPromise(granted)) return granted.then((known) => evaluated(permissions, known, request, view, options.object));
+  return evaluated(permissions, granted, request, view, options.object);
 }
 
-function evaluated(permissions: readonly Permission[], granted: Grant, question: Question): PermissionGrant {
+function evaluated(
+  permissions: readonly Permission[],
+  granted: Grant,
+  request: FastifyRequest,
+  view: PermissionView,
+  wantsObject: boolean,
+): PermissionGrant {
   if (granted === NONE) return DENIED;
   if (granted === ALL) return GRANTED;
   const { scope, object: check } = granted;
   return {
     denied: false,
     scope: scope.kind === 'constant' ? undefined : scope,
-    needsObject: question.object && check !== true,
-    allows: question.object
+    needsObject: wantsObject && check !== true,
+    allows: wantsObject
       ? (object) => check === true || check(object)
-      : (object) =>
-          whenReady(grantOf(permissions, 0, ALL, { ...question, object: true }), (full) =>
-            covers(full, object, question.request),
-          ),
+      : (object) => whenReady(grantOf(permissions, request, view, true), (full) => covers(full, object, request)),
   };
 }
 
-interface Question extends EvaluateOptions {
-  readonly request: FastifyRequest;
-  readonly view: PermissionView;
-}
-
+/** What permissions grant together, those before `place` having granted `before`. */
 function grantOf(
   permissions: readonly Permission[],
-  place: number,
-  before: Grant,
-  question: Question,
+  request: FastifyRequest,
+  view: PermissionView,
+  wantsObject: boolean,
+  place = 0,
+  before: Grant = ALL,
 ): Awaitable<Grant> {
-  const { request, view, object } = question;
   let granted = before;
   for (let at = place; at < permissions.length; at++) {
-    const next = permissions[at]![GRANT](request, view, object);
+    const next = permissions[at]![GRANT](request, view, wantsObject);
     if (isPromise(next)) {
       return next.then((known) => {
         const both = intersection(granted, known);
-        return both === NONE ? NONE : grantOf(permissions, at + 1, both, question);
+        return both === NONE ? NONE : grantOf(permissions, request, view, wantsObject, at + 1, both);
       });
     }
     granted = intersection(granted, next);
