@@ -12,8 +12,8 @@ export const USAGE = `Usage: pnpm bench [compare | profile | scale] [options]
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
   --db <names>          sqlite, postgresql; default: both
-  --rows <numbers>      table sizes; default: 1000,100000 (scale: 1000,10000,100000,1000000)
-  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all
+  --rows <numbers>      table sizes; default: 1000,100000 (profile: 1000; scale: 1000,10000,100000,1000000)
+  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (profile: raw,ours)
   --rounds <number>     of each workload and server, alternating; default: 9
   --duration <seconds>  of one round; default: 1
   --warm-up <seconds>   of load on each server before a workload's first round; default: 3
@@ -27,7 +27,7 @@ export interface Options {
   readonly only: readonly WorkloadName[];
   readonly databases: readonly DatabaseKind[];
   readonly rows: readonly number[] | undefined;
-  readonly servers: readonly ServerName[];
+  readonly servers: readonly ServerName[] | undefined;
   readonly rounds: number;
   readonly durationSeconds: number;
   readonly warmUpSeconds: number;
@@ -74,7 +74,7 @@ export function readOptions(argv: readonly string[]): Options {
     only: listOf('--only', WORKLOAD_NAMES, values.only),
     databases: listOf('--db', DATABASES, values.db),
     rows: rows ?? (quick ? [1_000] : undefined),
-    servers: listOf('--servers', SERVER_NAMES, values.servers),
+    servers: values.servers === undefined ? undefined : listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 9) : positive('--rounds', values.rounds),
     durationSeconds: values.duration === undefined ? (quick ? 0.3 : 1) : positive('--duration', values.duration),
     warmUpSeconds: values['warm-up'] === undefined ? (quick ? 0.2 : 3) : positive('--warm-up', values['warm-up']),

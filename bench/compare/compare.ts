@@ -1,7 +1,7 @@
 import { forEachHeat, type Heat } from '../arena.ts';
 import { measure, type Round } from '../load.ts';
 import type { Options } from '../options.ts';
-import type { ServerName } from '../server-process.ts';
+import { SERVER_NAMES, type ServerName } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type Comparison, type ComparisonRun, summarize } from './comparison.ts';
 
@@ -10,7 +10,8 @@ const DEFAULT_ROWS = [1_000, 100_000];
 /** Floor, raw, hand and ours side by side: every workload, on every database and size of table. */
 export async function compare(options: Options): Promise<ComparisonRun> {
   const comparisons: Comparison[] = [];
-  const machine = await forEachHeat({ ...options, rows: options.rows ?? DEFAULT_ROWS }, async (heat) => {
+  const { servers = SERVER_NAMES, rows = DEFAULT_ROWS } = options;
+  const machine = await forEachHeat({ ...options, servers, rows }, async (heat) => {
     const comparison = await compareOne(heat, options);
     comparisons.push(comparison);
     console.log(oneLine(comparison));

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { forEachHeat, type Heat } from '../arena.ts';
 import { measure, type Round } from '../load.ts';
 import type { Options } from '../options.ts';
-import { SERVER_NAMES, type ServerName } from '../server-process.ts';
+import type { ServerName } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type CpuProfile, functionTimes, type FunctionTime } from './cpu-profile.ts';
 import { profileReport } from './report.ts';
@@ -26,11 +26,11 @@ export interface ProfiledServer {
  * themselves, for Chrome's DevTools, are left in `results/`.
  */
 export async function profile(options: Options): Promise<void> {
-  const servers = options.servers === SERVER_NAMES ? DEFAULT_SERVERS : options.servers;
-  await forEachHeat({ ...options, servers, rows: options.rows ?? DEFAULT_ROWS }, async (heat) => {
-    const { database, rows, workload } = heat;
+  const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
+  await forEachHeat({ ...options, servers, rows }, async (heat) => {
     const profiled = await profileHeat(heat, options);
-    console.log(`\n## ${database.kind}, ${rows} rows: ${workload.title}\n\n${profileReport(profiled)}`);
+    const title = `${heat.database.kind}, ${heat.rows} rows: ${heat.workload.title}`;
+    console.log(`\n## ${title}\n\n${profileReport(profiled)}`);
   });
 }
 
