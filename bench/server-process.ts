@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { pinned, type Cores } from './cores.ts';
+import type { InProcessLoad } from './in-process/load-in-process.ts';
 import type { Answer, Command, ServerSettings, Usage } from './servers/serve.ts';
+import type { BenchRequest } from './workloads.ts';
 
 /** The four servers, from the least that one can do to the most. */
 export const SERVER_NAMES = ['floor', 'raw', 'hand', 'ours'] as const;
@@ -10,7 +12,9 @@ export type ServerName = (typeof SERVER_NAMES)[number];
 
 type Message = { readonly id: number; readonly result?: unknown; readonly error?: string };
 
-const START_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+/** A process that waits for its database gets little of the processor; one that gets less than this hangs. */
+const LEAST_CPU_SHARE = 1 / 60;
 
 /** One of the servers, in a process of its own, on a core of its own. */
 export class ServerProcess<Name extends string = ServerName> {
@@ -49,6 +53,12 @@ export class ServerProcess<Name extends string = ServerName> {
     await this.#ask({ name: 'constants', answers: [...answers] });
   }
 
+  /** @returns microseconds of the processor a request, without a network */
+  async loadInProcess(requests: readonly BenchRequest[], load: InProcessLoad): Promise<number> {
+    const timeoutMs = ANSWER_TIMEOUT_MS + (load.cpuSeconds / LEAST_CPU_SHARE) * 1000;
+    return (await this.#ask({ name: 'loadInProcess', requests, load }, timeoutMs)) as number;
+  }
+
   async startProfile(intervalMicroseconds: number): Promise<void> {
     await this.#ask({ name: 'startProfile', intervalMicroseconds });
   }
@@ -69,16 +79,16 @@ export class ServerProcess<Name extends string = ServerName> {
     await exited;
   }
 
-  async #ask(command: Command): Promise<unknown> {
+  async #ask(command: Command, timeoutMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
     this.#lastId++;
-    const answer = receive(this.#child, this.#lastId, this.name);
+    const answer = receive(this.#child, this.#lastId, this.name, timeoutMs);
     this.#child.send({ id: this.#lastId, command });
     return answer;
   }
 }
 
 /** What the server says to the command of an id; 0 is its first word, the port. */
-async function receive(child: ChildProcess, id: number, name: string): Promise<unknown> {
+async function receive(child: ChildProcess, id: number, name: string, timeoutMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const done = (settle: () => void): void => {
       child.off('message', onMessage).off('exit', onExit);
@@ -93,7 +103,7 @@ async function receive(child: ChildProcess, id: number, name: string): Promise<u
     };
     const onExit = (code: number | null): void =>
       done(() => reject(new Error(`The ${name} server ended with ${code}`)));
-    const timeout = setTimeout(() => done(() => reject(new Error(`${name} does not answer`))), START_TIMEOUT_MS);
+    const timeout = setTimeout(() => done(() => reject(new Error(`${name} does not answer`))), timeoutMs);
     child.on('message', onMessage).on('exit', onExit);
   });
 }

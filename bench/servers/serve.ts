@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
+import { cpuMicroseconds } from '../cpu-time.ts';
 import type { DatabaseKind } from '../data/database.ts';
+import { type InProcessLoad, loadInProcess } from '../in-process/load-in-process.ts';
+import type { BenchRequest } from '../workloads.ts';
 
 /** What the benchmark tells a server, in its first argument, as JSON. */
 export interface ServerSettings {
@@ -21,6 +24,7 @@ export interface Answer {
 export type Command =
   | { readonly name: 'usage' }
   | { readonly name: 'constants'; readonly answers: readonly (readonly [key: string, answer: Answer])[] }
+  | { readonly name: 'loadInProcess'; readonly requests: readonly BenchRequest[]; readonly load: InProcessLoad }
   | { readonly name: 'startProfile'; readonly intervalMicroseconds: number }
   | { readonly name: 'stopProfile' }
   | { readonly name: 'stop' };
@@ -58,6 +62,7 @@ export async function serve(build: (settings: ServerSettings) => Promise<BenchSe
   const commands: CommandHandlers = {
     usage: () => usage(requests),
     constants: ({ answers }) => setConstants?.(new Map(answers)),
+    loadInProcess: (command) => loadInProcess(app, command.requests, command.load),
     startProfile: ({ intervalMicroseconds }) => startProfile(session, intervalMicroseconds),
     stopProfile: async () => (await session.post('Profiler.stop')).profile,
     stop: () => app.close(),
@@ -81,7 +86,6 @@ async function startProfile(session: Session, interval: number): Promise<void> {
 }
 
 function usage(requests: number): Usage {
-  const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  return { cpuMicroseconds: user + system, requests, rssBytes: rss, heapBytes: heapUsed };
+  return { cpuMicroseconds: cpuMicroseconds(), requests, rssBytes: rss, heapBytes: heapUsed };
 }

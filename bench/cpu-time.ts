@@ -1,0 +1,5 @@
+/** What this process has taken of the processor since it began, user and system time of all its threads. */
+export function cpuMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
