@@ -12,7 +12,7 @@ export interface MachineFacts {
   readonly memoryGiB: number;
   readonly system: string;
   readonly node: string;
-  /** Whether the server under load had a core to itself. */
+  /** Whether the server that was measured had a core to itself. */
   readonly pinned: boolean;
   /** Whether the cores of the load were kept from sleeping. */
   readonly awake: boolean;
@@ -40,7 +40,7 @@ export function machineFacts(databases: readonly string[], cores: Cores, awake: 
 export function machineSentence(facts: MachineFacts): string {
   const packages = Object.entries(facts.packages).map(([name, version]) => `${name} ${version}`);
   const where = facts.pinned
-    ? `the server on a core of its own, the load and PostgreSQL on the others${facts.awake ? ', kept awake' : ''}`
+    ? `the server on a core of its own, all else on the others${facts.awake ? ', kept awake' : ''}`
     : 'nothing pinned';
   return [
     `${facts.date}: ${facts.cores} cores (${facts.processor}), ${facts.memoryGiB} GiB, ${facts.system}; ${where}.`,

@@ -1,6 +1,8 @@
 /** `pnpm bench`: see `options.ts` for what it takes. */
 import { compare } from './compare/compare.ts';
 import { comparisonReport } from './compare/report.ts';
+import { inProcess } from './in-process/in-process.ts';
+import { inProcessReport } from './in-process/report.ts';
 import { type Options, readOptions } from './options.ts';
 import { profile } from './profile/profile.ts';
 import { keepResults, publish, publishPicture } from './publish.ts';
@@ -8,7 +10,7 @@ import { latencyPicture } from './scale/picture.ts';
 import { scaleReport } from './scale/report.ts';
 import { scale } from './scale/scale.ts';
 
-const COMMANDS = { compare: runComparison, profile, scale: runScale };
+const COMMANDS = { compare: runComparison, 'in-process': runInProcess, profile, scale: runScale };
 
 const given = readOptions(process.argv.slice(2));
 await COMMANDS[given.command](given);
@@ -19,6 +21,14 @@ async function runComparison(options: Options): Promise<void> {
   console.log(`\n${report}`);
   keepResults('compare', run);
   if (options.publish) publish('compare', run, report);
+}
+
+async function runInProcess(options: Options): Promise<void> {
+  const run = await inProcess(options);
+  const report = inProcessReport(run);
+  console.log(`\n${report}`);
+  keepResults('in-process', run);
+  if (options.publish) publish('in-process', run, report);
 }
 
 async function runScale(options: Options): Promise<void> {

@@ -3,26 +3,28 @@ import type { DatabaseKind } from './data/database.ts';
 import { SERVER_NAMES, type ServerName } from './server-process.ts';
 import { WORKLOAD_NAMES, type WorkloadName } from './workloads.ts';
 
-export const USAGE = `Usage: pnpm bench [compare | profile | scale] [options]
+export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale] [options]
 
   compare (default)     floor, raw, hand and ours side by side
+  in-process            what a request costs in JavaScript, without a network; steady enough to show 3 % more
   profile               where ours spends more CPU than raw, by module and function
   scale                 lists of growing tables; start time and memory of growing applications
 
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
   --db <names>          sqlite, postgresql; default: both
-  --rows <numbers>      table sizes; default: 1000,100000 (profile: 1000; scale: 1000,10000,100000,1000000)
-  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (profile: raw,ours)
+  --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile: 1000; scale: 1000,10000,100000,1000000)
+  --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile: raw,ours)
   --rounds <number>     of each workload and server, alternating; default: 9
-  --duration <seconds>  of one round; default: 1
-  --warm-up <seconds>   of load on each server before a workload's first round; default: 3
-  --connections <n>     of the load generator; default: 32
+  --duration <seconds>  of one round; default: 1 (in-process: of the processor)
+  --warm-up <seconds>   of load on each server before a workload's first round; default: 3 (in-process: before every
+                        round, of the processor)
+  --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not`;
 
 export interface Options {
-  readonly command: 'compare' | 'profile' | 'scale';
+  readonly command: (typeof COMMANDS)[number];
   readonly quick: boolean;
   readonly only: readonly WorkloadName[];
   readonly databases: readonly DatabaseKind[];
@@ -35,7 +37,7 @@ export interface Options {
   readonly publish: boolean;
 }
 
-const COMMANDS = ['compare', 'profile', 'scale'] as const;
+const COMMANDS = ['compare', 'in-process', 'profile', 'scale'] as const;
 const DATABASES = ['sqlite', 'postgresql'] as const;
 
 /** Throws with the usage for anything that it does not know. */

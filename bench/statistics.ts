@@ -5,6 +5,13 @@ export function median(values: readonly number[]): number {
   return sorted.length === 0 ? NaN : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** Between which of the values the middle half of them lies: the lower and the upper quartile. */
+export function middleHalf(values: readonly number[]): [low: number, high: number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const below = Math.floor((sorted.length - 1) / 4);
+  return [sorted.at(below) ?? NaN, sorted.at(-1 - below) ?? NaN];
+}
+
 /** The median of the quotients of the values that were measured next to each other. */
 export function medianRatio(numerators: readonly number[], denominators: readonly number[]): number {
   return median(numerators.map((numerator, round) => numerator / denominators[round]!));

@@ -1,4 +1,4 @@
-import { DATABASE_TITLES } from '../data/database.ts';
+import { tableTitle } from '../data/database.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES } from '../server-process.ts';
 import { type Cell, table } from '../table.ts';
@@ -7,10 +7,7 @@ import type { Comparison, ComparisonRun } from './comparison.ts';
 /** A run in Markdown: a table for each database and size of table. */
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
   const { rounds, durationSeconds, warmUpSeconds, connections } = settings;
-  const groups = Map.groupBy(
-    comparisons,
-    ({ database, rows }) => `${DATABASE_TITLES[database]}, ${thousands(rows)} rows`,
-  );
+  const groups = Map.groupBy(comparisons, ({ database, rows }) => tableTitle(database, rows));
   const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
   return [
     machineSentence(machine),

@@ -23,3 +23,8 @@ export const SEED_BATCH = 5_000;
 export const PASSWORD_OF_NOBODY = '$2b$12$................................................................';
 
 export const DATABASE_TITLES: Readonly<Record<DatabaseKind, string>> = { sqlite: 'SQLite', postgresql: 'PostgreSQL' };
+
+/** `SQLite, 1,000 rows` */
+export function tableTitle(kind: DatabaseKind, rows: number): string {
+  return `${DATABASE_TITLES[kind]}, ${rows.toLocaleString('en-US')} rows`;
+}
