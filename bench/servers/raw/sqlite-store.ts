@@ -4,10 +4,13 @@ import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schem
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
 
-/** An escape character costs time, so that it is only named where there is one. */
+/**
+ * An escape character costs time, so that it is only named where there is one. A bare parameter has SQLite plan anew for
+ * each pattern.
+ */
 const DIALECT: Dialect = {
   parameter: () => '?',
-  like: (parameter, pattern) => `like ${parameter}${pattern.includes('\\') ? " escape '\\'" : ''}`,
+  like: (parameter, pattern) => `like +${parameter}${pattern.includes('\\') ? " escape '\\'" : ''}`,
 };
 
 /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */

@@ -34,7 +34,9 @@ export function rowWriter<Record>(meta: EntityMetadata, projection: Projection<R
   const pk = fieldPath(meta, meta.primaryKeys[0] as string, '.');
   const key = selectionOf({ paths: [pk] });
   const returning = selectionOf(projection);
-  const inserted = selectionOf({ paths: [...projection.paths, pk] });
+  const isPkShown = projection.paths.includes(pk);
+  const inserted = isPkShown ? returning : selectionOf({ paths: [...projection.paths, pk] });
+  const pkPlace = inserted.paths.indexOf(pk);
   const run = (em: EntityManager, write: Write): Awaitable<unknown[][]> => {
     const plan = entityPlan(em, meta);
     const { statement, values } = bindWrite(em, plan, write);
@@ -44,7 +46,7 @@ export function rowWriter<Record>(meta: EntityMetadata, projection: Projection<R
     insert: (em, data) =>
       whenReady(
         run(em, { kind: 'insert', assignments: assignmentsOf(meta, data), condition: undefined, returning: inserted }),
-        ([row = []]) => ({ pk: row.at(-1), record: projection.readRow(row) }),
+        ([row = []]) => ({ pk: row[pkPlace], record: projection.readRow(row) }),
       ),
     update: (em, condition, data) =>
       whenReady(run(em, { kind: 'update', assignments: assignmentsOf(meta, data), condition, returning }), ([row]) =>

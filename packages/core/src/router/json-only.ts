@@ -12,7 +12,11 @@ export function readJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer;
     if (bytes.length === 0) return done(null, undefined);
-    if (!isUtf8(bytes)) return done(new ParseError('The request body is not valid UTF-8'), undefined);
-    return parse(request, bytes.toString('utf8'), done);
+    const text = bytes.toString('utf8');
+    // What is not UTF-8 becomes this character, which may also have been sent.
+    if (text.includes('\ufffd') && !isUtf8(bytes)) {
+      return done(new ParseError('The request body is not valid UTF-8'), undefined);
+    }
+    return parse(request, text, done);
   });
 }

@@ -37,7 +37,7 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'number':
       return numberRule(property);
     case 'decimal':
-      return (json) => decimalValue(type, json);
+      return decimalRule(type);
     case 'datetime':
       return moment;
     case 'date':
@@ -92,21 +92,30 @@ function bigintValue(type: FieldType, json: unknown): unknown {
   return type.mode === 'string' ? String(value) : value;
 }
 
-function decimalValue({ mode, precision, scale = 0 }: FieldType, json: unknown): unknown {
-  const isText = mode === 'string' && typeof json === 'string';
-  if (!isText && (typeof json !== 'number' || !Number.isFinite(json))) {
-    return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
-  }
-  if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
-  const value = json;
-  if (precision !== undefined) {
-    if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
-    const digits = precision - scale;
-    if (wholeDigits(value) > digits) {
-      fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+function decimalRule(type: FieldType): ColumnRule {
+  const { mode } = type;
+  const checkSize = decimalSize(type);
+  return (json) => {
+    const isText = mode === 'string' && typeof json === 'string';
+    if (!isText && (typeof json !== 'number' || !Number.isFinite(json))) {
+      return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
     }
-  }
-  return mode === 'string' ? String(value) : (value as number) + 0;
+    if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
+    checkSize?.(json as number | string);
+    return mode === 'string' ? String(json) : (json as number) + 0;
+  };
+}
+
+/** Refuses what has more digits than the column; undefined where that says nothing. */
+function decimalSize({ precision, scale = 0 }: FieldType): ((value: number | string) => void) | undefined {
+  if (precision === undefined) return undefined;
+  const digits = precision - scale;
+  const bound = Number(`1e${digits}`);
+  return (value) => {
+    if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
+    const isTooGreat = typeof value === 'number' ? Math.abs(value) >= bound : wholeDigits(value) > digits;
+    if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+  };
 }
 
 function moment(json: unknown): Date {

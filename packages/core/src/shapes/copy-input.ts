@@ -27,49 +27,58 @@ export const DANGEROUS_NAMES: ReadonlySet<string> = new Set(['__proto__', 'const
  * well-formed Unicode (a lone surrogate), in values and in names alike, and nesting deeper than MAX_DEPTH.
  */
 export function copyInput(input: unknown): CopiedInput {
-  const problems: Problem[] = [];
-  const keys: (string | number)[] = [];
-  let size = 0;
+  const copying = new Copying();
+  const value = copying.copy(input);
+  return { value, problems: copying.problems, size: copying.size };
+}
 
-  const report = (message: string): void => {
-    if (problems.length < MAX_PROBLEMS) problems.push({ path: jsonPointer(keys), message });
-  };
-  const copy = (value: unknown): unknown => {
-    size += 1;
+/** The walk through one document. */
+class Copying {
+  readonly problems: Problem[] = [];
+  size = 0;
+  /** Where the walk is. */
+  readonly #keys: (string | number)[] = [];
+
+  copy(value: unknown): unknown {
+    this.size += 1;
     if (typeof value === 'string') {
       const problem = textProblem(value);
-      if (problem !== undefined) report(problem);
+      if (problem !== undefined) this.#report(problem);
       return value;
     }
     if (typeof value !== 'object' || value === null) return value;
-    if (keys.length >= MAX_DEPTH) {
-      report(`must not be nested more than ${MAX_DEPTH} levels deep`);
+    if (this.#keys.length >= MAX_DEPTH) {
+      this.#report(`must not be nested more than ${MAX_DEPTH} levels deep`);
       return null;
     }
-    return Array.isArray(value) ? copyArray(value) : copyObject(value);
-  };
-  const copyArray = (values: readonly unknown[]): unknown[] =>
-    values.map((value, index) => {
-      keys.push(index);
-      const copied = copy(value);
-      keys.pop();
-      return copied;
-    });
-  const copyObject = (values: object): object => {
+    return Array.isArray(value) ? this.#copyArray(value) : this.#copyObject(value as Readonly<Record<string, unknown>>);
+  }
+
+  #copyArray(values: readonly unknown[]): unknown[] {
+    return values.map((value, index) => this.#copyAt(index, value));
+  }
+
+  #copyObject(values: Readonly<Record<string, unknown>>): object {
     const copied: Record<string, unknown> = {};
     for (const key of Object.keys(values)) {
       const problem = textProblem(key);
-      if (problem !== undefined) report(`the name of a property ${problem}`);
-      keys.push(key);
-      const value = copy((values as Record<string, unknown>)[key]);
-      keys.pop();
+      if (problem !== undefined) this.#report(`the name of a property ${problem}`);
+      const value = this.#copyAt(key, values[key]);
       if (!DANGEROUS_NAMES.has(key)) copied[key] = value;
     }
     return copied;
-  };
+  }
 
-  const value = copy(input);
-  return { value, problems, size };
+  #copyAt(key: string | number, value: unknown): unknown {
+    this.#keys.push(key);
+    const copied = this.copy(value);
+    this.#keys.pop();
+    return copied;
+  }
+
+  #report(message: string): void {
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ path: jsonPointer(this.#keys), message });
+  }
 }
 
 function textProblem(text: string): string | undefined {

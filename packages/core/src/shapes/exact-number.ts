@@ -28,11 +28,9 @@ export function decimalPlaces(value: number | string): number {
   return Math.max(0, digits.length - exponent);
 }
 
-/** How many digits stand before the point: 0 for 0.5, 3 for 100, 22 for 1e21. */
-export function wholeDigits(value: number | string): number {
-  const plain = plainText(value);
-  if (plain !== undefined) return plain.startsWith('0') ? 0 : pointOf(plain);
-  const { digits, exponent } = digitsOf(value);
+/** How many digits of a decimal text stand before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */
+export function wholeDigits(text: string): number {
+  const { digits, exponent } = digitsOf(text);
   return digits === '' ? 0 : Math.max(0, exponent);
 }
 
@@ -49,12 +47,14 @@ function pointOf(text: string): number {
   return point === -1 ? text.length : point;
 }
 
-/** Whether `value` is a whole multiple of `step`, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
-export function isMultipleOf(value: number, step: number): boolean {
+/** Finds whole multiples of a step, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
+export function multiplesOf(step: number): (value: number) => boolean {
   const places = decimalPlaces(step);
-  if (step === Number(`1e-${places}`)) return decimalPlaces(value) <= places;
-  const scale = Math.max(decimalPlaces(value), places);
-  return scaled(value, scale) % scaled(step, scale) === 0n;
+  if (step === Number(`1e-${places}`)) return (value) => decimalPlaces(value) <= places;
+  return (value) => {
+    const scale = Math.max(decimalPlaces(value), places);
+    return scaled(value, scale) % scaled(step, scale) === 0n;
+  };
 }
 
 function scaled(value: number, scale: number): bigint {

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/core.js';
 import { Ajv2019 } from 'ajv/dist/2019.js';
-import { isMultipleOf } from './exact-number.ts';
+import { multiplesOf } from './exact-number.ts';
 import { addAllFormats } from './formats.ts';
 
 /** The keyword that a refinement becomes; see `plainSchema`. */
@@ -32,9 +32,14 @@ export function newAjv(allErrors: boolean): Ajv2019 {
   addAllFormats(ajv);
   ajv.addVocabulary(['example', 'externalDocs', 'xml', 'discriminator']);
   ajv.removeKeyword('multipleOf');
-  ajv.addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', validate: checkMultiple });
+  ajv.addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', compile: multipleCheck });
   ajv.addKeyword({ keyword: REFINE, schemaType: 'array', validate: checkRefinements });
   return ajv;
+}
+
+interface ValueCheck {
+  (value: unknown): boolean;
+  errors?: Partial<ErrorObject>[];
 }
 
 interface KeywordFunction<Schema> {
@@ -42,11 +47,17 @@ interface KeywordFunction<Schema> {
   errors?: Partial<ErrorObject>[];
 }
 
-const checkMultiple: KeywordFunction<number> = (step, value) => {
-  if (isMultipleOf(value as number, step)) return true;
-  checkMultiple.errors = [{ keyword: 'multipleOf', params: { multipleOf: step } }];
-  return false;
-};
+function multipleCheck(step: number): ValueCheck {
+  if (!(step > 0)) throw new RangeError(`multipleOf must be greater than 0, not ${step}`);
+  const isMultiple = multiplesOf(step);
+  const errors = [{ keyword: 'multipleOf', params: { multipleOf: step } }];
+  const check: ValueCheck = (value) => {
+    if (isMultiple(value as number)) return true;
+    check.errors = errors;
+    return false;
+  };
+  return check;
+}
 
 /** As in TypeBox, a refinement is only asked about a value of the type that its schema declares. */
 const checkRefinements: KeywordFunction<readonly Refinement[]> = (refinements, value, parentSchema) => {

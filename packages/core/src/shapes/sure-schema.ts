@@ -29,7 +29,7 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
   maximum: aNumber,
   exclusiveMinimum: aNumber,
   exclusiveMaximum: aNumber,
-  multipleOf: aNumber,
+  multipleOf: (value) => Number.isFinite(value) && (value as number) > 0,
   minLength: aNumber,
   maxLength: aNumber,
   pattern: isPattern,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { decimalPlaces, isDecimalText, isMultipleOf, wholeDigits } from '../../src/shapes/exact-number.ts';
+import { decimalPlaces, isDecimalText, multiplesOf, wholeDigits } from '../../src/shapes/exact-number.ts';
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [
@@ -26,39 +26,33 @@ t.test('decimals are counted as they are written, not as they are stored', async
 });
 
 t.test('digits before the point are counted without leading zeros', async (t) => {
-  const digits: [number | string, number][] = [
-    [0, 0],
-    [0.5, 0],
-    [1, 1],
-    [99999999.99, 8],
-    [100000000, 9],
-    [1e20, 21],
-    [-12.5, 2],
-    [-0.5, 0],
-    [1e21, 22],
-    [1.5e300, 301],
+  const digits: [string, number][] = [
+    ['0', 0],
+    ['0.5', 0],
+    ['1', 1],
+    ['99999999.99', 8],
+    ['100000000', 9],
+    ['-12.5', 2],
+    ['-0.5', 0],
     ['000', 0],
     ['0012.5', 2],
-    [1e-7, 0],
+    [`${'9'.repeat(40)}.9`, 40],
   ];
-  for (const [value, expected] of digits) t.equal(wholeDigits(value), expected, String(value));
+  for (const [text, expected] of digits) t.equal(wholeDigits(text), expected, text);
 });
 
 t.test('what is no finite number has no digits', async (t) => {
-  for (const value of [Infinity, -Infinity, NaN]) {
-    t.throws(() => decimalPlaces(value), RangeError);
-    t.throws(() => wholeDigits(value), RangeError);
-  }
+  for (const value of [Infinity, -Infinity, NaN]) t.throws(() => decimalPlaces(value), RangeError);
 });
 
 t.test('multiples are judged in decimal arithmetic', async (t) => {
-  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21]) {
-    t.ok(isMultipleOf(value, 0.01), String(value));
-  }
-  for (const value of [1.005, 0.001, 1e-7, 0.1 + 0.2]) t.notOk(isMultipleOf(value, 0.01), String(value));
-  t.ok(isMultipleOf(0.3, 0.1));
-  t.ok(isMultipleOf(10, 2.5));
-  t.notOk(isMultipleOf(11, 2.5));
+  const isInCents = multiplesOf(0.01);
+  for (const value of [0, 0.29, 0.57, 1.1, 19.99, 12345678.91, -4.35, 1e21]) t.ok(isInCents(value), String(value));
+  for (const value of [1.005, 0.001, 1e-7, 0.1 + 0.2]) t.notOk(isInCents(value), String(value));
+  t.ok(multiplesOf(0.1)(0.3));
+  t.ok(multiplesOf(2.5)(10));
+  t.notOk(multiplesOf(2.5)(11));
+  t.notOk(multiplesOf(1e21)(1));
 });
 
 t.test('a decimal text has digits and at most one point', async (t) => {

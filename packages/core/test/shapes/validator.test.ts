@@ -404,6 +404,7 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
     [Type.String({ maxLenght: 3 }), /unknown keyword: "maxLenght"/],
     [Type.String({ format: 'emial' as never }), /unknown format "emial"/],
     [Type.BigInt(), /bigint/],
+    [Type.Number({ multipleOf: 0 }), /multipleOf must be greater than 0, not 0/],
     [Type.Codec(Type.String()).Decode(Number).Encode(String), /Type\.Codec/],
     [Type.Ref('Elsewhere'), /Elsewhere/],
   ];

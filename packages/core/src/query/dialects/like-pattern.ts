@@ -52,9 +52,8 @@ export function compareAsciiFirst(lookup: Lookup, folded: string, by: FoldedComp
   const wide = widePattern(lookup, folded);
   if (wide === undefined) return by.byUnicode();
   const isPlain = isAscii(folded) && !folded.includes('\0');
-  const rest = isPlain ? either(compareAscii(lookup, folded, by), by.byUnicode()) : by.byUnicode();
-  const first = by.like(wide);
-  return { template: `(${first.template} and ${rest.template})`, values: [...first.values, ...rest.values] };
+  const rest = isPlain ? both('or', compareAscii(lookup, folded, by), by.byUnicode()) : by.byUnicode();
+  return both('and', by.like(wide), rest);
 }
 
 function compareAscii(lookup: Lookup, folded: string, { like, equals }: FoldedComparisons): Comparison {
@@ -63,8 +62,21 @@ function compareAscii(lookup: Lookup, folded: string, { like, equals }: FoldedCo
     : like(likePattern(lookup, folded));
 }
 
-function either(first: Comparison, second: Comparison): Comparison {
-  return { template: `(${first.template} or ${second.template})`, values: [...first.values, ...second.values] };
+function both(operator: 'and' | 'or', first: Comparison, second: Comparison): Comparison {
+  const template = joined(operator, first.template, second.template);
+  return { template, values: [...first.values, ...second.values] };
+}
+
+const joints = { and: new Map<string, Map<string, string>>(), or: new Map<string, Map<string, string>>() };
+
+/** The same string for the same templates, of which there are few: a text that is known is found the faster. */
+function joined(operator: 'and' | 'or', first: string, second: string): string {
+  const firsts = joints[operator];
+  let seconds = firsts.get(first);
+  if (seconds === undefined) firsts.set(first, (seconds = new Map<string, string>()));
+  let template = seconds.get(second);
+  if (template === undefined) seconds.set(second, (template = `(${first} ${operator} ${second})`));
+  return template;
 }
 
 /** How many characters of a piece stand for themselves. */

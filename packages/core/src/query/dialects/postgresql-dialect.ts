@@ -35,7 +35,7 @@ export class PostgreSqlDialect implements Dialect {
       case 'contains':
       case 'startswith':
       case 'endswith':
-        return { template: `${textColumn(path)} like ${VALUE}`, values: [likePattern(lookup, value as string)] };
+        return { template: textTemplates(path).like, values: [likePattern(lookup, value as string)] };
       case 'iexact':
       case 'icontains':
       case 'istartswith':
@@ -126,27 +126,57 @@ function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');
 }
 
-/** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
-function textColumn(path: FieldPath): string {
-  const type = valueProperty(path.property).columnTypes[0] ?? '';
-  return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
+/** How a column of texts is compared. */
+interface TextTemplates {
+  readonly like: string;
+  /** ASCII folded by the rules of "C", which LIKE compares at no great cost. */
+  readonly ascii: FoldedTemplates;
+  readonly unicode: FoldedTemplates;
+  /** As `unicode`, with one small sigma; see `foldCase`. */
+  readonly sigma: FoldedTemplates;
 }
 
-/** ASCII folded by the rules of "C" is what LIKE compares at no great cost. */
+interface FoldedTemplates {
+  readonly like: string;
+  readonly equals: string;
+}
+
+function templatesFor(column: string): TextTemplates {
+  const unicode = `lower(${column} collate "und-x-icu")`;
+  return {
+    like: `${column} like ${VALUE}`,
+    ascii: foldedTemplates(`lower(${column} collate "C")`),
+    unicode: foldedTemplates(unicode),
+    sigma: foldedTemplates(`replace(${unicode}, 'ς', 'σ')`),
+  };
+}
+
+function foldedTemplates(text: string): FoldedTemplates {
+  return { like: `${text} like ${VALUE}`, equals: `${text} = ${VALUE}` };
+}
+
+const OF_TEXT = templatesFor(COLUMN);
+/** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
+const AS_TEXT = templatesFor(`${COLUMN}::text`);
+
+function textTemplates(path: FieldPath): TextTemplates {
+  const type = valueProperty(path.property).columnTypes[0] ?? '';
+  return type.startsWith('text') || type.startsWith('varchar') || type.startsWith('character varying')
+    ? OF_TEXT
+    : AS_TEXT;
+}
+
 function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
-  const column = textColumn(path);
-  const lower = `lower(${column} collate "C")`;
+  const { ascii, unicode, sigma } = textTemplates(path);
   return compareAsciiFirst(lookup, folded, {
-    like: (pattern) => ({ template: `${lower} like ${VALUE}`, values: [pattern] }),
-    equals: `${lower} = ${VALUE}`,
-    byUnicode: () => compareByUnicode(column, lookup, folded),
+    like: (pattern) => ({ template: ascii.like, values: [pattern] }),
+    equals: ascii.equals,
+    byUnicode: () => compareWhole(folded.includes('σ') ? sigma : unicode, lookup, folded),
   });
 }
 
-function compareByUnicode(column: string, lookup: Lookup, folded: string): Comparison {
-  const lower = `lower(${column} collate "und-x-icu")`;
-  const sigma = folded.includes('σ') ? `replace(${lower}, 'ς', 'σ')` : lower;
+function compareWhole({ like, equals }: FoldedTemplates, lookup: Lookup, folded: string): Comparison {
   return lookup === 'iexact'
-    ? { template: `${sigma} = ${VALUE}`, values: [folded] }
-    : { template: `${sigma} like ${VALUE}`, values: [likePattern(lookup, folded)] };
+    ? { template: equals, values: [folded] }
+    : { template: like, values: [likePattern(lookup, folded)] };
 }

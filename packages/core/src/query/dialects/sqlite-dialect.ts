@@ -28,11 +28,9 @@ export class SqliteDialect implements Dialect {
       case 'isnull':
         return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
       case 'contains':
-        return { template: `instr(${COLUMN}, ${VALUE}) > 0`, values: [value] };
       case 'startswith':
-        return startsWith(COLUMN, value as string);
       case 'endswith':
-        return endsWith(COLUMN, value as string);
+        return compareText(AS_IT_IS, lookup, value as string);
       case 'iexact':
       case 'icontains':
       case 'istartswith':
@@ -124,56 +122,65 @@ function jsonList(path: FieldPath, values: readonly unknown[]): string {
   return `[${texts.join(',')}]`;
 }
 
-/** Both count code points. */
-function startsWith(column: string, start: string): Comparison {
-  return { template: `substr(${column}, 1, ${VALUE}) = ${VALUE}`, values: [codePoints(start), start] };
+/** How a text, a column or what becomes of one, is compared with another. */
+interface TextTemplates {
+  readonly contains: string;
+  readonly startsWith: string;
+  readonly endsWith: string;
+  readonly equals: string;
 }
 
-function endsWith(column: string, end: string): Comparison {
-  return { template: `substr(${column}, ${VALUE}) = ${VALUE}`, values: [-codePoints(end), end] };
+function textTemplates(text: string): TextTemplates {
+  return {
+    contains: `instr(${text}, ${VALUE}) > 0`,
+    startsWith: `substr(${text}, 1, ${VALUE}) = ${VALUE}`,
+    endsWith: `substr(${text}, ${VALUE}) = ${VALUE}`,
+    equals: `${text} = ${VALUE}`,
+  };
 }
 
+const AS_IT_IS = textTemplates(COLUMN);
+/**
+ * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
+ * characters of Unicode whose small letter is, or begins with, one of ASCII; see `compareAsciiFirst`.
+ */
+const FOLDED_BY_SQLITE = textTemplates(`lower(replace(replace(${COLUMN}, '\u212a', 'k'), '\u0130', 'i\u0307'))`);
+const FOLDED_BY_FUNCTION = textTemplates(`${FOLD}(${COLUMN})`);
+
+function compareText(templates: TextTemplates, lookup: Lookup, text: string): Comparison {
+  if (lookup.endsWith('contains')) return { template: templates.contains, values: [text] };
+  if (lookup.endsWith('startswith')) return { template: templates.startsWith, values: [codePoints(text), text] };
+  if (lookup.endsWith('endswith')) return { template: templates.endsWith, values: [-codePoints(text), text] };
+  return { template: templates.equals, values: [text] };
+}
+
+/** As substr() counts. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
 }
 
-const LIKE = `${COLUMN} like ${VALUE}`;
-const LIKE_ESCAPED = `${LIKE} escape '\\'`;
-
 /**
  * SQLite's LIKE folds ASCII, at the cost of a plain search; an index on a column `collate nocase` serves it. It has an
- * escape character only where it is told of one, and is the slower for it.
+ * escape character only where it is told of one, and is the slower for it. SQLite looks at a bare parameter to plan
+ * anew for each pattern, which is of use only to one that says how a text begins.
  */
 function like(pattern: string): Comparison {
-  return { template: pattern.includes('\\') ? LIKE_ESCAPED : LIKE, values: [pattern] };
+  const templates = pattern.startsWith('%') ? LIKE_ANYWHERE : LIKE;
+  return { template: pattern.includes('\\') ? templates.escaped : templates.plain, values: [pattern] };
+}
+
+const LIKE = likeTemplates(VALUE);
+const LIKE_ANYWHERE = likeTemplates(`+${VALUE}`);
+
+function likeTemplates(value: string): { readonly plain: string; readonly escaped: string } {
+  const plain = `${COLUMN} like ${value}`;
+  return { plain, escaped: `${plain} escape '\\'` };
 }
 
 function compareFolded(lookup: Lookup, folded: string): Comparison {
-  return compareAsciiFirst(lookup, folded, { like, byUnicode: () => compareByUnicode(lookup, folded) });
-}
-
-function compareByUnicode(lookup: Lookup, folded: string): Comparison {
-  const column = foldedColumn(folded);
-  switch (lookup) {
-    case 'icontains':
-      return { template: `instr(${column}, ${VALUE}) > 0`, values: [folded] };
-    case 'istartswith':
-      return startsWith(column, folded);
-    case 'iendswith':
-      return endsWith(column, folded);
-    default:
-      return { template: `${column} = ${VALUE}`, values: [folded] };
-  }
-}
-
-/**
- * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
- * characters of Unicode whose small letter is, or begins with, one of ASCII; see `compareAsciiFirst`.
- */
-function foldedColumn(folded: string): string {
-  return isAscii(folded)
-    ? `lower(replace(replace(${COLUMN}, '\u212a', 'k'), '\u0130', 'i\u0307'))`
-    : `${FOLD}(${COLUMN})`;
+  const byUnicode = (): Comparison =>
+    compareText(isAscii(folded) ? FOLDED_BY_SQLITE : FOLDED_BY_FUNCTION, lookup, folded);
+  return compareAsciiFirst(lookup, folded, { like, byUnicode });
 }
