@@ -1,0 +1,51 @@
+/** Whether the serializer's compiler takes a keyword of this value. */
+type Sure = (value: unknown) => boolean;
+
+const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
+
+const aText: Sure = (value) => typeof value === 'string';
+const aNumber: Sure = (value) => Number.isFinite(value);
+const aSize: Sure = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const KEYWORDS: Readonly<Record<string, Sure>> = {
+  title: aText,
+  description: aText,
+  type: (value) => TYPES.has(value) || isSetOf(value, (type) => TYPES.has(type)),
+  format: aText,
+  minimum: aNumber,
+  maximum: aNumber,
+  exclusiveMinimum: aNumber,
+  exclusiveMaximum: aNumber,
+  minLength: aSize,
+  maxLength: aSize,
+  minItems: aSize,
+  maxItems: aSize,
+  enum: (values) => isSetOf(values, isLiteral),
+  items: isSureToSerialize,
+  properties: (value) => isRecord(value) && Object.values(value).every(isSureToSerialize),
+  required: (names) => isSetOf(names, aText),
+};
+
+/**
+ * Whether the schema of an answer is made of nothing but what fast-json-stringify is known to compile, so that its code
+ * need not be generated to find its mistakes: so are the read shapes of most views, and the pages of them. Of any other
+ * schema the compiler has to be asked.
+ */
+export function isSureToSerialize(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  return Object.entries(schema).every(
+    ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value),
+  );
+}
+
+function isLiteral(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+}
+
+function isSetOf(value: unknown, isOne: Sure): boolean {
+  return Array.isArray(value) && value.length > 0 && new Set(value).size === value.length && value.every(isOne);
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
