@@ -3,7 +3,7 @@ import { compare } from './compare/compare.ts';
 import { comparisonReport } from './compare/report.ts';
 import { inProcess } from './in-process/in-process.ts';
 import { inProcessReport } from './in-process/report.ts';
-import { type Options, readOptions } from './options.ts';
+import { type Options, readOptions, UsageError } from './options.ts';
 import { profile } from './profile/profile.ts';
 import { keepResults, publish, publishPicture } from './publish.ts';
 import { latencyPicture } from './scale/picture.ts';
@@ -12,13 +12,27 @@ import { scale } from './scale/scale.ts';
 
 const COMMANDS = { compare: runComparison, 'in-process': runInProcess, profile, scale: runScale };
 
-const given = readOptions(process.argv.slice(2));
+const given = optionsOrExit(process.argv.slice(2));
 await COMMANDS[given.command](given);
+
+function optionsOrExit(argv: readonly string[]): Options {
+  try {
+    return readOptions(argv);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process[error.isMistake ? 'stderr' : 'stdout'].write(`${error.message}\n`);
+    process.exit(error.isMistake ? 2 : 0);
+  }
+}
+
+function show(report: string, { quick }: Options): void {
+  console.log(`\n${quick ? 'A smoke run: the figures below mean nothing.\n\n' : ''}${report}`);
+}
 
 async function runComparison(options: Options): Promise<void> {
   const run = await compare(options);
   const report = comparisonReport(run);
-  console.log(`\n${report}`);
+  show(report, options);
   keepResults('compare', run);
   if (options.publish) publish('compare', run, report);
 }
@@ -26,7 +40,7 @@ async function runComparison(options: Options): Promise<void> {
 async function runInProcess(options: Options): Promise<void> {
   const run = await inProcess(options);
   const report = inProcessReport(run);
-  console.log(`\n${report}`);
+  show(report, options);
   keepResults('in-process', run);
   if (options.publish) publish('in-process', run, report);
 }
@@ -34,7 +48,7 @@ async function runInProcess(options: Options): Promise<void> {
 async function runScale(options: Options): Promise<void> {
   const run = await scale(options);
   const report = scaleReport(run, 'performance-scale.svg');
-  console.log(`\n${report}`);
+  show(report, options);
   keepResults('scale', run);
   if (!options.publish) return;
   publish('scale', run, report);

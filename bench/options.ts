@@ -10,6 +10,7 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale]
   profile               where ours spends more CPU than raw, by module and function
   scale                 lists of growing tables; start time and memory of growing applications
 
+  --help                this text
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
   --db <names>          sqlite, postgresql; default: both
@@ -21,7 +22,10 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale]
                         round, of the processor)
   --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
-  --no-publish          do not`;
+  --no-publish          do not
+
+scale takes --quick, --db, --rows and --publish, and no other. Every run but a profile leaves its results in
+bench/results/, which git ignores.`;
 
 export interface Options {
   readonly command: (typeof COMMANDS)[number];
@@ -40,26 +44,12 @@ export interface Options {
 const COMMANDS = ['compare', 'in-process', 'profile', 'scale'] as const;
 const DATABASES = ['sqlite', 'postgresql'] as const;
 
-/** Throws with the usage for anything that it does not know. */
+/** Throws a UsageError for anything that it does not know, and where help is asked for. */
 export function readOptions(argv: readonly string[]): Options {
-  const { values, positionals } = parseArgs({
-    args: argv.filter((argument) => argument !== '--'),
-    allowPositionals: true,
-    allowNegative: true,
-    options: {
-      quick: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      db: { type: 'string' },
-      rows: { type: 'string' },
-      servers: { type: 'string' },
-      rounds: { type: 'string' },
-      duration: { type: 'string' },
-      'warm-up': { type: 'string' },
-      connections: { type: 'string' },
-      publish: { type: 'boolean' },
-    },
-  });
+  const { values, positionals } = parse(argv);
   const { quick } = values;
+  if (values.help) throw new UsageError();
+  if (positionals.length > 1) throw new UsageError(`There is one command, but these came: ${positionals.join(', ')}`);
   const partial = [
     values.only,
     values.db,
@@ -68,6 +58,7 @@ export function readOptions(argv: readonly string[]): Options {
     values.rounds,
     values.duration,
     values['warm-up'],
+    values.connections,
   ];
   const rows = values.rows?.split(',').map((text) => positive('--rows', text));
   return {
@@ -85,6 +76,40 @@ export function readOptions(argv: readonly string[]): Options {
   };
 }
 
+/** What is wrong with the arguments, and the usage; the usage alone where nothing is. */
+export class UsageError extends Error {
+  readonly isMistake: boolean;
+
+  constructor(mistake?: string) {
+    super(mistake === undefined ? USAGE : `${mistake}\n\n${USAGE}`);
+    this.isMistake = mistake !== undefined;
+  }
+}
+
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h', default: false },
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  db: { type: 'string' },
+  rows: { type: 'string' },
+  servers: { type: 'string' },
+  rounds: { type: 'string' },
+  duration: { type: 'string' },
+  'warm-up': { type: 'string' },
+  connections: { type: 'string' },
+  publish: { type: 'boolean' },
+} as const;
+
+function parse(argv: readonly string[]) {
+  const args = argv.filter((argument) => argument !== '--');
+  try {
+    return parseArgs({ args, allowPositionals: true, allowNegative: true, options: OPTIONS });
+  } catch (error) {
+    // What follows the first sentence is of no use here.
+    throw new UsageError((error as Error).message.split('. ')[0]);
+  }
+}
+
 function listOf<Name extends string>(
   option: string,
   names: readonly Name[],
@@ -95,12 +120,12 @@ function listOf<Name extends string>(
 
 function oneOf<Name extends string>(option: string, names: readonly Name[], given: string): Name {
   const found = names.find((name) => name === given);
-  if (found === undefined) throw new Error(`${option}: "${given}" is none of ${names.join(', ')}\n\n${USAGE}`);
+  if (found === undefined) throw new UsageError(`${option}: "${given}" is none of ${names.join(', ')}`);
   return found;
 }
 
 function positive(option: string, text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new Error(`${option} must be a number above 0, not "${text}"\n\n${USAGE}`);
+  if (!(value > 0)) throw new UsageError(`${option} must be a number above 0, not "${text}"`);
   return value;
 }

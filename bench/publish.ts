@@ -7,7 +7,9 @@ const PAGE = new URL('../docs/performance.md', import.meta.url);
 export function keepResults(name: string, results: object): void {
   mkdirSync(RESULTS, { recursive: true });
   const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
-  writeFileSync(new URL(`${name}-${time}.json`, RESULTS), toJson(results));
+  const file = `${name}-${time}.json`;
+  writeFileSync(new URL(file, RESULTS), toJson(results));
+  console.log(`\nThe results are kept in bench/results/${file}`);
 }
 
 /** Makes the results of a run the published ones: `results/latest-<name>.json`, and a section of docs/performance.md. */

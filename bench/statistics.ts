@@ -12,9 +12,14 @@ export function middleHalf(values: readonly number[]): [low: number, high: numbe
   return [sorted.at(below) ?? NaN, sorted.at(-1 - below) ?? NaN];
 }
 
+/** The quotients of the values that were measured next to each other. */
+export function quotients(numerators: readonly number[], denominators: readonly number[]): number[] {
+  return numerators.map((numerator, round) => numerator / denominators[round]!);
+}
+
 /** The median of the quotients of the values that were measured next to each other. */
 export function medianRatio(numerators: readonly number[], denominators: readonly number[]): number {
-  return median(numerators.map((numerator, round) => numerator / denominators[round]!));
+  return median(quotients(numerators, denominators));
 }
 
 /** `[a, b, c]` turned so that the element at `by` comes first: who begins changes from round to round. */

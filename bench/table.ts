@@ -12,3 +12,8 @@ export function table(head: readonly Cell[], rows: readonly (readonly Cell[])[])
 function pad(cell: Cell, width: number, column: number): string {
   return column === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
+
+/** Between what the middle half of some figures lies: `0.98 to 1.05`. */
+export function middleHalfText(middleHalf: readonly [low: number, high: number] | null, digits: number): Cell {
+  return middleHalf === null ? '' : middleHalf.map((figure) => figure.toFixed(digits)).join(' to ');
+}

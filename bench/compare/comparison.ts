@@ -2,7 +2,7 @@ import type { DatabaseKind } from '../data/database.ts';
 import type { Round } from '../load.ts';
 import type { MachineFacts } from '../machine.ts';
 import type { ServerName } from '../server-process.ts';
-import { median, medianRatio } from '../statistics.ts';
+import { median, middleHalf, quotients } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
 /** A run of the benchmark, as it stands in `results/`. */
@@ -39,6 +39,8 @@ export interface ServerSummary {
 /** Medians of the quotients of rounds that ran next to each other; null where one of the two did not run. */
 export interface Ratios {
   readonly cpuOursToRaw: number | null;
+  /** Between what the middle half of these quotients lies. */
+  readonly cpuOursToRawMiddleHalf: readonly [low: number, high: number] | null;
   readonly cpuOursToHand: number | null;
   readonly cpuRawToFloor: number | null;
   readonly rateOursToHand: number | null;
@@ -52,10 +54,15 @@ export function summarize(
   measured: ReadonlyMap<ServerName, readonly Round[]>,
 ): Comparison {
   const servers = Object.fromEntries([...measured].map(([server, rounds]) => [server, summarizeServer(rounds)]));
-  const ratio = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): number | null => {
+  const ratios = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): number[] | null => {
     const [above, below] = [measured.get(numerator), measured.get(denominator)];
-    return above === undefined || below === undefined ? null : medianRatio(above.map(read), below.map(read));
+    return above === undefined || below === undefined ? null : quotients(above.map(read), below.map(read));
   };
+  const ratio = (...asked: Parameters<typeof ratios>): number | null => {
+    const found = ratios(...asked);
+    return found === null ? null : median(found);
+  };
+  const cpuOursToRaw = ratios(cpu, 'ours', 'raw');
   return {
     database,
     rows,
@@ -65,6 +72,7 @@ export function summarize(
     servers,
     ratios: {
       cpuOursToRaw: ratio(cpu, 'ours', 'raw'),
+      cpuOursToRawMiddleHalf: cpuOursToRaw === null ? null : middleHalf(cpuOursToRaw),
       cpuOursToHand: ratio(cpu, 'ours', 'hand'),
       cpuRawToFloor: ratio(cpu, 'raw', 'floor'),
       rateOursToHand: ratio(rate, 'ours', 'hand'),

@@ -1,7 +1,7 @@
 import { tableTitle } from '../data/database.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES } from '../server-process.ts';
-import { type Cell, table } from '../table.ts';
+import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
 
 /** A run in Markdown: a table for each database and size of table. */
@@ -18,7 +18,7 @@ export function comparisonReport({ machine, settings, comparisons }: ComparisonR
 }
 
 function costTable(comparisons: readonly Comparison[]): string {
-  const head = ['CPU per request, µs', ...SERVER_NAMES, 'ours / raw', 'promised'];
+  const head = ['CPU per request, µs', ...SERVER_NAMES, 'ours / raw', 'promised', 'middle half of the rounds'];
   return table(
     head,
     comparisons.map(({ title, rows, servers, ratios, target }) => [
@@ -26,6 +26,7 @@ function costTable(comparisons: readonly Comparison[]): string {
       ...SERVER_NAMES.map((name) => figure(servers[name]?.cpuMicroseconds, 0)),
       judged(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
       rows === PROMISED_ROWS ? `≤ ${target.cpuToRaw.toFixed(2)}` : '',
+      middleHalfText(ratios.cpuOursToRawMiddleHalf, 2),
     ]),
   );
 }

@@ -20,9 +20,14 @@ try {
   app.log.info({ address, port, url }, 'listening');
   if (!settings.production) process.stdout.write(examples(url, settings));
 } catch (error) {
-  // What is wrong with a setting stands in its message; anything else is worth a stack.
-  process.stderr.write(
-    `${error instanceof ImproperlyConfigured ? `${error.name}: ${error.message}` : inspect(error)}\n`,
-  );
+  process.stderr.write(`${reason(error)}\n`);
   process.exit(1);
+}
+
+/** What is wrong with a setting stands in its message; anything else is worth a stack. */
+function reason(error: unknown): string {
+  if (error instanceof ImproperlyConfigured) return `${error.name}: ${error.message}`;
+  const { code, port } = error as { code?: unknown; port?: unknown };
+  if (code === 'EADDRINUSE') return `Port ${String(port)} is taken: set PORT to another, or to 0 for any that is free`;
+  return inspect(error);
 }

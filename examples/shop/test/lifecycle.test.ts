@@ -1,4 +1,4 @@
-import { createConnection } from 'node:net';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -185,7 +185,12 @@ t.test('the start', async (t) => {
   await t.test('a wrong setting stops the start with a sentence that names it', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'shop-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
+    const other = createServer().listen(0, '127.0.0.1');
+    t.teardown(() => other.close());
+    await once(other, 'listening');
+    const taken = String((other.address() as AddressInfo).port);
     await Promise.all([
+      refusesToStart(t, { PORT: taken }, `Port ${taken} is taken: set PORT`),
       refusesToStart(t, { SECRET_KEY: 'short' }, 'SECRET_KEY'),
       refusesToStart(t, { DATABASE_URL: `sqlite:${join(folder, 'no', 'such', 'folder.sqlite')}` }, 'DATABASE_URL'),
       refusesToStart(t, { NON_AUTH_ENDPOINTS: 'no path' }, 'NON_AUTH_ENDPOINTS'),

@@ -70,22 +70,21 @@ function evaluated(
   };
 }
 
-/** What permissions grant together, those before `place` having granted `before`. */
+/** What permissions grant together of what was granted `before`. */
 function grantOf(
   permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
   wantsObject: boolean,
-  place = 0,
   before: Grant = ALL,
 ): Awaitable<Grant> {
   let granted = before;
-  for (let at = place; at < permissions.length; at++) {
+  for (let at = 0; at < permissions.length; at++) {
     const next = permissions[at]![GRANT](request, view, wantsObject);
     if (isPromise(next)) {
       return next.then((known) => {
         const both = intersection(granted, known);
-        return both === NONE ? NONE : grantOf(permissions, request, view, wantsObject, at + 1, both);
+        return both === NONE ? NONE : grantOf(permissions.slice(at + 1), request, view, wantsObject, both);
       });
     }
     granted = intersection(granted, next);

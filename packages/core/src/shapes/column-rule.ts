@@ -101,7 +101,7 @@ function decimalRule(type: FieldType): ColumnRule {
       return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
     }
     if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
-    checkSize?.(json as number | string);
+    checkSize?.(json);
     return mode === 'string' ? String(json) : (json as number) + 0;
   };
 }

@@ -175,8 +175,8 @@ const LIKE = likeTemplates(VALUE);
 const LIKE_ANYWHERE = likeTemplates(`+${VALUE}`);
 
 function likeTemplates(value: string): { readonly plain: string; readonly escaped: string } {
-  const plain = `${COLUMN} like ${value}`;
-  return { plain, escaped: `${plain} escape '\\'` };
+  const template = `${COLUMN} like ${value}`;
+  return { plain: template, escaped: `${template} escape '\\'` };
 }
 
 function compareFolded(lookup: Lookup, folded: string): Comparison {
