@@ -1,11 +1,14 @@
-/** Whether the serializer's compiler takes a keyword of this value. */
-type Sure = (value: unknown) => boolean;
+/** Whether the serializer's compiler takes a keyword of this value; `depth`: how far inside the schema it stands. */
+type Sure = (value: unknown, depth: number) => boolean;
+
+/** A schema that contains itself has no end; the compiler says what is wrong with it. */
+const MAX_DEPTH = 20;
 
 const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
 
-const aText: Sure = (value) => typeof value === 'string';
-const aNumber: Sure = (value) => Number.isFinite(value);
-const aSize: Sure = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const aText = (value: unknown): boolean => typeof value === 'string';
+const aNumber = (value: unknown): boolean => Number.isFinite(value);
+const aSize = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 const KEYWORDS: Readonly<Record<string, Sure>> = {
   title: aText,
@@ -21,8 +24,8 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
   minItems: aSize,
   maxItems: aSize,
   enum: (values) => isSetOf(values, isLiteral),
-  items: isSureToSerialize,
-  properties: (value) => isRecord(value) && Object.values(value).every(isSureToSerialize),
+  items: isSure,
+  properties: (value, depth) => isRecord(value) && Object.values(value).every((child) => isSure(child, depth)),
   required: (names) => isSetOf(names, aText),
 };
 
@@ -32,9 +35,13 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
  * schema the compiler has to be asked.
  */
 export function isSureToSerialize(schema: unknown): boolean {
-  if (!isRecord(schema)) return false;
+  return isSure(schema, 0);
+}
+
+function isSure(schema: unknown, depth: number): boolean {
+  if (!isRecord(schema) || depth > MAX_DEPTH) return false;
   return Object.entries(schema).every(
-    ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value),
+    ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value, depth + 1),
   );
 }
 
@@ -42,8 +49,13 @@ function isLiteral(value: unknown): boolean {
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
-function isSetOf(value: unknown, isOne: Sure): boolean {
-  return Array.isArray(value) && value.length > 0 && new Set(value).size === value.length && value.every(isOne);
+function isSetOf(value: unknown, isOne: (item: unknown) => boolean): boolean {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    new Set(value).size === value.length &&
+    value.every((item) => isOne(item))
+  );
 }
 
 function isRecord(value: unknown): value is object {

@@ -25,7 +25,7 @@ export function decimalPlaces(value: number | string): number {
   const plain = plainText(value);
   if (plain !== undefined) return Math.max(0, plain.length - pointOf(plain) - 1);
   const { digits, exponent } = digitsOf(value);
-  return Math.max(0, digits.length - exponent);
+  return digits === '' ? 0 : Math.max(0, digits.length - exponent);
 }
 
 /** How many digits of a decimal text stand before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */

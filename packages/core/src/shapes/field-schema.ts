@@ -35,7 +35,7 @@ const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SA
 
 function decimalBounds({ precision, scale = 0 }: FieldType): object {
   if (precision === undefined) return {};
-  const greatest = Number(`${'9'.repeat(precision - scale) || '0'}.${'9'.repeat(scale)}`);
+  const greatest = Number(`${'9'.repeat(Math.max(0, precision - scale)) || '0'}.${'9'.repeat(scale)}`);
   return { minimum: -greatest, maximum: greatest, multipleOf: Number(`1e-${scale}`) };
 }
 

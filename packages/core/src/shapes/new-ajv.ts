@@ -50,10 +50,10 @@ interface KeywordFunction<Schema> {
 function multipleCheck(step: number): ValueCheck {
   if (!(step > 0)) throw new RangeError(`multipleOf must be greater than 0, not ${step}`);
   const isMultiple = multiplesOf(step);
-  const errors = [{ keyword: 'multipleOf', params: { multipleOf: step } }];
   const check: ValueCheck = (value) => {
     if (isMultiple(value as number)) return true;
-    check.errors = errors;
+    // Anew each time: AJV writes into what it is given, and adds to it.
+    check.errors = [{ keyword: 'multipleOf', params: { multipleOf: step } }];
     return false;
   };
   return check;

@@ -13,6 +13,7 @@ import {
   type PermissionView,
   readShape,
   Router,
+  ViewSet,
   writeShape,
 } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
@@ -170,6 +171,32 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
       testApp(t, orm, [bookRouter('books', Stray as never)]),
       /BookViewSet: option "permissionClasses\[0\]" must be a class that extends Permission, but the function Stray came/,
     );
+    class ToolViewSet extends ViewSet {
+      override permissionClasses: PermissionClass[] = [IsAnna];
+      tune = action({ permissionClasses: [Stray as never] }, async () => ({}));
+    }
+    await t.rejects(
+      testApp(t, orm, [new Router().register('tools', ToolViewSet)]),
+      /ToolViewSet\.tune: option "permissionClasses\[0\]" must be a class/,
+    );
+    class BareViewSet extends ViewSet {
+      override permissionClasses: PermissionClass[] = [Stray as never];
+      tune = action({ permissionClasses: [IsAnna] }, async () => ({}));
+    }
+    await t.rejects(
+      testApp(t, orm, [new Router().register('bare', BareViewSet)]),
+      /BareViewSet: option "permissionClasses\[0\]" must be a class/,
+      'though nothing is behind it',
+    );
+  });
+
+  t.test('a view has one instance of each permission, whatever its routes', async (t) => {
+    let made = 0;
+    class Counted extends Permission {
+      readonly number = ++made;
+    }
+    await testApp(t, orm, [bookRouter('books', Counted)]);
+    t.equal(made, 1);
   });
 
   t.test('an administrator may have another name', async (t) => {

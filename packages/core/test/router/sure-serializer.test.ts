@@ -71,4 +71,7 @@ t.test('the pages of ordinary read shapes need no code before the first request'
     'a union has to be asked',
   );
   t.notOk(isSureToSerialize(Type.Object({ word: Type.Ref('word') })));
+  const circular = { type: 'object', properties: {} };
+  circular.properties = { self: circular };
+  t.notOk(isSureToSerialize(circular));
 });

@@ -20,6 +20,8 @@ t.test('decimals are counted as they are written, not as they are stored', async
     ['12.50', 1],
     ['-0.010', 2],
     ['007.5', 1],
+    ['0.0', 0],
+    ['-0.000', 0],
     [Number.MAX_VALUE, 0],
   ];
   for (const [value, expected] of places) t.equal(decimalPlaces(value), expected, String(value));

@@ -5,8 +5,18 @@ import { compileValidator } from '../../src/shapes/validator.ts';
 
 /** The details of the InvalidUsage that a body comes to, as `path message`; an empty list for a valid one. */
 function problems(schema: TSchema, value: unknown, where: ErrorDetail['in'] = 'body'): string[] {
+  return inspecting(schema, where)(value);
+}
+
+/** As `problems`, by one validator for value after value. */
+function inspecting(schema: TSchema, where: ErrorDetail['in'] = 'body'): (value: unknown) => string[] {
+  const validate = compileValidator(schema, where);
+  return (value) => problemsOf(() => validate(value), where);
+}
+
+function problemsOf(validate: () => unknown, where: ErrorDetail['in']): string[] {
   try {
-    compileValidator(schema, where)(value);
+    validate();
     return [];
   } catch (error) {
     const { name, statusCode, code, details = [] } = error as InvalidUsage;
@@ -86,6 +96,21 @@ t.test('multipleOf is judged in decimal arithmetic', async (t) => {
     t.same(problems(Product, { name: 'a', price }), ['/price must have at most 2 decimals'], String(price));
   }
   t.same(problems(Type.Number({ multipleOf: 5 }), 7), [' must be a multiple of 5']);
+});
+
+t.test('what one body has wrong is not said of another, nor of another place', async (t) => {
+  const Cents = Type.Number({ multipleOf: 0.01 });
+  const wrong = (path: string): string => `${path} must have at most 2 decimals`;
+  const list = Type.Object({ prices: Type.Array(Cents) });
+  const validateList = inspecting(list);
+  t.same(validateList({ prices: [1.001] }), [wrong('/prices/0')]);
+  t.same(validateList({ prices: [1, 2, 3.001] }), [wrong('/prices/2')]);
+  t.same(validateList({ prices: [1.001, 2.001] }), [wrong('/prices/0'), wrong('/prices/1')]);
+  const validatePair = inspecting(Type.Object({ a: Cents, b: Type.String({ minLength: 3 }) }));
+  const tooShort = '/b must be at least 3 characters';
+  t.same(validatePair({ a: 1.001, b: 'x' }), [wrong('/a'), tooShort]);
+  t.same(validatePair({ a: 1.001, b: 'xxx' }), [wrong('/a')]);
+  t.same(validatePair({ a: 1, b: 'x' }), [tooShort]);
 });
 
 t.test('numbers that JSON cannot carry are refused', async (t) => {
