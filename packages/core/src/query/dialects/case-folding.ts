@@ -8,6 +8,8 @@ export function foldCase(text: string): string {
 
 /** True of a text whose folding changes nothing but ASCII letters, whatever it is compared with. */
 export function isAscii(text: string): boolean {
-  // eslint-disable-next-line no-control-regex
-  return /^[\x00-\x7f]*$/.test(text);
+  for (let index = 0; index < text.length; index++) {
+    if (text.charCodeAt(index) > 0x7f) return false;
+  }
+  return true;
 }

@@ -18,16 +18,23 @@ export function likePattern(lookup: Lookup, text: string): string {
  *
  * What a letter of ASCII is the folding of is ASCII itself, but for two characters: the Kelvin sign, a `k`, and the
  * dotted capital I, of which an `i` is the beginning. Any one character stands for these two letters, and any text for
- * what is not ASCII, so that the longest piece of ASCII decides. One piece alone: a pattern of many would have a database
- * try them in all places.
+ * what is not ASCII, so that the heaviest `piece` of ASCII decides. One piece alone: a pattern of many would have a
+ * database try them in all places.
  */
-function widePattern(lookup: Lookup, folded: string): string | undefined {
+function widePattern(lookup: Lookup, piece: string, folded: string): string | undefined {
+  if (weight(piece) === 0 || piece.length > MAX_LENGTH) return undefined;
+  return likePattern(placeOf(lookup, folded, piece), piece).replaceAll(/[ki]/g, '_');
+}
+
+function heaviestPiece(folded: string): string {
   // eslint-disable-next-line no-control-regex
   const pieces = folded.match(/[\u0001-\u007f]+/g) ?? [];
-  const piece = pieces.reduce((longest, next) => (weight(next) > weight(longest) ? next : longest), '');
-  if (weight(piece) === 0 || piece.length > MAX_LENGTH) return undefined;
-  const place = placeOf(lookup, folded, piece);
-  return likePattern(place, piece).replaceAll(/[ki]/g, '_');
+  return pieces.reduce((heaviest, next) => (weight(next) > weight(heaviest) ? next : heaviest), '');
+}
+
+/** True of a text of ASCII that can stand in a pattern, which ends at a NUL. */
+function isPlain(text: string): boolean {
+  return isAscii(text) && !text.includes('\0');
 }
 
 /** How a dialect compares a column with a folded text. */
@@ -39,20 +46,17 @@ interface FoldedComparisons {
   readonly byUnicode: () => Comparison;
 }
 
-/** Texts that fold to one of these are of ASCII themselves. A pattern ends at a NUL. */
-// eslint-disable-next-line no-control-regex
-const SURELY_ASCII = /^[\u0001-hjl-\u007f]+$/;
-
 /**
  * Asks by folding ASCII first, and by Unicode's rules only where that does not decide: of what a wide pattern lets
  * through, and a text of ASCII does not find by itself.
  */
 export function compareAsciiFirst(lookup: Lookup, folded: string, by: FoldedComparisons): Comparison {
-  if (folded.length <= MAX_LENGTH && SURELY_ASCII.test(folded)) return compareAscii(lookup, folded, by);
-  const wide = widePattern(lookup, folded);
+  const isAsciiOnly = isPlain(folded);
+  const isDecided = isAsciiOnly && folded !== '' && folded.length <= MAX_LENGTH && weight(folded) === folded.length;
+  if (isDecided) return compareAscii(lookup, folded, by);
+  const wide = widePattern(lookup, isAsciiOnly ? folded : heaviestPiece(folded), folded);
   if (wide === undefined) return by.byUnicode();
-  const isPlain = isAscii(folded) && !folded.includes('\0');
-  const rest = isPlain ? both('or', compareAscii(lookup, folded, by), by.byUnicode()) : by.byUnicode();
+  const rest = isAsciiOnly ? both('or', compareAscii(lookup, folded, by), by.byUnicode()) : by.byUnicode();
   return both('and', by.like(wide), rest);
 }
 
@@ -81,8 +85,16 @@ function joined(operator: 'and' | 'or', first: string, second: string): string {
 
 /** How many characters of a piece stand for themselves. */
 function weight(piece: string): number {
-  return piece.length - (piece.match(/[ki]/g)?.length ?? 0);
+  let wild = 0;
+  for (let index = 0; index < piece.length; index++) {
+    const code = piece.charCodeAt(index);
+    if (code === K || code === I) wild += 1;
+  }
+  return piece.length - wild;
 }
+
+const K = 0x6b;
+const I = 0x69;
 
 /** Where the piece stands in the texts that the lookup finds. */
 function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
