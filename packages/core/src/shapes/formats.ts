@@ -1,5 +1,6 @@
 import type { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
+import { formatNames } from 'ajv-formats/dist/formats.js';
 import { IsIdnEmail, IsIdnHostname, IsIri, IsIriReference } from 'typebox/format';
 import { isDate, isDateTime, isTime } from './iso-date.ts';
 
@@ -9,14 +10,21 @@ import { isDate, isDateTime, isTime } from './iso-date.ts';
  */
 export function addAllFormats(ajv: Ajv): void {
   addFormats.default(ajv);
-  ajv.addFormat('date', isDate);
-  ajv.addFormat('date-time', isDateTime);
-  ajv.addFormat('time', isTime);
-  ajv.addFormat('idn-email', IsIdnEmail);
-  ajv.addFormat('idn-hostname', IsIdnHostname);
-  ajv.addFormat('iri', IsIri);
-  ajv.addFormat('iri-reference', IsIriReference);
+  for (const [name, isValid] of Object.entries(OWN_FORMATS)) ajv.addFormat(name, isValid);
 }
+
+const OWN_FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  date: isDate,
+  'date-time': isDateTime,
+  time: isTime,
+  'idn-email': IsIdnEmail,
+  'idn-hostname': IsIdnHostname,
+  iri: IsIri,
+  'iri-reference': IsIriReference,
+};
+
+/** The names of all of them. */
+export const FORMAT_NAMES: ReadonlySet<string> = new Set([...formatNames, ...Object.keys(OWN_FORMATS)]);
 
 /** How a person is told what a format asks for. */
 export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {

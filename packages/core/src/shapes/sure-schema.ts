@@ -1,5 +1,6 @@
 import type { JsonSchema } from './json-schema.ts';
-import { newAjv, REFINE } from './new-ajv.ts';
+import { FORMAT_NAMES } from './formats.ts';
+import { REFINE } from './new-ajv.ts';
 
 /** Whether AJV compiles a keyword of this value; `schema` is the one that it stands in. */
 type Sure = (value: unknown, schema: JsonSchema) => boolean;
@@ -33,7 +34,7 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
   minLength: aNumber,
   maxLength: aNumber,
   pattern: isPattern,
-  format: (name) => typeof name === 'string' && knownFormats().has(name),
+  format: (name) => typeof name === 'string' && FORMAT_NAMES.has(name),
   minItems: aNumber,
   maxItems: aNumber,
   uniqueItems: (value) => typeof value === 'boolean',
@@ -61,13 +62,6 @@ export function isSureToCompile(schema: unknown): boolean {
   return Object.entries(schema).every(
     ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value, schema),
   );
-}
-
-let formats: ReadonlySet<string> | undefined;
-
-function knownFormats(): ReadonlySet<string> {
-  formats ??= new Set(Object.keys(newAjv(false).formats));
-  return formats;
 }
 
 function isPattern(text: unknown): boolean {

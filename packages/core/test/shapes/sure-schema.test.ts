@@ -1,6 +1,8 @@
 import t from 'tap';
 import { Type, type TSchema } from 'typebox';
 import { CompiledSchema } from '../../src/shapes/compiled-schema.ts';
+import { FORMAT_NAMES } from '../../src/shapes/formats.ts';
+import { newAjv } from '../../src/shapes/new-ajv.ts';
 import { plainSchema } from '../../src/shapes/plain-schema.ts';
 import { isSureToCompile } from '../../src/shapes/sure-schema.ts';
 import { compileValidator } from '../../src/shapes/validator.ts';
@@ -45,6 +47,10 @@ t.test('what AJV need not be asked about is what it compiles', async (t) => {
     if (compiled instanceof Error) t.fail('AJV refuses it', { schema, cause: compiled.message });
   }
   t.ok(sure > 0);
+});
+
+t.test('the formats that are known by name are those that AJV has', async (t) => {
+  t.same([...FORMAT_NAMES].toSorted(), Object.keys(newAjv(false).formats).toSorted());
 });
 
 t.test('the schemas of ordinary shapes need no code before the first request', async (t) => {
