@@ -71,7 +71,7 @@ export function summarize(
     target,
     servers,
     ratios: {
-      cpuOursToRaw: ratio(cpu, 'ours', 'raw'),
+      cpuOursToRaw: cpuOursToRaw === null ? null : median(cpuOursToRaw),
       cpuOursToRawMiddleHalf: cpuOursToRaw === null ? null : middleHalf(cpuOursToRaw),
       cpuOursToHand: ratio(cpu, 'ours', 'hand'),
       cpuRawToFloor: ratio(cpu, 'raw', 'floor'),

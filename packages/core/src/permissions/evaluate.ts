@@ -45,9 +45,10 @@ export function evaluatePermissions(
   view: PermissionView,
   options: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  const granted = grantOf(permissions, request, view, options.object);
-  if (isPromise(granted)) return granted.then((known) => evaluated(permissions, known, request, view, options.object));
-  return evaluated(permissions, granted, request, view, options.object);
+  const { object: wantsObject } = options;
+  return whenReady(grantOf(permissions, request, view, wantsObject), (granted) =>
+    evaluated(permissions, granted, request, view, wantsObject),
+  );
 }
 
 function evaluated(

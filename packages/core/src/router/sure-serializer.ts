@@ -1,32 +1,35 @@
-/** Whether the serializer's compiler takes a keyword of this value; `depth`: how far inside the schema it stands. */
-type Sure = (value: unknown, depth: number) => boolean;
+import {
+  isListOf,
+  isLiteral,
+  isMadeOf,
+  isNumber,
+  isRecord,
+  isText,
+  isType,
+  type Sure,
+} from '../shapes/sure-keywords.ts';
 
-/** A schema that contains itself has no end; the compiler says what is wrong with it. */
-const MAX_DEPTH = 20;
-
-const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
-
-const aText = (value: unknown): boolean => typeof value === 'string';
-const aNumber = (value: unknown): boolean => Number.isFinite(value);
-const aSize = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const aSize: Sure = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const aSchema: Sure = (value, _schema, depth) => isMadeOf(KEYWORDS, value, depth);
 
 const KEYWORDS: Readonly<Record<string, Sure>> = {
-  title: aText,
-  description: aText,
-  type: (value) => TYPES.has(value) || isSetOf(value, (type) => TYPES.has(type)),
-  format: aText,
-  minimum: aNumber,
-  maximum: aNumber,
-  exclusiveMinimum: aNumber,
-  exclusiveMaximum: aNumber,
+  title: isText,
+  description: isText,
+  type: (value) => isType(value) || isSetOf(value, isType),
+  format: isText,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
   minLength: aSize,
   maxLength: aSize,
   minItems: aSize,
   maxItems: aSize,
   enum: (values) => isSetOf(values, isLiteral),
-  items: isSure,
-  properties: (value, depth) => isRecord(value) && Object.values(value).every((child) => isSure(child, depth)),
-  required: (names) => isSetOf(names, aText),
+  items: aSchema,
+  properties: (value, schema, depth) =>
+    isRecord(value) && Object.values(value).every((child) => aSchema(child, schema, depth)),
+  required: (names) => isSetOf(names, isText),
 };
 
 /**
@@ -35,29 +38,9 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
  * schema the compiler has to be asked.
  */
 export function isSureToSerialize(schema: unknown): boolean {
-  return isSure(schema, 0);
-}
-
-function isSure(schema: unknown, depth: number): boolean {
-  if (!isRecord(schema) || depth > MAX_DEPTH) return false;
-  return Object.entries(schema).every(
-    ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value, depth + 1),
-  );
-}
-
-function isLiteral(value: unknown): boolean {
-  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
+  return isMadeOf(KEYWORDS, schema, 0);
 }
 
 function isSetOf(value: unknown, isOne: (item: unknown) => boolean): boolean {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    new Set(value).size === value.length &&
-    value.every((item) => isOne(item))
-  );
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isListOf(value, isOne) && new Set(value).size === value.length;
 }

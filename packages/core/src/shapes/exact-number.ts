@@ -22,29 +22,22 @@ export function isDecimalText(text: string): boolean {
  */
 export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
-  const plain = plainText(value);
-  if (plain !== undefined) return Math.max(0, plain.length - pointOf(plain) - 1);
+  const text = String(value);
+  // JavaScript writes no zeros at the end, and most numbers without an exponent.
+  if (Number.isFinite(value) && !text.includes('e')) return placesAfterPoint(text);
   const { digits, exponent } = digitsOf(value);
   return digits === '' ? 0 : Math.max(0, digits.length - exponent);
+}
+
+function placesAfterPoint(text: string): number {
+  const point = text.indexOf('.');
+  return point === -1 ? 0 : text.length - point - 1;
 }
 
 /** How many digits of a decimal text stand before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */
 export function wholeDigits(text: string): number {
   const { digits, exponent } = digitsOf(text);
   return digits === '' ? 0 : Math.max(0, exponent);
-}
-
-/** A number as JavaScript writes it, without its sign: no zeros at either end, and most often no exponent. */
-function plainText(value: number | string): string | undefined {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
-  const text = String(Math.abs(value));
-  return text.includes('e') ? undefined : text;
-}
-
-/** Where the point stands; where there is none, behind the last digit. */
-function pointOf(text: string): number {
-  const point = text.indexOf('.');
-  return point === -1 ? text.length : point;
 }
 
 /** Finds whole multiples of a step, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */

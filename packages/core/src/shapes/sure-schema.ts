@@ -1,16 +1,11 @@
-import type { JsonSchema } from './json-schema.ts';
 import { FORMAT_NAMES } from './formats.ts';
 import { REFINE } from './new-ajv.ts';
-
-/** Whether AJV compiles a keyword of this value; `schema` is the one that it stands in. */
-type Sure = (value: unknown, schema: JsonSchema) => boolean;
+import { isListOf, isLiteral, isMadeOf, isNumber, isRecord, isText, isType, type Sure } from './sure-keywords.ts';
 
 const anything: Sure = () => true;
-const aNumber: Sure = (value) => Number.isFinite(value);
-const aSchema: Sure = (value) => isSureToCompile(value);
-const someSchemas: Sure = (value) => isListOf(value, isSureToCompile);
+const aSchema: Sure = (value, _schema, depth) => isMadeOf(KEYWORDS, value, depth);
+const someSchemas: Sure = (value, schema, depth) => isListOf(value, (item) => aSchema(item, schema, depth));
 
-const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']);
 /** A part of a schema is found by a pointer, in which other names than these are written otherwise. */
 const PLAIN_NAME = /^[\w-]+$/;
 
@@ -23,27 +18,28 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
   writeOnly: anything,
   example: anything,
   examples: anything,
-  type: (value) => TYPES.has(value) || isListOf(value, (type) => TYPES.has(type)),
+  type: (value) => isType(value) || isListOf(value, isType),
   const: isLiteral,
   enum: (values) => isListOf(values, isLiteral),
-  minimum: aNumber,
-  maximum: aNumber,
-  exclusiveMinimum: aNumber,
-  exclusiveMaximum: aNumber,
-  multipleOf: (value) => Number.isFinite(value) && (value as number) > 0,
-  minLength: aNumber,
-  maxLength: aNumber,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
+  multipleOf: (value) => isNumber(value) && (value as number) > 0,
+  minLength: isNumber,
+  maxLength: isNumber,
   pattern: isPattern,
-  format: (name) => typeof name === 'string' && FORMAT_NAMES.has(name),
-  minItems: aNumber,
-  maxItems: aNumber,
+  format: (name) => isText(name) && FORMAT_NAMES.has(name),
+  minItems: isNumber,
+  maxItems: isNumber,
   uniqueItems: (value) => typeof value === 'boolean',
   items: aSchema,
-  minProperties: aNumber,
-  maxProperties: aNumber,
-  properties: (value) =>
-    isRecord(value) && Object.entries(value).every(([name, child]) => PLAIN_NAME.test(name) && isSureToCompile(child)),
-  additionalProperties: (value) => value === true || isSureToCompile(value),
+  minProperties: isNumber,
+  maxProperties: isNumber,
+  properties: (value, schema, depth) =>
+    isRecord(value) &&
+    Object.entries(value).every(([name, child]) => PLAIN_NAME.test(name) && aSchema(child, schema, depth)),
+  additionalProperties: (value, schema, depth) => value === true || aSchema(value, schema, depth),
   // Strict as it is here, AJV refuses a name that is required and not declared beside it.
   required: (value, { properties = {} }) =>
     isListOf(value, (name) => typeof name === 'string' && Object.hasOwn(properties, name)),
@@ -58,10 +54,7 @@ const KEYWORDS: Readonly<Record<string, Sure>> = {
  * its mistakes. Of any other schema AJV has to be asked.
  */
 export function isSureToCompile(schema: unknown): boolean {
-  if (!isRecord(schema)) return false;
-  return Object.entries(schema).every(
-    ([keyword, value]) => Object.hasOwn(KEYWORDS, keyword) && KEYWORDS[keyword]!(value, schema),
-  );
+  return isMadeOf(KEYWORDS, schema, 0);
 }
 
 function isPattern(text: unknown): boolean {
@@ -70,16 +63,4 @@ function isPattern(text: unknown): boolean {
   } catch {
     return false;
   }
-}
-
-function isLiteral(value: unknown): boolean {
-  return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
-}
-
-function isListOf(value: unknown, isOne: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((item) => isOne(item));
-}
-
-function isRecord(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
