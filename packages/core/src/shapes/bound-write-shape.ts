@@ -1,5 +1,5 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
-import { Type, type TObject, type TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { columnRule, type ColumnRule } from './column-rule.ts';
 import { MAX_PROBLEMS, type Problem } from './copy-input.ts';
@@ -55,12 +55,10 @@ export function bindWriteShape<Data extends object>(
   fields: readonly WriteField[],
 ): BoundWriteShape<Data> {
   const bound = fields.map((field) => bindField(meta, field));
-  const properties = Object.fromEntries(
-    bound.map(({ name, schema, required }) => [name, required ? without(schema, '~optional') : Type.Optional(schema)]),
-  );
-  const { required } = Type.Object(properties) as { required?: readonly string[] };
+  const properties = Object.fromEntries(bound.map(({ name, schema }) => [name, schema]));
+  const required = bound.filter((field) => field.required).map(({ name }) => name);
   const schema = withProperties(declared, properties, 'required');
-  if (required !== undefined) Object.assign(schema, { required });
+  if (required.length > 0) Object.assign(schema, { required });
   return new CompiledWriteShape<Data>(schema, bound);
 }
 

@@ -119,12 +119,15 @@ function kindOf(options: EntityProperty, mapped: MappedType | undefined): FieldK
 function mappedType(options: EntityProperty): MappedType | undefined {
   const type: unknown = options.type;
   if (Type.isMappedType(type)) return type as MappedType;
-  if (typeof type === 'string') {
-    const Named = (types as unknown as Readonly<Record<string, new () => MappedType>>)[type];
-    return Named === undefined ? undefined : new Named();
-  }
+  if (typeof type === 'string') return namedType(type);
   if (typeof type !== 'function' || !Type.isMappedType(type.prototype)) return undefined;
   return Type.getType(type as unknown as new () => MappedType);
+}
+
+/** MikroORM's own type of a name, `string` or `bigint`. */
+function namedType(name: string): MappedType | undefined {
+  const classes = types as unknown as Readonly<Record<string, new () => MappedType>>;
+  return Object.hasOwn(classes, name) ? Type.getType(classes[name]!) : undefined;
 }
 
 function enumValues({ items }: EntityProperty): readonly (string | number)[] | undefined {

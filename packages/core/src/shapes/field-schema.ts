@@ -1,4 +1,4 @@
-import { Type, type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import type { FieldType } from '../fields/field-type.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType, type WireType } from './wire-type.ts';
@@ -11,7 +11,7 @@ export function readSchema(field: ShapeField): TSchema {
 /** The schema of a field in a body, with the bounds that its column has. `blank`: whether the empty string is fine. */
 export function writeSchema(field: ShapeField, blank: boolean): TSchema {
   const { type, list, custom, nullable } = field;
-  if (custom) return Type.Unsafe({});
+  if (custom) return {};
   if (list) return schemaOf({ type: 'array', items: { type: ['string', 'number'] } }, nullable);
   return schemaOf({ ...wireType(field), ...choices(field), ...bounds(type, blank) }, nullable);
 }
@@ -46,11 +46,11 @@ interface FieldSchema extends WireType {
 
 /** A schema of several types (`['string', 'null']`) is handled at once; a union would have to be tried. */
 function schemaOf(schema: FieldSchema, nullable: boolean): TSchema {
-  if (!nullable) return Type.Unsafe(schema);
+  if (!nullable) return schema;
   const { type, enum: values } = schema;
-  return Type.Unsafe({
+  return {
     ...schema,
     ...(type !== undefined && { type: [type, 'null'] }),
     ...(values !== undefined && { enum: [...values, null] }),
-  });
+  };
 }

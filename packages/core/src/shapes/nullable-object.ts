@@ -1,6 +1,6 @@
-import { Type, type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 
 /** An object schema, or null: one schema of two types, which serializers need not try out as they would a union. */
 export function nullableObject(schema: TSchema): TSchema {
-  return Type.Unsafe({ ...schema, type: ['object', 'null'] });
+  return { ...schema, type: ['object', 'null'] };
 }

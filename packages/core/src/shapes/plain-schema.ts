@@ -54,8 +54,8 @@ function plainMap(schemas: Readonly<Record<string, TSchema | boolean>>): Record<
 
 /** The tuple of draft 2020 in the words of draft 2019, which TypeBox writes. */
 function withTuple(schema: TSchema): object {
+  if (!('prefixItems' in schema)) return schema;
   const { prefixItems, items, ...rest } = schema as { prefixItems?: unknown; items?: unknown };
-  if (prefixItems === undefined) return schema;
   return { ...rest, items: prefixItems, ...(items !== undefined && { additionalItems: items }) };
 }
 

@@ -32,10 +32,13 @@ export function compileProjection<Output>(
     return readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
   });
   const fromEntity = paths.map((_, index) => `read[${index}](entity)`);
+  let readEntity: ((entity: object) => unknown) | undefined;
   return {
     paths,
     readRow: generate('row', fromRow, literal, plan, readers) as (row: readonly unknown[]) => Output,
-    readEntity: generate('entity', fromEntity, literal, plan, paths.map(entityReader)) as (entity: object) => Output,
+    // Most views never have an entity to read.
+    readEntity: (entity) =>
+      (readEntity ??= generate('entity', fromEntity, literal, plan, paths.map(entityReader)))(entity) as Output,
     populate: [...new Set(paths.flatMap(populateFor))],
   };
 }

@@ -5,28 +5,23 @@ import type { Problem } from './copy-input.ts';
 import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
 import { namedTypes, type JsonSchema } from './json-schema.ts';
 import { newAjv, REFINE } from './new-ajv.ts';
-import { isSureToCompile } from './sure-schema.ts';
 
 /** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */
 const MAX_SIZE_FOR_ALL_ERRORS = 2_000;
 
-/**
- * One schema, and what AJV has against a value in words for people. A schema that AJV is sure to take is compiled for the
- * first value, so that an application of hundreds of views starts without generating code for each of them.
- */
+/** One schema, and what AJV has against a value in words for people. */
 export class SchemaCheck {
   readonly #schema: JsonSchema;
   readonly #place: Place;
-  #compiledSchema: CompiledSchema | undefined;
+  readonly #compiled: CompiledSchema;
   #validateToFirstError: AnyValidateFunction | undefined;
 
   /** @throws ImproperlyConfigured for a schema that cannot be compiled */
   constructor(schema: JsonSchema, place: Place) {
     this.#schema = schema;
     this.#place = place;
-    if (isSureToCompile(schema)) return;
     try {
-      this.#compiledSchema = new CompiledSchema(schema);
+      this.#compiled = new CompiledSchema(schema);
     } catch (error) {
       throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
         cause: error,
@@ -44,11 +39,6 @@ export class SchemaCheck {
   /** Whether a value is valid by a member of a union (or the `if`) of this schema. */
   accepts(member: JsonSchema, value: unknown): boolean {
     return this.#compiled.members.get(member)?.(value) === true;
-  }
-
-  get #compiled(): CompiledSchema {
-    this.#compiledSchema ??= new CompiledSchema(this.#schema);
-    return this.#compiledSchema;
   }
 
   #toFirstError(): AnyValidateFunction {

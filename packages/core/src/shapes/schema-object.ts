@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
@@ -30,6 +30,11 @@ function copyWithout<Schema extends TSchema>(schema: Schema, keywords: readonly 
   return Object.defineProperties({}, kept) as Schema;
 }
 
+/** The properties of an object's schema, each changed. */
+export function mapProperties(schema: TObject, change: (child: TSchema) => TSchema): TObject['properties'] {
+  return Object.fromEntries(Object.entries(schema.properties).map(([name, child]) => [name, change(child)]));
+}
+
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
 const OF_THE_WHOLE = [
   'required',
@@ -53,9 +58,7 @@ const OF_THE_WHOLE = [
  * says of the object as a whole is left out.
  */
 export function partialOf(schema: TObject): TObject {
-  const properties = Object.fromEntries(
-    Object.entries(schema.properties).map(([name, child]) => [name, Type.Optional(without(child, 'default'))]),
-  );
+  const properties = mapProperties(schema, (child) => without(child, 'default'));
   return withProperties(schema, properties, ...OF_THE_WHOLE);
 }
 

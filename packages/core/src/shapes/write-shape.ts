@@ -6,7 +6,14 @@ import { checkOptionNames } from '../options.ts';
 import { bindWriteShape, type BoundWriteShape } from './bound-write-shape.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';
 import { writeSchema } from './field-schema.ts';
-import { partialOf, without, type ObjectSchema, type StaticObject } from './schema-object.ts';
+import {
+  mapProperties,
+  partialOf,
+  without,
+  withProperties,
+  type ObjectSchema,
+  type StaticObject,
+} from './schema-object.ts';
 import type { WritableSchema } from './writable-schema.ts';
 import {
   canBeLeftOut,
@@ -123,7 +130,10 @@ class EntityWriteShape<Entity extends object, Input extends object> implements W
   }
 
   get partial(): TObject {
-    this.#partial ??= partialOf(this.schema);
+    if (this.#partial === undefined) {
+      const partial = partialOf(this.schema);
+      this.#partial = withProperties(partial, mapProperties(partial, Type.Optional));
+    }
     return this.#partial;
   }
 

@@ -46,20 +46,27 @@ interface ViewRoute {
   readonly handler: OperationHandler;
 }
 
+/** The paths that a view's routes begin with, as Fastify's router takes them. */
+interface ViewPaths {
+  readonly collection: string;
+  readonly record: string;
+}
+
 /** Every route of a view as Fastify takes it. Throws ImproperlyConfigured for what the view declares wrongly. */
 export function viewRoutes(mounted: MountedView): RouteOptions[] {
   const { view, context } = mounted;
   const declared = new Set(view.parameterNames());
   const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
-  const routes = [...operationRoutes(mounted, permissions), ...actionRoutes(mounted, permissions)];
+  const paths: ViewPaths = { collection: context.path, record: recordPath(mounted) };
+  const routes = [...operationRoutes(mounted, paths, permissions), ...actionRoutes(mounted, paths, permissions)];
   for (const route of routes) for (const name of propertyNames(route.schemas.querystring)) declared.add(name);
   const ignored = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const checkQuery = unknownParameterCheck([...declared], ignored);
   return routes.map((route) => toFastify(view, route, checkQuery));
 }
 
-function operationRoutes(mounted: MountedView, permissions: readonly Permission[]): ViewRoute[] {
-  const { view, basename, context } = mounted;
+function operationRoutes(mounted: MountedView, paths: ViewPaths, permissions: readonly Permission[]): ViewRoute[] {
+  const { view, basename } = mounted;
   const rules = mounted.makeRules([{ scope: basename, rules: view.throttles }]);
   const operations = view.operations();
   return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(
@@ -67,7 +74,7 @@ function operationRoutes(mounted: MountedView, permissions: readonly Permission[
       action: operation,
       routeName: `${basename}-${detail ? 'detail' : 'list'}`,
       method,
-      url: detail ? recordPath(mounted) : context.path,
+      url: detail ? paths.record : paths.collection,
       detail,
       schemas: view.schemasOf(operation, method === 'PATCH'),
       permissions,
@@ -78,22 +85,23 @@ function operationRoutes(mounted: MountedView, permissions: readonly Permission[
 }
 
 /** An action is behind the permissions that it declares, else behind the view's. */
-function actionRoutes(mounted: MountedView, viewPermissions: readonly Permission[]): ViewRoute[] {
+function actionRoutes(mounted: MountedView, paths: ViewPaths, viewPermissions: readonly Permission[]): ViewRoute[] {
   return [...actionsOf(mounted.view)].map(([name, declared]) => {
     const own = declared.options.permissionClasses;
     const permissions = own === undefined ? viewPermissions : makePermissions(own, `${mounted.view.name}.${name}`);
-    return actionRoute(mounted, name, declared, permissions);
+    return actionRoute(mounted, paths, name, declared, permissions);
   });
 }
 
 function actionRoute(
   mounted: MountedView,
+  paths: ViewPaths,
   name: string,
   { options, methods, detail, handler }: Action,
   permissions: readonly Permission[],
 ): ViewRoute {
-  const { view, basename, context, makeRules } = mounted;
-  const base = detail ? recordPath(mounted) : context.path;
+  const { view, basename, makeRules } = mounted;
+  const base = detail ? paths.record : paths.collection;
   return {
     action: name,
     routeName: `${basename}-${options.urlName ?? kebabCase(name)}`,
