@@ -9,42 +9,37 @@ import type { Options } from './options.ts';
 import { type ServerName, ServerProcess } from './server-process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
-/** One size of table on one database, on which servers can be started. */
-export interface Arena {
+/** One workload on one size of table on one database. */
+export interface Heat {
   readonly database: BenchDatabase;
   readonly rows: number;
-  readonly workloads: readonly Workload[];
-  /** Starts the servers, each in a new process, and stops them when `use` is done. */
+  readonly workload: Workload;
+  /** Whether the load has its cores to itself; PostgreSQL is on them too. */
+  readonly ownCores: boolean;
+  /**
+   * Starts the servers, each in a new process, sees to it that all give the same answers, and stops them when `use` is
+   * done.
+   */
   readonly withServers: (use: (servers: readonly ServerProcess[]) => Promise<void>) => Promise<void>;
 }
 
-/** The servers side by side in an arena, all of which gave the same answers to one workload. */
-export interface Heat extends Pick<Arena, 'database' | 'rows'> {
-  readonly servers: readonly ServerProcess[];
-  readonly workload: Workload;
-}
-
-export interface ArenaOptions extends Pick<Options, 'databases' | 'only'> {
+export interface HeatOptions extends Pick<Options, 'databases' | 'only'> {
   readonly rows: readonly number[];
   readonly servers: readonly ServerName[];
 }
 
-/** Runs `visit` on every database and size of table that the options name, one after the other. */
-export async function forEachArena(
-  options: ArenaOptions,
-  visit: (arena: Arena) => Promise<void>,
-): Promise<MachineFacts> {
+/** Runs `visit` for every workload on every database and size of table that the options name, one after the other. */
+export async function forEachHeat(options: HeatOptions, visit: (heat: Heat) => Promise<void>): Promise<MachineFacts> {
   const cores = divideCores();
   const letSleep = keepAwake(cores);
   const databases = new Databases();
   const versions = new Set<string>();
   try {
-    for (const kind of options.databases) {
-      for (const rows of options.rows) {
-        const database = await databases.create(kind, { products: rows, accounts: rows });
-        versions.add(database.version);
-        await visit(arenaOn(database, rows, cores, options));
-      }
+    const tables = options.databases.flatMap((kind) => options.rows.map((rows) => ({ kind, rows })));
+    for (const { kind, rows } of tables) {
+      const database = await databases.create(kind, { products: rows, accounts: rows });
+      versions.add(database.version);
+      for (const heat of heatsOn(database, rows, cores, options)) await visit(heat);
     }
   } finally {
     letSleep?.();
@@ -53,33 +48,24 @@ export async function forEachArena(
   return machineFacts([...versions], cores, letSleep !== undefined);
 }
 
-/** Runs `visit` for every workload in every arena; the servers are started once in each. */
-export async function forEachHeat(options: ArenaOptions, visit: (heat: Heat) => Promise<void>): Promise<MachineFacts> {
-  return forEachArena(options, ({ database, rows, workloads: all, withServers }) =>
-    withServers(async (servers) => {
-      for (const workload of all) {
-        await compareAnswers(servers, workload, database);
-        await visit({ database, rows, servers, workload });
-      }
-    }),
-  );
-}
-
-function arenaOn(database: BenchDatabase, rows: number, cores: Cores, { servers: names, only }: ArenaOptions): Arena {
+function heatsOn(database: BenchDatabase, rows: number, cores: Cores, { servers: names, only }: HeatOptions): Heat[] {
   const { kind, location } = database;
   const secret = randomBytes(32).toString('hex');
-  return {
+  const chosen = workloads(rows, secret).filter(({ name }) => only.includes(name));
+  return chosen.map((workload) => ({
     database,
     rows,
-    workloads: workloads(rows, secret).filter(({ name }) => only.includes(name)),
+    workload,
+    ownCores: kind === 'sqlite' && cores.load !== undefined,
     withServers: async (use) => {
       const servers: ServerProcess[] = [];
       try {
         for (const name of names) servers.push(await ServerProcess.start(name, { kind, location, secret }, cores));
+        await compareAnswers(servers, workload, database);
         await use(servers);
       } finally {
         await Promise.all(servers.map((server) => server.stop()));
       }
     },
-  };
+  }));
 }

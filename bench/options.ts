@@ -16,10 +16,10 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale]
   --db <names>          sqlite, postgresql; default: both
   --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile: 1000; scale: 1000,10000,100000,1000000)
   --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile: raw,ours)
-  --rounds <number>     of each workload and server, alternating; default: 15
+  --rounds <number>     of each workload and server, alternating; default: 15, in new processes after every 5
+                        (in-process: after each)
   --duration <seconds>  of one round; default: 0.5 (in-process: of the processor)
-  --warm-up <seconds>   of load on each server before a workload's first round; default: 3 (in-process: before every
-                        round, of the processor)
+  --warm-up <seconds>   of load on each new process; default: 2 (in-process: of the processor)
   --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not
@@ -70,7 +70,7 @@ export function readOptions(argv: readonly string[]): Options {
     servers: values.servers === undefined ? undefined : listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 15) : positive('--rounds', values.rounds),
     durationSeconds: values.duration === undefined ? (quick ? 0.3 : 0.5) : positive('--duration', values.duration),
-    warmUpSeconds: values['warm-up'] === undefined ? (quick ? 0.2 : 3) : positive('--warm-up', values['warm-up']),
+    warmUpSeconds: values['warm-up'] === undefined ? (quick ? 0.2 : 2) : positive('--warm-up', values['warm-up']),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
     publish: values.publish ?? (!quick && partial.every((value) => value === undefined)),
   };

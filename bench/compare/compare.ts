@@ -1,7 +1,7 @@
 import { forEachHeat, type Heat } from '../arena.ts';
-import { measure, type Round } from '../load.ts';
+import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
-import { SERVER_NAMES, type ServerName } from '../server-process.ts';
+import { SERVER_NAMES, type ServerName, type ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type Comparison, type ComparisonRun, summarize } from './comparison.ts';
 
@@ -20,19 +20,36 @@ export async function compare(options: Options): Promise<ComparisonRun> {
   return { machine, settings: { rounds, durationSeconds, warmUpSeconds, connections }, comparisons };
 }
 
-async function compareOne({ servers, workload, database, rows }: Heat, options: Options): Promise<Comparison> {
-  const { connections, durationSeconds, warmUpSeconds } = options;
-  for (const server of servers) {
-    await measure(server, workload.requests, { connections, durationSeconds: warmUpSeconds });
-  }
-  const measured = new Map<ServerName, Round[]>(servers.map(({ name }) => [name, []]));
-  for (let round = 0; round < options.rounds; round++) {
-    for (const server of rotated(servers, round)) {
-      await database.clearDrafts();
-      measured.get(server.name)?.push(await measure(server, workload.requests, { connections, durationSeconds }));
-    }
+/** V8 compiles the same code differently from one process to the next: after so many rounds come new ones. */
+export const ROUNDS_A_PROCESS = 5;
+
+async function compareOne(heat: Heat, options: Options): Promise<Comparison> {
+  const { database, rows, workload, ownCores: polls, withServers } = heat;
+  const { connections, warmUpSeconds } = options;
+  const measured = new Map<ServerName, Round[]>();
+  for (let from = 0; from < options.rounds; from += ROUNDS_A_PROCESS) {
+    const until = Math.min(from + ROUNDS_A_PROCESS, options.rounds);
+    await withServers(async (servers) => {
+      await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });
+      for (let round = from; round < until; round++) {
+        await measureRound(rotated(servers, round), heat, options, measured);
+      }
+    });
   }
   return summarize(workload, database.kind, rows, measured);
+}
+
+async function measureRound(
+  servers: readonly ServerProcess[],
+  { database, workload, ownCores: polls }: Heat,
+  { connections, durationSeconds }: Options,
+  measured: Map<ServerName, Round[]>,
+): Promise<void> {
+  for (const server of servers) {
+    await database.clearDrafts();
+    const round = await measure(server, workload.requests, { connections, durationSeconds, polls });
+    measured.set(server.name, [...(measured.get(server.name) ?? []), round]);
+  }
 }
 
 function oneLine({ database, rows, workload, servers, ratios }: Comparison): string {

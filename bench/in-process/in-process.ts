@@ -1,6 +1,5 @@
-import { type Arena, forEachArena } from '../arena.ts';
+import { forEachHeat, type Heat } from '../arena.ts';
 import type { BenchDatabase } from '../data/database.ts';
-import { compareAnswers } from '../equality.ts';
 import type { MachineFacts } from '../machine.ts';
 import type { Options } from '../options.ts';
 import type { ServerProcess } from '../server-process.ts';
@@ -24,27 +23,20 @@ export const SLICE_SECONDS = 0.05;
 export async function inProcess(options: Options): Promise<InProcessRun> {
   const costs: InProcessCost[] = [];
   const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
-  const machine = await forEachArena({ ...options, servers, rows }, async (arena) => {
-    for (const workload of arena.workloads) {
-      const cost = await costOf(arena, workload, options);
-      costs.push(cost);
-      console.log(oneLine(cost));
-    }
+  const machine = await forEachHeat({ ...options, servers, rows }, async (heat) => {
+    const cost = await costOf(heat, options);
+    costs.push(cost);
+    console.log(oneLine(cost));
   });
   const { rounds, durationSeconds, warmUpSeconds, connections } = options;
   return { machine, settings: { rounds, durationSeconds, warmUpSeconds, connections }, costs };
 }
 
 /** New processes for every round: V8 compiles the same code differently from one process to the next. */
-async function costOf(
-  { database, rows, withServers }: Arena,
-  workload: Workload,
-  options: Options,
-): Promise<InProcessCost> {
+async function costOf({ database, rows, workload, withServers }: Heat, options: Options): Promise<InProcessCost> {
   const rounds: RoundSlices[] = [];
   for (let round = 0; round < options.rounds; round++) {
     await withServers(async (servers) => {
-      await compareAnswers(servers, workload, database);
       rounds.push(await measureRound(rotated(servers, round), workload, database, options));
     });
   }

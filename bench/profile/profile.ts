@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { forEachHeat, type Heat } from '../arena.ts';
-import { measure, type Round } from '../load.ts';
+import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
-import type { ServerName } from '../server-process.ts';
+import type { ServerName, ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
 import { type CpuProfile, functionTimes, type FunctionTime } from './cpu-profile.ts';
 import { profileReport } from './report.ts';
@@ -28,23 +28,26 @@ export interface ProfiledServer {
 export async function profile(options: Options): Promise<void> {
   const { servers = DEFAULT_SERVERS, rows = DEFAULT_ROWS } = options;
   await forEachHeat({ ...options, servers, rows }, async (heat) => {
-    const profiled = await profileHeat(heat, options);
     const title = `${heat.database.kind}, ${heat.rows} rows: ${heat.workload.title}`;
-    console.log(`\n## ${title}\n\n${profileReport(profiled)}`);
+    await heat.withServers(async (running) => {
+      const profiled = await profileServers(running, heat, options);
+      console.log(`\n## ${title}\n\n${profileReport(profiled)}`);
+    });
   });
 }
 
 /** The servers take turns, so that what else the machine does meets them alike. */
-async function profileHeat({ servers, workload, database }: Heat, options: Options): Promise<ProfiledServer[]> {
-  const { connections, durationSeconds, warmUpSeconds, rounds } = options;
-  const load = { connections, durationSeconds };
-  const warmUp = { connections, durationSeconds: warmUpSeconds };
-  for (const server of servers) await measure(server, workload.requests, warmUp);
+async function profileServers(
+  servers: readonly ServerProcess[],
+  { workload, database, ownCores: polls }: Heat,
+  { connections, durationSeconds, warmUpSeconds, rounds }: Options,
+): Promise<ProfiledServer[]> {
+  await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });
   const slices = new Map<ServerName, Slice[]>(servers.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const server of rotated(servers, round)) {
       await server.startProfile(SAMPLE_INTERVAL_MICROSECONDS);
-      const measured = await measure(server, workload.requests, load);
+      const measured = await measure(server, workload.requests, { connections, durationSeconds, polls });
       const cpuProfile = await server.stopProfile<CpuProfile>();
       slices.get(server.name)?.push({ round: measured, functions: functionTimes(cpuProfile) });
       writeFileSync(profileFile(`${database.kind}-${workload.name}-${server.name}`), JSON.stringify(cpuProfile));
