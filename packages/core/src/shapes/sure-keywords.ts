@@ -11,8 +11,8 @@ const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'nul
 /** Whether a schema is made of nothing but these keywords, each of a value that is taken. */
 export function isMadeOf(keywords: Readonly<Record<string, Sure>>, schema: unknown, depth: number): boolean {
   if (!isRecord(schema) || depth > MAX_DEPTH) return false;
-  return Object.entries(schema).every(
-    ([keyword, value]) => Object.hasOwn(keywords, keyword) && keywords[keyword]!(value, schema, depth + 1),
+  return Object.keys(schema).every(
+    (keyword) => Object.hasOwn(keywords, keyword) && keywords[keyword]!(schema[keyword], schema, depth + 1),
   );
 }
 
