@@ -19,7 +19,8 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale]
   --rounds <number>     of each workload and server, alternating; default: 15, in new processes after every 5
                         (in-process: after each)
   --duration <seconds>  of one round; default: 0.5 (in-process: of the processor)
-  --warm-up <seconds>   of load on each new process; default: 2 (in-process: of the processor)
+  --warm-up <seconds>   of load on each new process, hand three times that; default: 2 (in-process: of the processor,
+                        for all alike)
   --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not
