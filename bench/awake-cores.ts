@@ -9,7 +9,8 @@ import { pinned, type Cores } from './cores.ts';
  * Whoever writes to a socket wakes the process that reads from it, and pays for the waking of a core that sleeps: some
  * microseconds on a virtual machine, counted as system time of the server. A load generator with more to do than it can
  * sleeps never, one that waits for the server sleeps after every answer: so a server would be charged for being slower
- * than the load generator, on top of what it costs.
+ * than the load generator, on top of what it costs. Where nothing else is on these cores, the load generator does better,
+ * and does not sleep at all: see `polls` in `load.ts`.
  */
 export function keepAwake({ load }: Cores): (() => void) | undefined {
   if (load === undefined || spawnSync('chrt', ['--idle', '0', 'true'], { stdio: 'ignore' }).status !== 0) {

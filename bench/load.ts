@@ -32,7 +32,7 @@ export async function measure(
 ): Promise<Round> {
   const before = await server.usage();
   const startedAt = performance.now();
-  const shoot = async (): Promise<autocannon.Result> =>
+  const run = async (): Promise<autocannon.Result> =>
     autocannon({
       url: server.url,
       connections,
@@ -40,7 +40,7 @@ export async function measure(
       sampleInt: SAMPLE_MS,
       requests: requests.map(toAutocannon),
     });
-  const result = await (polls ? whileAwake(shoot) : shoot());
+  const result = await (polls ? polling(run) : run());
   const seconds = (performance.now() - startedAt) / 1000;
   const after = await server.usage();
   const served = after.requests - before.requests;
@@ -72,8 +72,8 @@ export async function warmUp(
   }
 }
 
-/** Keeps the event loop of this process from waiting until the work is done. */
-async function whileAwake<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Does work on an event loop that never sleeps meanwhile. */
+async function polling<Result>(work: () => Promise<Result>): Promise<Result> {
   let isDone = false;
   const turn = (): void => {
     if (!isDone) setImmediate(turn);

@@ -16,11 +16,11 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale]
   --db <names>          sqlite, postgresql; default: both
   --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile: 1000; scale: 1000,10000,100000,1000000)
   --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile: raw,ours)
-  --rounds <number>     of each workload and server, alternating; default: 15, in new processes after every 5
-                        (in-process: after each)
+  --rounds <number>     of each workload and server, alternating; default: 15. New processes come after every five
+                        (in-process: after each; profile: none)
   --duration <seconds>  of one round; default: 0.5 (in-process: of the processor)
-  --warm-up <seconds>   of load on each new process, hand three times that; default: 2 (in-process: of the processor,
-                        for all alike)
+  --warm-up <seconds>   of load on each new process, hand three times that; default: 2 (in-process: 3, of the
+                        processor, for all alike)
   --connections <n>     of the load generator; default: 32 (in-process: requests in flight)
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not
@@ -62,8 +62,9 @@ export function readOptions(argv: readonly string[]): Options {
     values.connections,
   ];
   const rows = values.rows?.split(',').map((text) => positive('--rows', text));
+  const command = oneOf('command', COMMANDS, positionals[0] ?? 'compare');
   return {
-    command: oneOf('command', COMMANDS, positionals[0] ?? 'compare'),
+    command,
     quick,
     only: listOf('--only', WORKLOAD_NAMES, values.only),
     databases: listOf('--db', DATABASES, values.db),
@@ -71,10 +72,16 @@ export function readOptions(argv: readonly string[]): Options {
     servers: values.servers === undefined ? undefined : listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 15) : positive('--rounds', values.rounds),
     durationSeconds: values.duration === undefined ? (quick ? 0.3 : 0.5) : positive('--duration', values.duration),
-    warmUpSeconds: values['warm-up'] === undefined ? (quick ? 0.2 : 2) : positive('--warm-up', values['warm-up']),
+    warmUpSeconds:
+      values['warm-up'] === undefined ? defaultWarmUp(command, quick) : positive('--warm-up', values['warm-up']),
     connections: values.connections === undefined ? 32 : positive('--connections', values.connections),
     publish: values.publish ?? (!quick && partial.every((value) => value === undefined)),
   };
+}
+
+function defaultWarmUp(command: Options['command'], quick: boolean): number {
+  if (quick) return 0.2;
+  return command === 'in-process' ? 3 : 2;
 }
 
 /** What is wrong with the arguments, and the usage; the usage alone where nothing is. */

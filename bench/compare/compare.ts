@@ -1,9 +1,9 @@
-import { forEachHeat, type Heat } from '../arena.ts';
+import { forEachHeat, type Heat } from '../heat.ts';
 import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
 import { SERVER_NAMES, type ServerName, type ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
-import { type Comparison, type ComparisonRun, summarize } from './comparison.ts';
+import { type Comparison, type ComparisonRun, type MeasuredRound, summarize } from './comparison.ts';
 
 const DEFAULT_ROWS = [1_000, 100_000];
 
@@ -17,39 +17,47 @@ export async function compare(options: Options): Promise<ComparisonRun> {
     console.log(oneLine(comparison));
   });
   const { rounds, durationSeconds, warmUpSeconds, connections } = options;
-  return { machine, settings: { rounds, durationSeconds, warmUpSeconds, connections }, comparisons };
+  return {
+    machine,
+    settings: { rounds, roundsAProcess: ROUNDS_A_PROCESS, durationSeconds, warmUpSeconds, connections },
+    comparisons,
+  };
 }
 
 /** V8 compiles the same code differently from one process to the next: after so many rounds come new ones. */
-export const ROUNDS_A_PROCESS = 5;
+const ROUNDS_A_PROCESS = 5;
 
 async function compareOne(heat: Heat, options: Options): Promise<Comparison> {
-  const { database, rows, workload, ownCores: polls, withServers } = heat;
-  const { connections, warmUpSeconds } = options;
-  const measured = new Map<ServerName, Round[]>();
-  for (let from = 0; from < options.rounds; from += ROUNDS_A_PROCESS) {
-    const until = Math.min(from + ROUNDS_A_PROCESS, options.rounds);
+  const { database, rows, workload, withServers } = heat;
+  const measured: MeasuredRound[] = [];
+  while (measured.length < options.rounds) {
+    const until = Math.min(measured.length + ROUNDS_A_PROCESS, options.rounds);
     await withServers(async (servers) => {
-      await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });
-      for (let round = from; round < until; round++) {
-        await measureRound(rotated(servers, round), heat, options, measured);
+      await warmUpAll(servers, heat, options);
+      while (measured.length < until) {
+        measured.push(await measureRound(rotated(servers, measured.length), heat, options));
       }
     });
   }
   return summarize(workload, database.kind, rows, measured);
 }
 
+async function warmUpAll(servers: readonly ServerProcess[], heat: Heat, options: Options): Promise<void> {
+  const { connections, warmUpSeconds: durationSeconds } = options;
+  await warmUp(servers, heat.workload.requests, { connections, durationSeconds, polls: heat.polls });
+}
+
 async function measureRound(
   servers: readonly ServerProcess[],
-  { database, workload, ownCores: polls }: Heat,
+  { database, workload, polls }: Heat,
   { connections, durationSeconds }: Options,
-  measured: Map<ServerName, Round[]>,
-): Promise<void> {
+): Promise<MeasuredRound> {
+  const measured = new Map<ServerName, Round>();
   for (const server of servers) {
     await database.clearDrafts();
-    const round = await measure(server, workload.requests, { connections, durationSeconds, polls });
-    measured.set(server.name, [...(measured.get(server.name) ?? []), round]);
+    measured.set(server.name, await measure(server, workload.requests, { connections, durationSeconds, polls }));
   }
+  return measured;
 }
 
 function oneLine({ database, rows, workload, servers, ratios }: Comparison): string {

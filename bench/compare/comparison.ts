@@ -1,7 +1,7 @@
 import type { DatabaseKind } from '../data/database.ts';
 import type { Round } from '../load.ts';
 import type { MachineFacts } from '../machine.ts';
-import type { ServerName } from '../server-process.ts';
+import { SERVER_NAMES, type ServerName } from '../server-process.ts';
 import { median, middleHalf, quotients } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
@@ -10,6 +10,8 @@ export interface ComparisonRun {
   readonly machine: MachineFacts;
   readonly settings: {
     readonly rounds: number;
+    /** After so many rounds every server was started anew. */
+    readonly roundsAProcess: number;
     readonly durationSeconds: number;
     readonly warmUpSeconds: number;
     readonly connections: number;
@@ -47,17 +49,22 @@ export interface Ratios {
   readonly rateOursToRaw: number | null;
 }
 
+/** What each server did in one round, in which they took turns. */
+export type MeasuredRound = ReadonlyMap<ServerName, Round>;
+
 export function summarize(
   { name, title, target }: Workload,
   database: DatabaseKind,
   rows: number,
-  measured: ReadonlyMap<ServerName, readonly Round[]>,
+  measured: readonly MeasuredRound[],
 ): Comparison {
-  const servers = Object.fromEntries([...measured].map(([server, rounds]) => [server, summarizeServer(rounds)]));
-  const ratios = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): number[] | null => {
-    const [above, below] = [measured.get(numerator), measured.get(denominator)];
-    return above === undefined || below === undefined ? null : quotients(above.map(read), below.map(read));
-  };
+  const names = SERVER_NAMES.filter((server) => measured[0]?.has(server) === true);
+  const roundsOf = (server: ServerName): Round[] => measured.map((round) => round.get(server)!);
+  const servers = Object.fromEntries(names.map((server) => [server, summarizeServer(roundsOf(server))]));
+  const ratios = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): number[] | null =>
+    names.includes(numerator) && names.includes(denominator)
+      ? quotients(roundsOf(numerator).map(read), roundsOf(denominator).map(read))
+      : null;
   const ratio = (...asked: Parameters<typeof ratios>): number | null => {
     const found = ratios(...asked);
     return found === null ? null : median(found);

@@ -4,16 +4,15 @@ import { SERVER_NAMES } from '../server-process.ts';
 import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
 import { WARM_UP_TIMES } from '../load.ts';
-import { ROUNDS_A_PROCESS } from './compare.ts';
 
 /** A run in Markdown: a table for each database and size of table. */
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
-  const { rounds, durationSeconds, warmUpSeconds, connections } = settings;
+  const { rounds, roundsAProcess, durationSeconds, warmUpSeconds, connections } = settings;
   const groups = Map.groupBy(comparisons, ({ database, rows }) => tableTitle(database, rows));
   const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
   return [
     machineSentence(machine),
-    `Medians of ${rounds} alternating rounds of ${durationSeconds} s, in new processes after every ${ROUNDS_A_PROCESS}, each warmed up for ${warmUpSeconds} s (hand for ${warmUpSeconds * WARM_UP_TIMES.hand} s); ${connections} connections.`,
+    `Medians of ${rounds} alternating rounds of ${durationSeconds} s, in new processes after every ${roundsAProcess}, each warmed up for ${warmUpSeconds} s (hand for ${warmUpSeconds * WARM_UP_TIMES.hand} s); ${connections} connections.`,
     '',
     sections.join('\n\n'),
   ].join('\n');

@@ -1,4 +1,4 @@
-import { forEachHeat, type Heat } from '../arena.ts';
+import { forEachHeat, type Heat } from '../heat.ts';
 import type { BenchDatabase } from '../data/database.ts';
 import type { MachineFacts } from '../machine.ts';
 import type { Options } from '../options.ts';

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { forEachHeat, type Heat } from '../arena.ts';
+import { forEachHeat, type Heat } from '../heat.ts';
 import { measure, type Round, warmUp } from '../load.ts';
 import type { Options } from '../options.ts';
 import type { ServerName, ServerProcess } from '../server-process.ts';
@@ -39,7 +39,7 @@ export async function profile(options: Options): Promise<void> {
 /** The servers take turns, so that what else the machine does meets them alike. */
 async function profileServers(
   servers: readonly ServerProcess[],
-  { workload, database, ownCores: polls }: Heat,
+  { workload, database, polls }: Heat,
   { connections, durationSeconds, warmUpSeconds, rounds }: Options,
 ): Promise<ProfiledServer[]> {
   await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });

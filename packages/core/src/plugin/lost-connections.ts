@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** A connection of pg's pool, and the pool, as far as they are needed. */
 interface PooledClient extends EventEmitter {
@@ -13,32 +13,46 @@ interface Pool extends EventEmitter {
 
 /** What is used of MikroORM's connections. */
 interface NativeConnection {
+  readonly connected?: boolean;
   getNativeClient?(): Promise<unknown>;
 }
 
 const guarded = new WeakSet<object>();
 
 /**
+ * An application starts whether or not its database answers. What the start waits for is that MikroORM makes a database
+ * which is not there, on the first connection; less than Fastify gives a hook (10 s).
+ */
+const PATIENCE_MS = 5000;
+
+/**
  * Gives the place of a connection that breaks in the middle of a transaction back to pg's pool. Kysely returns the
  * connection of a transaction only once BEGIN, COMMIT or ROLLBACK was answered, and a broken one answers nothing: every
  * restart of PostgreSQL would cost the pool as many places as there were transactions, until none were left.
- *
- * An application starts whether or not its database answers: it waits for it this long and no longer, in which time
- * MikroORM makes a database that is not there.
  */
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
-  const kinds = ['write', 'read'] as const;
-  const guards = kinds.map(async (kind) => guard(await poolOf(orm.em.getConnection(kind) as NativeConnection)));
+  // One and the same, where there are no replicas.
+  const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
+  const guards = [...connections].map(async (connection) => guardPools(connection as unknown as NativeConnection));
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
 }
 
-const PATIENCE_MS = 1000;
+async function guardPools(connection: NativeConnection): Promise<void> {
+  const whenAnswered = poolOf(connection);
+  await aTurn();
+  // The pool is there before the database has said anything, which it may never do.
+  if (connection.connected === true) guard(await poolOf(connection));
+  // Where MikroORM has made the database meanwhile, it is another pool.
+  guard(await whenAnswered);
+}
 
-/** Undefined where there is no pool to be had, the application having brought a Kysely of its own. */
+/** Undefined where there is no pool to be had: another driver, or a Kysely of the application's own. */
 async function poolOf(connection: NativeConnection): Promise<unknown> {
-  // The first time, MikroORM sees whether the database exists, which fails where it is down; the pool is there even so.
-  const again = async (): Promise<unknown> => connection.getNativeClient?.();
-  return again().catch(again).catch(() => undefined);
+  try {
+    return await connection.getNativeClient?.();
+  } catch {
+    return undefined;
+  }
 }
 
 function guard(pool: unknown): void {

@@ -2,9 +2,7 @@ import type { ErrorObject } from 'ajv/dist/core.js';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { multiplesOf } from './exact-number.ts';
 import { addAllFormats } from './formats.ts';
-
-/** The keyword that a refinement becomes; see `plainSchema`. */
-export const REFINE = 'refine';
+import { REFINE } from './schema-keywords.ts';
 
 /** What Type.Refine adds to a schema. */
 interface Refinement {

@@ -4,7 +4,8 @@ import { CompiledSchema } from './compiled-schema.ts';
 import type { Problem } from './copy-input.ts';
 import { mustBe, mustBeOneOf, problemOf, type Place } from './error-details.ts';
 import { namedTypes, type JsonSchema } from './json-schema.ts';
-import { newAjv, REFINE } from './new-ajv.ts';
+import { newAjv } from './new-ajv.ts';
+import { REFINE } from './schema-keywords.ts';
 
 /** A value of more parts than this is judged only up to its first error: naming each of them would cost too much. */
 const MAX_SIZE_FOR_ALL_ERRORS = 2_000;

@@ -19,3 +19,6 @@ export const MAP_OF_SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 /** Closed or open, an object keeps what its schema names: what is unknown is dropped, never refused. */
 export const OPENNESS: ReadonlySet<string> = new Set(['additionalProperties', 'unevaluatedProperties']);
+
+/** The keyword that a refinement becomes; see `plainSchema`. Under a name that no schema has by itself. */
+export const REFINE = 'viewset:refine';

@@ -32,6 +32,14 @@ export function isLiteral(value: unknown): boolean {
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
+/** Any JSON at all: what a compiler leaves alone. */
+export const isJson: Sure = (value, _schema, depth) => isJsonWithin(value, depth);
+
+function isJsonWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return isLiteral(value);
+  return depth <= MAX_DEPTH && Object.values(value).every((part) => isJsonWithin(part, depth + 1));
+}
+
 export function isListOf(value: unknown, isOne: (item: unknown) => boolean): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => isOne(item));
 }

@@ -1,8 +1,17 @@
 import { FORMAT_NAMES } from './formats.ts';
-import { REFINE } from './new-ajv.ts';
-import { isListOf, isLiteral, isMadeOf, isNumber, isRecord, isText, isType, type Sure } from './sure-keywords.ts';
+import { REFINE } from './schema-keywords.ts';
+import {
+  isJson,
+  isListOf,
+  isLiteral,
+  isMadeOf,
+  isNumber,
+  isRecord,
+  isText,
+  isType,
+  type Sure,
+} from './sure-keywords.ts';
 
-const anything: Sure = () => true;
 const aSchema: Sure = (value, _schema, depth) => isMadeOf(KEYWORDS, value, depth);
 const someSchemas: Sure = (value, schema, depth) => isListOf(value, (item) => aSchema(item, schema, depth));
 
@@ -10,14 +19,14 @@ const someSchemas: Sure = (value, schema, depth) => isListOf(value, (item) => aS
 const PLAIN_NAME = /^[\w-]+$/;
 
 const KEYWORDS: Readonly<Record<string, Sure>> = {
-  title: anything,
-  description: anything,
-  default: anything,
-  deprecated: anything,
-  readOnly: anything,
-  writeOnly: anything,
-  example: anything,
-  examples: anything,
+  title: isJson,
+  description: isJson,
+  default: isJson,
+  deprecated: isJson,
+  readOnly: isJson,
+  writeOnly: isJson,
+  example: isJson,
+  examples: isJson,
   type: (value) => isType(value) || isListOf(value, isType),
   const: isLiteral,
   enum: (values) => isListOf(values, isLiteral),

@@ -129,6 +129,7 @@ class EntityWriteShape<Entity extends object, Input extends object> implements W
     this.#fields = fields;
   }
 
+  /** Marked as TypeBox has it, since the application may build on it; what validates is bound, and plain JSON Schema. */
   get partial(): TObject {
     if (this.#partial === undefined) {
       const partial = partialOf(this.schema);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Type, type TSchema } from 'typebox';
+import { InvalidUsage } from '../../src/errors.ts';
 import { CompiledSchema } from '../../src/shapes/compiled-schema.ts';
 import { FORMAT_NAMES } from '../../src/shapes/formats.ts';
 import { newAjv } from '../../src/shapes/new-ajv.ts';
@@ -37,7 +38,7 @@ function attempt<Result>(run: () => Result): Result | Error {
   }
 }
 
-t.test('what AJV need not be asked about is what it compiles', async (t) => {
+t.test('what AJV need not be asked about is what is compiled without a mistake', async (t) => {
   let sure = 0;
   for (const schema of everySchema()) {
     const plain = attempt(() => plainSchema(schema));
@@ -45,8 +46,26 @@ t.test('what AJV need not be asked about is what it compiles', async (t) => {
     sure += 1;
     const compiled = attempt(() => new CompiledSchema(plain));
     if (compiled instanceof Error) t.fail('AJV refuses it', { schema, cause: compiled.message });
+    const judged = attempt(() => compileValidator(schema, 'body')({ a: [{}], b: 1 }));
+    const isMistaken = judged instanceof Error && !(judged instanceof InvalidUsage);
+    if (isMistaken) t.fail('it fails', { schema, cause: judged.message });
   }
   t.ok(sure > 0);
+});
+
+t.test('a value that contains itself is found when the validator is made', async (t) => {
+  const circle: { again?: unknown } = {};
+  circle.again = circle;
+  t.throws(() => compileValidator(Type.Object({ a: Type.Object({}, { default: circle }) }), 'body'));
+});
+
+t.test('a schema that is changed once its validator is made changes nothing', async (t) => {
+  const schema = Type.Object({ a: Type.Object({ b: Type.String() }) });
+  const validate = compileValidator(schema, 'body');
+  for (const part of [schema, schema.properties.a, schema.properties.a.properties.b]) {
+    Object.assign(part, { additionalProperties: false, maxLength: 1, 'x-note': 'of a documentation' });
+  }
+  t.same(validate({ a: { b: 'two', c: 1 }, d: 1 }), { a: { b: 'two' } });
 });
 
 t.test('the formats that are known by name are those that AJV has', async (t) => {

@@ -14,8 +14,8 @@ export interface Heat {
   readonly database: BenchDatabase;
   readonly rows: number;
   readonly workload: Workload;
-  /** Whether the load has its cores to itself; PostgreSQL is on them too. */
-  readonly ownCores: boolean;
+  /** Whether the load generator may poll: it has cores to itself, on which PostgreSQL would be too. See `load.ts`. */
+  readonly polls: boolean;
   /**
    * Starts the servers, each in a new process, sees to it that all give the same answers, and stops them when `use` is
    * done.
@@ -56,7 +56,7 @@ function heatsOn(database: BenchDatabase, rows: number, cores: Cores, { servers:
     database,
     rows,
     workload,
-    ownCores: kind === 'sqlite' && cores.load !== undefined,
+    polls: kind === 'sqlite' && cores.load !== undefined,
     withServers: async (use) => {
       const servers: ServerProcess[] = [];
       try {
