@@ -28,23 +28,19 @@ export async function compare(options: Options): Promise<ComparisonRun> {
 const ROUNDS_A_PROCESS = 5;
 
 async function compareOne(heat: Heat, options: Options): Promise<Comparison> {
-  const { database, rows, workload, withServers } = heat;
+  const { database, rows, workload, polls, withServers } = heat;
+  const { connections, warmUpSeconds } = options;
   const measured: MeasuredRound[] = [];
   while (measured.length < options.rounds) {
     const until = Math.min(measured.length + ROUNDS_A_PROCESS, options.rounds);
     await withServers(async (servers) => {
-      await warmUpAll(servers, heat, options);
+      await warmUp(servers, workload.requests, { connections, durationSeconds: warmUpSeconds, polls });
       while (measured.length < until) {
         measured.push(await measureRound(rotated(servers, measured.length), heat, options));
       }
     });
   }
   return summarize(workload, database.kind, rows, measured);
-}
-
-async function warmUpAll(servers: readonly ServerProcess[], heat: Heat, options: Options): Promise<void> {
-  const { connections, warmUpSeconds: durationSeconds } = options;
-  await warmUp(servers, heat.workload.requests, { connections, durationSeconds, polls: heat.polls });
 }
 
 async function measureRound(

@@ -1,9 +1,9 @@
 import { tableTitle } from '../data/database.ts';
+import { WARM_UP_TIMES } from '../load.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES } from '../server-process.ts';
 import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
-import { WARM_UP_TIMES } from '../load.ts';
 
 /** A run in Markdown: a table for each database and size of table. */
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {

@@ -1,10 +1,8 @@
 import { forEachHeat, type Heat } from '../heat.ts';
-import type { BenchDatabase } from '../data/database.ts';
 import type { MachineFacts } from '../machine.ts';
 import type { Options } from '../options.ts';
 import type { ServerProcess } from '../server-process.ts';
 import { rotated } from '../statistics.ts';
-import type { Workload } from '../workloads.ts';
 import { type InProcessCost, type RoundSlices, summarizeCost } from './cost.ts';
 
 /** A run of `pnpm bench in-process`, as it stands in `results/`. */
@@ -33,11 +31,12 @@ export async function inProcess(options: Options): Promise<InProcessRun> {
 }
 
 /** New processes for every round: V8 compiles the same code differently from one process to the next. */
-async function costOf({ database, rows, workload, withServers }: Heat, options: Options): Promise<InProcessCost> {
+async function costOf(heat: Heat, options: Options): Promise<InProcessCost> {
+  const { database, rows, workload, withServers } = heat;
   const rounds: RoundSlices[] = [];
   for (let round = 0; round < options.rounds; round++) {
     await withServers(async (servers) => {
-      rounds.push(await measureRound(rotated(servers, round), workload, database, options));
+      rounds.push(await measureRound(rotated(servers, round), heat, options));
     });
   }
   return summarizeCost(workload, database.kind, rows, rounds);
@@ -46,8 +45,7 @@ async function costOf({ database, rows, workload, withServers }: Heat, options: 
 /** The servers take turns slice by slice: a machine is slow for seconds at a time, and that meets them alike. */
 async function measureRound(
   servers: readonly ServerProcess[],
-  { requests }: Workload,
-  database: BenchDatabase,
+  { database, workload: { requests } }: Heat,
   { connections, durationSeconds, warmUpSeconds }: Options,
 ): Promise<RoundSlices> {
   for (const server of servers) await server.loadInProcess(requests, { connections, cpuSeconds: warmUpSeconds });

@@ -11,7 +11,7 @@ interface Pool extends EventEmitter {
   on(event: 'release', listener: (error: unknown, client: PooledClient) => void): this;
 }
 
-/** What is used of MikroORM's connections. */
+/** What is used of MikroORM's connections; `connected` is protected there. */
 interface NativeConnection {
   readonly connected?: boolean;
   getNativeClient?(): Promise<unknown>;

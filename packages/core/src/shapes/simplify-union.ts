@@ -37,9 +37,8 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
  * be tried. Any other union comes back as it is.
  */
 export function simplifyUnion(schema: JsonSchema): JsonSchema {
-  const { anyOf } = schema;
-  if (anyOf === undefined) return schema;
-  const { anyOf: _members, ...siblings } = schema;
+  if (schema.anyOf === undefined) return schema;
+  const { anyOf, ...siblings } = schema;
   if (!Object.keys(siblings).every((keyword) => ANNOTATIONS.has(keyword))) return schema;
   const merged = asEnum(anyOf) ?? asTypes(anyOf);
   return merged === undefined ? schema : { ...merged, ...siblings };

@@ -1,13 +1,13 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import { once } from 'node:events';
 import type { FastifyInstance } from 'fastify';
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { ModelViewSet, readShape, Router } from '../../src/index.ts';
-import { administrate, createPostgreSqlDatabase, postgresUrl } from '../support/databases.ts';
+import { administrate, createPostgreSqlDatabase, postgresUrl, skipPostgreSql } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
-const skip = postgresUrl() === undefined && process.env['CI'] !== 'true' && 'TEST_POSTGRES_URL is not set';
+const skip = skipPostgreSql();
 
 class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id', 'title']) }) {}
 

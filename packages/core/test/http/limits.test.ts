@@ -25,7 +25,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, openPostgreSql, openSqlite, postgresUrl } from '../support/databases.ts';
+import { forEachDatabase, openPostgreSql, openSqlite, skipPostgreSql } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 /** Comes when a test lets a `slow` request go on. */
@@ -401,10 +401,7 @@ t.test('a wrong limit is refused at the start', async (t) => {
   }
 });
 
-const missing = postgresUrl() === undefined && process.env['CI'] !== 'true';
-const skip = missing ? 'TEST_POSTGRES_URL is not set: nothing was tried on PostgreSQL' : false;
-
-t.test('the time that PostgreSQL takes for a statement', { skip }, async (t) => {
+t.test('the time that PostgreSQL takes for a statement', { skip: skipPostgreSql() }, async (t) => {
   const orm = await openPostgreSql(t, { entities: LIBRARY, orm: { driverOptions: { statement_timeout: 200 } } });
   const app = await newApp(t, {}, orm);
   const locked = once(app.server, 'unlocked');

@@ -5,7 +5,13 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { matching } from '../../src/query/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { administrate, createPostgreSqlDatabase, forEachDatabase, postgresUrl } from '../support/databases.ts';
+import {
+  administrate,
+  createPostgreSqlDatabase,
+  forEachDatabase,
+  postgresUrl,
+  skipPostgreSql,
+} from '../support/databases.ts';
 import { pick, Product, entities } from './catalog.ts';
 
 const Note = defineEntity({
@@ -141,55 +147,51 @@ t.test('a connection that is closed is opened anew', async (t) => {
   t.equal(await QuerySet.of(orm.em.fork(), Product).filter({ name__icontains: 'É' }).count(), 0);
 });
 
-t.test(
-  'tables of a schema',
-  { skip: postgresUrl() === undefined ? 'TEST_POSTGRES_URL is not set' : false },
-  async (t) => {
-    const Room = defineEntity({
-      name: 'Room',
-      schema: 'hotel',
-      properties: { id: p.integer().primary(), name: p.string(), guests: () => p.manyToMany(Guest) },
-    });
-    const Guest = defineEntity({
-      name: 'Guest',
-      schema: 'hotel',
-      properties: { id: p.integer().primary(), name: p.string() },
-    });
-    const Floor = defineEntity({ name: 'Floor', properties: { id: p.integer().primary(), name: p.string() } });
-    const orm = await PostgreSqlORM.init({
-      clientUrl: await createPostgreSqlDatabase(t),
-      entities: [Room, Guest, Floor],
-      schema: 'house',
-    });
-    t.teardown(() => orm.close(true));
-    await orm.schema.create();
-    const em = orm.em.fork();
-    em.create(Room, { name: 'blue', guests: [em.create(Guest, { name: 'Ann' })] });
-    em.create(Floor, { name: 'first' });
-    await em.flush();
-    const rooms = QuerySet.of(orm.em.fork(), Room);
-    t.equal(await rooms.filter({ guests__name: 'Ann' }).count(), 1);
-    t.equal(await rooms.matching({ guests: { name: 'Ann' } }).count(), 1);
-    await orm.em
-      .getConnection()
-      .execute('create schema other; create table other.floor as select * from house.floor; delete from other.floor');
-    t.equal(await QuerySet.of(orm.em.fork(), Floor).count(), 1);
-    const first = matching(orm.getMetadata().get(Floor), { name: 'first' });
-    t.equal(await QuerySet.of(orm.em.fork(), Floor).where(first).count(), 1);
-    t.equal(
-      await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor)
-        .where(first)
-        .count(),
-      0,
-      'one condition in both',
-    );
-    t.equal(
-      await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor).count(),
-      0,
-      'of the schema that the entity manager names',
-    );
-  },
-);
+t.test('tables of a schema', { skip: skipPostgreSql() }, async (t) => {
+  const Room = defineEntity({
+    name: 'Room',
+    schema: 'hotel',
+    properties: { id: p.integer().primary(), name: p.string(), guests: () => p.manyToMany(Guest) },
+  });
+  const Guest = defineEntity({
+    name: 'Guest',
+    schema: 'hotel',
+    properties: { id: p.integer().primary(), name: p.string() },
+  });
+  const Floor = defineEntity({ name: 'Floor', properties: { id: p.integer().primary(), name: p.string() } });
+  const orm = await PostgreSqlORM.init({
+    clientUrl: await createPostgreSqlDatabase(t),
+    entities: [Room, Guest, Floor],
+    schema: 'house',
+  });
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
+  const em = orm.em.fork();
+  em.create(Room, { name: 'blue', guests: [em.create(Guest, { name: 'Ann' })] });
+  em.create(Floor, { name: 'first' });
+  await em.flush();
+  const rooms = QuerySet.of(orm.em.fork(), Room);
+  t.equal(await rooms.filter({ guests__name: 'Ann' }).count(), 1);
+  t.equal(await rooms.matching({ guests: { name: 'Ann' } }).count(), 1);
+  await orm.em
+    .getConnection()
+    .execute('create schema other; create table other.floor as select * from house.floor; delete from other.floor');
+  t.equal(await QuerySet.of(orm.em.fork(), Floor).count(), 1);
+  const first = matching(orm.getMetadata().get(Floor), { name: 'first' });
+  t.equal(await QuerySet.of(orm.em.fork(), Floor).where(first).count(), 1);
+  t.equal(
+    await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor)
+      .where(first)
+      .count(),
+    0,
+    'one condition in both',
+  );
+  t.equal(
+    await QuerySet.of(orm.em.fork({ schema: 'other' }), Floor).count(),
+    0,
+    'of the schema that the entity manager names',
+  );
+});
 
 function pickNote(orm: Parameters<typeof pick>[0], ...names: string[]) {
   return pick(orm, Note as unknown as typeof Product, ...names);
