@@ -58,16 +58,16 @@ export type { WritableSchema } from './shapes/writable-schema.ts';
 
 export { QuerySet, type EntityOptions } from './query/queryset.ts';
 export { RecordFinder } from './query/record-finder.ts';
-export type { Counting } from './query/counting.ts';
-export type { CountOf, Page } from './query/page.ts';
-export { compare } from './query/compare.ts';
-export { always, and, matching, never, not, or, type Condition } from './query/condition.ts';
-export { after, before } from './query/keyset.ts';
-export type { OrderKey } from './query/order.ts';
-export { resolveLookup, parseLookupText, type ResolvedLookup } from './query/resolve-lookup.ts';
-export type { Lookup } from './query/lookup.ts';
-export type { LookupName, Lookups, OrderName } from './query/lookup-name.ts';
-export type { Projection } from './query/projection.ts';
+export type { Counting } from './language/counting.ts';
+export type { CountOf, Page } from './language/page.ts';
+export { compare } from './language/compare.ts';
+export { always, and, matching, never, not, or, type Condition } from './language/condition.ts';
+export { after, before } from './language/keyset.ts';
+export type { OrderKey } from './language/order.ts';
+export { resolveLookup, parseLookupText, type ResolvedLookup } from './language/resolve-lookup.ts';
+export type { Lookup } from './language/lookup.ts';
+export type { LookupName, Lookups, OrderName } from './language/lookup-name.ts';
+export type { Projection } from './language/projection.ts';
 
 export { fieldPath, type FieldPath } from './fields/field-path.ts';
 export type { FieldKind, FieldType } from './fields/field-type.ts';

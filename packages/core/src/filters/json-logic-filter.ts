@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { resolveLookup } from '../query/resolve-lookup.ts';
+import { resolveLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget } from './filter.ts';
 import { JsonLogicError } from './json-logic-error.ts';
 import { JsonLogicReader } from './json-logic-reader.ts';

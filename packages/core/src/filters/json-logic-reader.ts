@@ -1,8 +1,8 @@
 import type { FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
-import { compare } from '../query/compare.ts';
-import { and, not, or, type Condition } from '../query/condition.ts';
-import type { Lookup } from '../query/lookup.ts';
+import { compare } from '../language/compare.ts';
+import { and, not, or, type Condition } from '../language/condition.ts';
+import type { Lookup } from '../language/lookup.ts';
 import { JsonLogicError } from './json-logic-error.ts';
 import {
   isObject,

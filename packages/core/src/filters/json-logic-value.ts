@@ -1,7 +1,7 @@
 import { checkFieldJson } from '../fields/field-json.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
-import { lookupsFor, type Lookup } from '../query/lookup.ts';
+import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { JsonLogicError } from './json-logic-error.ts';
 
 /** @throws JsonLogicError where a field's type does not know this kind of comparison */

@@ -1,6 +1,6 @@
 import { Type, type TSchema } from 'typebox';
 import type { FieldKind, FieldType } from '../fields/field-type.ts';
-import type { ResolvedLookup } from '../query/resolve-lookup.ts';
+import type { ResolvedLookup } from '../language/resolve-lookup.ts';
 
 /** The schema that documents a query parameter of a lookup: the type of its text, and in words what it keeps. */
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {

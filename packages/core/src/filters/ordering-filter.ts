@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { checkOrderKey, type OrderKey } from '../query/order.ts';
+import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { Filter, type FilterTarget } from './filter.ts';
 import { resolveOption } from './resolve-option.ts';

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { compare } from '../query/compare.ts';
-import { and, or, type Condition } from '../query/condition.ts';
-import type { Lookup } from '../query/lookup.ts';
+import { compare } from '../language/compare.ts';
+import { and, or, type Condition } from '../language/condition.ts';
+import type { Lookup } from '../language/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { resolveLookup, type ResolvedLookup } from '../query/resolve-lookup.ts';
+import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterTarget } from './filter.ts';
 import { resolveOption } from './resolve-option.ts';
 import { searchWords } from './search-words.ts';

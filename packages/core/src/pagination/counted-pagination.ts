@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { wrongOption } from '../options.ts';
-import { COUNTINGS, type Counting } from '../query/counting.ts';
+import { COUNTINGS, type Counting } from '../language/counting.ts';
 import { pageEnvelope } from './page-envelope.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 

@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox';
-import type { Counting } from '../query/counting.ts';
+import type { Counting } from '../language/counting.ts';
 
 /** The schema of `{ count, next, previous, results }`. */
 export function pageEnvelope(item: TSchema, counting: Counting = 'exact'): TSchema {

@@ -1,7 +1,7 @@
 import { isPromise } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
-import type { Projection } from '../query/projection.ts';
+import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { CountedPagination } from './counted-pagination.ts';
 import { integerParameter } from './integer-parameter.ts';

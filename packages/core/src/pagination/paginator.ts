@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
-import type { Counting } from '../query/counting.ts';
-import type { Projection } from '../query/projection.ts';
+import type { Counting } from '../language/counting.ts';
+import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { integerParameter } from './integer-parameter.ts';
 

@@ -1,5 +1,5 @@
-import type { OrderKey } from '../query/order.ts';
-import { orderValues, type Projection } from '../query/projection.ts';
+import type { OrderKey } from '../language/order.ts';
+import { orderValues, type Projection } from '../language/projection.ts';
 import type { PositionValue } from './cursor-codec.ts';
 
 /** A record, and its place in the order. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import type { Condition } from '../query/condition.ts';
+import type { Condition } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 

@@ -1,5 +1,5 @@
 import { type Awaitable, whenReady } from '../awaitable.ts';
-import { always, and, type Condition, isAlways, isNever, never, not, or } from '../query/condition.ts';
+import { always, and, type Condition, isAlways, isNever, never, not, or } from '../language/condition.ts';
 import { type EntityManagerSource, isInScope } from './scope-check.ts';
 
 /** Asks about one record. */

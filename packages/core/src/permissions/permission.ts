@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
-import { always, type Condition } from '../query/condition.ts';
-import { lookupCondition } from '../query/lookup-condition.ts';
-import type { Lookups } from '../query/lookup-name.ts';
+import { always, type Condition } from '../language/condition.ts';
+import { lookupCondition } from '../language/lookup-condition.ts';
+import type { Lookups } from '../language/lookup-name.ts';
 import { ALL, complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
 
 /** What a permission knows of the view that asks it. */

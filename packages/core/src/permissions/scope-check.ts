@@ -1,8 +1,8 @@
 import { type EntityManager, helper, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
-import { compare } from '../query/compare.ts';
-import { and, type Condition } from '../query/condition.ts';
+import { compare } from '../language/compare.ts';
+import { and, type Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
 
 /** A request, as far as it is needed here. */

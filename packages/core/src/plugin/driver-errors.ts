@@ -9,7 +9,7 @@ import {
   OptimisticLockError,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
-import { isUnreachable } from '../query/dialects/driver-error.ts';
+import { isUnreachable } from '../backends/sql/dialects/driver-error.ts';
 import { type HttpError, InvalidUsage, NotFound, ServiceUnavailable, TargetObjectAlreadyExist } from '../errors.ts';
 
 /**

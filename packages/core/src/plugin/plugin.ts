@@ -9,7 +9,7 @@ import type { ViewDefaults } from '../viewset/view-context.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
-import { releaseLostConnections } from './lost-connections.ts';
+import { releaseLostConnections } from '../mikro/lost-connections.ts';
 import { answerNotFound } from './not-found.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';

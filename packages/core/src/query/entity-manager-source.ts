@@ -1,6 +1,6 @@
 import { Utils, type EntityManager, type EntityMetadata, type EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { isKnownUnfiltered } from './sql/unfiltered.ts';
+import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
 
 /** Something that has an entity manager, such as a request, whose own is made when it is first read. */
 export interface EntityManagerSource {

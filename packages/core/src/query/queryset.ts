@@ -2,20 +2,20 @@ import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mi
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
-import { always, and, asksForOne, matching, never, not, type Condition } from './condition.ts';
-import { COUNTINGS, type Counting } from './counting.ts';
-import { entityRecords, recordSelection } from './sql/entity-records.ts';
+import { always, and, asksForOne, matching, never, not, type Condition } from '../language/condition.ts';
+import { COUNTINGS, type Counting } from '../language/counting.ts';
+import { entityRecords, recordSelection } from '../backends/sql/entity-records.ts';
 import { type EntityManagerSource, managerOf, metadataOf, unfilteredReader } from './entity-manager-source.ts';
-import { type Hydration, hydrationOf } from './sql/hydration.ts';
-import { lookupCondition } from './lookup-condition.ts';
-import type { Lookups, OrderName } from './lookup-name.ts';
-import { noOrder, Order, orderKey, primaryKey, type OrderKey } from './order.ts';
-import type { CountOf, Page } from './page.ts';
-import type { Projection } from './projection.ts';
-import { readPage } from './sql/page.ts';
-import { readCount, readExists, readRows } from './sql/run.ts';
-import type { Selection } from './sql/selection.ts';
-import { oneRow, type Query, type Slice } from './sql/statement.ts';
+import { type Hydration, hydrationOf } from '../backends/sql/hydration.ts';
+import { lookupCondition } from '../language/lookup-condition.ts';
+import type { Lookups, OrderName } from '../language/lookup-name.ts';
+import { noOrder, Order, orderKey, primaryKey, type OrderKey } from '../language/order.ts';
+import type { CountOf, Page } from '../language/page.ts';
+import type { Projection } from '../language/projection.ts';
+import { readPage } from '../backends/sql/page.ts';
+import { readCount, readExists, readRows } from '../backends/sql/run.ts';
+import type { Selection } from '../backends/sql/selection.ts';
+import { oneRow, type Query, type Slice } from '../backends/sql/statement.ts';
 
 /** How records become entities. */
 export interface EntityOptions {

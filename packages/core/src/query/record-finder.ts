@@ -1,15 +1,15 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { compare } from './compare.ts';
-import { and, type Condition, isNever } from './condition.ts';
+import { compare } from '../language/compare.ts';
+import { and, type Condition, isNever } from '../language/condition.ts';
 import { type EntityManagerSource, unfilteredReader } from './entity-manager-source.ts';
-import { primaryKey } from './order.ts';
-import type { Projection } from './projection.ts';
+import { primaryKey } from '../language/order.ts';
+import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from './queryset.ts';
-import { entityPlan, type EntityPlan } from './sql/entity-plan.ts';
-import { selectionOf } from './sql/selection.ts';
-import { bindStatement, type Bound, oneRow } from './sql/statement.ts';
+import { entityPlan, type EntityPlan } from '../backends/sql/entity-plan.ts';
+import { selectionOf } from '../backends/sql/selection.ts';
+import { bindStatement, type Bound, oneRow } from '../backends/sql/statement.ts';
 
 /** The statement of one schema, and the values that it binds behind those of the key. */
 interface Prepared extends Bound {

@@ -11,12 +11,12 @@ import {
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
-import type { Condition } from './condition.ts';
-import type { Projection } from './projection.ts';
-import { entityPlan } from './sql/entity-plan.ts';
-import { selectionOf } from './sql/selection.ts';
-import { isKnownUnfiltered } from './sql/unfiltered.ts';
-import { bindWrite, type Assignment, type Write } from './sql/write-statement.ts';
+import type { Condition } from '../language/condition.ts';
+import type { Projection } from '../language/projection.ts';
+import { entityPlan } from '../backends/sql/entity-plan.ts';
+import { selectionOf } from '../backends/sql/selection.ts';
+import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
+import { bindWrite, type Assignment, type Write } from '../backends/sql/write-statement.ts';
 
 /**
  * Writes rows without entities, each as one statement that answers with what was stored. It means what the unit of work

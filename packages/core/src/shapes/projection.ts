@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { valueReader } from '../fields/value-reader.ts';
-import type { Projection } from '../query/projection.ts';
+import type { Projection } from '../language/projection.ts';
 import type { Computed } from './computed.ts';
 import { entityReader, populateFor } from './entity-value.ts';
 import { checkNested, checkReadable } from './json-types.ts';

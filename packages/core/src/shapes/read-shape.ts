@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
 import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
-import type { Projection } from '../query/projection.ts';
+import type { Projection } from '../language/projection.ts';
 import { isComputed, type Computed } from './computed.ts';
 import { DANGEROUS_NAMES } from './copy-input.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';

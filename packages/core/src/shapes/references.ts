@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
-import { compare } from '../query/compare.ts';
+import { compare } from '../language/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Problem } from './copy-input.ts';
 import { invalidInput } from './error-details.ts';

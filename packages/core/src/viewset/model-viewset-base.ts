@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import { InvalidUsage, NotFound } from '../errors.ts';
-import { compare } from '../query/compare.ts';
+import { compare } from '../language/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import type { RecordFinder } from '../query/record-finder.ts';

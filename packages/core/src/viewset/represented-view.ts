@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { ofEntities, type Projection } from '../query/projection.ts';
+import { ofEntities, type Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parametersOf } from './request-state.ts';
 import { ResourceView } from './resource-view.ts';

@@ -2,7 +2,7 @@ import { defineEntity, p, type InferEntity, type MikroORM } from '@mikro-orm/cor
 import t from 'tap';
 import { InvalidUsage } from '../../src/errors.ts';
 import { CursorPagination, type CursorEnvelope } from '../../src/pagination/cursor-pagination.ts';
-import type { OrderName } from '../../src/query/lookup-name.ts';
+import type { OrderName } from '../../src/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { idOnly, query } from '../filters/catalog.ts';
 import { forEachDatabase } from '../support/databases.ts';

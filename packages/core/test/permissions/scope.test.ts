@@ -4,7 +4,7 @@ import t from 'tap';
 import { evaluatePermissions, type PermissionGrant } from '../../src/permissions/evaluate.ts';
 import { makePermissions } from '../../src/permissions/make-permissions.ts';
 import { Permission, type PermissionClass, type PermissionView } from '../../src/permissions/permission.ts';
-import type { Condition } from '../../src/query/condition.ts';
+import type { Condition } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

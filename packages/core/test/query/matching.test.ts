@@ -1,6 +1,6 @@
 import { raw } from '@mikro-orm/core';
 import t from 'tap';
-import { and, matching, not, or } from '../../src/query/condition.ts';
+import { and, matching, not, or } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, Maker, pick, Product, Tag } from './catalog.ts';

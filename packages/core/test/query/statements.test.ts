@@ -1,6 +1,6 @@
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { entityPlan } from '../../src/query/sql/entity-plan.ts';
+import { entityPlan } from '../../src/backends/sql/entity-plan.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';

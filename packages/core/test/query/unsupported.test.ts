@@ -3,7 +3,7 @@ import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { resolveLookup } from '../../src/query/resolve-lookup.ts';
+import { resolveLookup } from '../../src/language/resolve-lookup.ts';
 import { entities, Product } from './catalog.ts';
 
 const Seat = defineEntity({ name: 'Seat', properties: { row: p.integer().primary(), place: p.integer().primary() } });

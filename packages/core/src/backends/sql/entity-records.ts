@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import type { Projection } from '../projection.ts';
+import type { Projection } from '../../language/projection.ts';
 import { hydrationOf } from './hydration.ts';
 import { selectionOf, type Selection } from './selection.ts';
 

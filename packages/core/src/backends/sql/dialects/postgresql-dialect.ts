@@ -1,13 +1,13 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
-import type { Awaitable } from '../../awaitable.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
-import { valueProperty } from '../../fields/field-type.ts';
+import type { Awaitable } from '../../../awaitable.ts';
+import type { FieldPath } from '../../../fields/field-path.ts';
+import { valueProperty } from '../../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { POSTGRESQL_FORECAST } from './forecast.ts';
 import { compareAsciiFirst, likePattern } from './like-pattern.ts';
-import type { Lookup } from '../lookup.ts';
+import type { Lookup } from '../../../language/lookup.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 

@@ -1,4 +1,4 @@
-import { SAME_VALUE, VALUE, type Dialect } from '../dialects/dialect.ts';
+import { SAME_VALUE, VALUE, type Dialect } from './dialects/dialect.ts';
 
 /** A piece of SQL with VALUE for each of its values, in order. */
 export interface Fragment {

@@ -1,8 +1,8 @@
 import type { Platform } from '@mikro-orm/core';
-import type { FieldPath } from '../../fields/field-path.ts';
-import { customTypeOf, valueProperty } from '../../fields/field-type.ts';
+import type { FieldPath } from '../../../fields/field-path.ts';
+import { customTypeOf, valueProperty } from '../../../fields/field-type.ts';
 import { COLUMN, OPERATORS, VALUE, type Comparison } from './dialect.ts';
-import type { Lookup } from '../lookup.ts';
+import type { Lookup } from '../../../language/lookup.ts';
 
 /**
  * How a column of the application's own type is compared: each value goes through its `convertToDatabaseValue` (and

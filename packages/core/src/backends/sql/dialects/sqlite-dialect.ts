@@ -1,11 +1,11 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
-import type { Awaitable } from '../../awaitable.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
+import type { Awaitable } from '../../../awaitable.ts';
+import type { FieldPath } from '../../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { compareAsciiFirst } from './like-pattern.ts';
-import type { Lookup } from '../lookup.ts';
+import type { Lookup } from '../../../language/lookup.ts';
 import type { Reader } from './reader.ts';
 import { FOLD, readSqlite } from './sqlite-reader.ts';
 

@@ -1,8 +1,8 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, isToMany } from '../../fields/field-path.ts';
-import type { Condition } from '../condition.ts';
-import { COLUMN, type Comparison } from '../dialects/dialect.ts';
+import type { Condition } from '../../language/condition.ts';
+import { COLUMN, type Comparison } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
 import { concat, fragment, joinBalanced, type Fragment } from './fragment.ts';
 import { keysetSql } from './keyset-sql.ts';

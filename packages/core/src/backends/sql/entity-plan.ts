@@ -1,8 +1,8 @@
 import type { Configuration, EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { ownsColumn } from '../../fields/field-path.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import { dialectOf } from '../dialects/dialect-of.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { dialectOf } from './dialects/dialect-of.ts';
 import { StatementCache } from './statement-cache.ts';
 
 /** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */

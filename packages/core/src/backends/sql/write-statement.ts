@@ -1,8 +1,8 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { Condition } from '../condition.ts';
-import { VALUE } from '../dialects/dialect.ts';
-import type { Statement } from '../dialects/reader.ts';
+import type { Condition } from '../../language/condition.ts';
+import { VALUE } from './dialects/dialect.ts';
+import type { Statement } from './dialects/reader.ts';
 import { conditionForm } from './condition-form.ts';
 import { conditionSql } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';

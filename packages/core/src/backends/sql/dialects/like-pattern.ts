@@ -1,4 +1,4 @@
-import type { Lookup } from '../lookup.ts';
+import type { Lookup } from '../../../language/lookup.ts';
 import { isAscii } from './case-folding.ts';
 import type { Comparison } from './dialect.ts';
 

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Condition } from '../condition.ts';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { Condition } from '../../language/condition.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import { keysetKey, keysetValues } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 import type { Form } from './statement-cache.ts';

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { conditionForm } from './condition-form.ts';
 import { conditionSql } from './condition-sql.ts';
-import type { Condition } from '../condition.ts';
-import { SAME_VALUE, VALUE } from '../dialects/dialect.ts';
+import type { Condition } from '../../language/condition.ts';
+import { SAME_VALUE, VALUE } from './dialects/dialect.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { concat, fragment, joinBalanced, numbered, type Fragment } from './fragment.ts';
-import type { OrderKey } from '../order.ts';
-import type { Statement } from '../dialects/reader.ts';
+import type { OrderKey } from '../../language/order.ts';
+import type { Statement } from './dialects/reader.ts';
 import { nextAlias, Scope, type CompileContext, type RelatedFilters } from './scope.ts';
 import { selectionSql, type Selection } from './selection.ts';
 import type { Form } from './statement-cache.ts';

@@ -1,5 +1,5 @@
 import type { Platform } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { ImproperlyConfigured } from '../../../errors.ts';
 import type { Dialect } from './dialect.ts';
 import { PostgreSqlDialect } from './postgresql-dialect.ts';
 import { SqliteDialect } from './sqlite-dialect.ts';

@@ -5,7 +5,7 @@ import {
   type EntityProperty,
   type FormulaTable,
 } from '@mikro-orm/core';
-import type { Dialect } from '../dialects/dialect.ts';
+import type { Dialect } from './dialects/dialect.ts';
 
 /** The SQL of a formula property, given the columns and the table as MikroORM gives them; the columns are quoted. */
 export function formulaSql(

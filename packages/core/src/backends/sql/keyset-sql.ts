@@ -1,6 +1,6 @@
-import { VALUE, type Dialect } from '../dialects/dialect.ts';
+import { VALUE, type Dialect } from './dialects/dialect.ts';
 import { concat, fragment, type Fragment } from './fragment.ts';
-import type { OrderKey } from '../order.ts';
+import type { OrderKey } from '../../language/order.ts';
 
 /** A key with the column it stands for, and the value of the record to go on from. */
 interface Place {

@@ -1,4 +1,4 @@
-import type { Statement } from '../dialects/reader.ts';
+import type { Statement } from './dialects/reader.ts';
 
 /** How many statements are kept, and how many steps lead to them all in all. */
 const MAX_STATEMENTS = 500;

@@ -1,9 +1,9 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
-import { type Awaitable, isPromise } from '../../awaitable.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { type Awaitable, isPromise } from '../../../awaitable.ts';
+import { ImproperlyConfigured } from '../../../errors.ts';
 import { foldCase } from './case-folding.ts';
 import { readError } from './driver-error.ts';
-import { LruMap } from '../sql/lru-map.ts';
+import { LruMap } from '../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 

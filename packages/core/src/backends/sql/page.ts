@@ -1,8 +1,8 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
-import { isNever } from '../condition.ts';
-import type { Counting } from '../counting.ts';
-import type { Reader } from '../dialects/reader.ts';
+import { isNever } from '../../language/condition.ts';
+import type { Counting } from '../../language/counting.ts';
+import type { Reader } from './dialects/reader.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import { withFilters } from './run.ts';
 import { bindCondition, type BoundCondition, bindStatement, oneRow, type Query, type Slice } from './statement.ts';

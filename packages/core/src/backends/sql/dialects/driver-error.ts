@@ -1,5 +1,5 @@
 import { DriverException, type Platform } from '@mikro-orm/core';
-import { HttpError, ServiceUnavailable } from '../../errors.ts';
+import { HttpError, ServiceUnavailable } from '../../../errors.ts';
 
 /**
  * SQLSTATE of connections that fail or end, of a server short of room, starting or stopping, and of a statement that it

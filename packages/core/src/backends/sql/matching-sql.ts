@@ -7,8 +7,8 @@ import {
   type Platform,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import type { Condition } from '../condition.ts';
-import { COLUMN, VALUE, type Comparison } from '../dialects/dialect.ts';
+import type { Condition } from '../../language/condition.ts';
+import { COLUMN, VALUE, type Comparison } from './dialects/dialect.ts';
 
 /** What is used of MikroORM's SQL drivers. */
 interface QueryBuilder {

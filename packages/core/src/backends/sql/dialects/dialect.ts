@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { Awaitable } from '../../awaitable.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
-import type { Lookup } from '../lookup.ts';
+import type { Awaitable } from '../../../awaitable.ts';
+import type { FieldPath } from '../../../fields/field-path.ts';
+import type { Lookup } from '../../../language/lookup.ts';
 import type { Forecast } from './forecast.ts';
 import type { Reader } from './reader.ts';
 

@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { ImproperlyConfigured } from '../../errors.ts';
 import { ownsColumn } from '../../fields/field-path.ts';
 import { isReference, referredKey } from '../../fields/field-type.ts';
-import type { Condition } from '../condition.ts';
+import type { Condition } from '../../language/condition.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { formulaSql } from './formula-sql.ts';
 import { concat, type Fragment } from './fragment.ts';
