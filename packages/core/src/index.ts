@@ -8,8 +8,7 @@ export { readJsonOnly } from './router/json-only.ts';
 
 export { ViewSet } from './viewset/viewset.ts';
 export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
-export { ModelViewSetBase } from './viewset/model-viewset-base.ts';
-export type { WriteData } from './viewset/write-data.ts';
+export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
 export type { ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
 export type { Operation } from './viewset/operations.ts';
 export {

@@ -11,7 +11,7 @@ import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { checkFilters, checkIgnoredParameters, checkPagination } from '../viewset/list-options.ts';
-import type { ViewDefaults } from '../viewset/view-context.ts';
+import type { ViewDefaults } from '../viewset/view-definition.ts';
 
 /** What the `viewset` plugin takes. Only `orm` is required. */
 export interface ViewsetOptions {

@@ -5,7 +5,7 @@ import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
 import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
-import type { ViewDefaults } from '../viewset/view-context.ts';
+import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';

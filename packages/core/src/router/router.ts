@@ -4,6 +4,7 @@ import { checkOptionNames, wrongOption } from '../options.ts';
 import { readJsonOnly } from './json-only.ts';
 import { actionsOf } from '../viewset/action.ts';
 import { OPERATIONS } from '../viewset/operations.ts';
+import { DEFINE } from '../viewset/view-definition.ts';
 import { viewRoutes } from '../viewset/view-routes.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { RouteNames } from './route-names.ts';
@@ -95,8 +96,8 @@ export class Router {
       path: full.startsWith('/') ? full : `/${full}`,
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
-    view.bind(context);
-    const routes = viewRoutes({ view, basename, context, makeRules });
+    const definition = view[DEFINE](context);
+    const routes = viewRoutes({ view, definition, basename, context, makeRules });
     for (const { config, url } of routes) {
       const name = config!.viewset!.route;
       const template = url.replace(/\(.*\)/, '');
@@ -119,22 +120,15 @@ function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): voi
   }
 }
 
-/** What every view has or may have that its prototype does not show. */
-const MEMBERS: ReadonlySet<string> = new Set([
-  ...OPERATIONS,
-  'permissionClasses',
-  'throttles',
-  'ignoreUnknownParameters',
-  'throttleRate',
-  'checkListParameters',
-  'entity',
-]);
+/** The options of every view: fields, which its prototype does not show. */
+const OPTIONS = Object.keys(new (class extends ViewSet {})());
 
 function checkActionNames(view: ViewSet): void {
+  const taken = new Set<string>([...OPERATIONS, ...OPTIONS]);
   for (const name of actionsOf(view).keys()) {
-    if (!MEMBERS.has(name) && !(name in Object.getPrototypeOf(view))) continue;
+    if (!taken.has(name) && !(name in Object.getPrototypeOf(view))) continue;
     throw new ImproperlyConfigured(
-      `${view.name}: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`,
+      `${view.constructor.name}: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`,
     );
   }
 }

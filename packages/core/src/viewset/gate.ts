@@ -4,11 +4,13 @@ import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission } from '../permissions/permission.ts';
 import { stateOf } from './request-state.ts';
-import { permissionDenied, type ViewSet } from './viewset.ts';
+import type { ViewDefinition } from './view-definition.ts';
+import { permissionDenied, ViewSet } from './viewset.ts';
 
 /** What stands before a route: who is let in, and whether the path names a record at all. */
 export interface GateOptions {
   readonly view: ViewSet;
+  readonly definition: ViewDefinition;
   readonly permissions: readonly Permission[];
   readonly detail: boolean;
 }
@@ -27,11 +29,11 @@ export function compileGate(options: GateOptions): Gate | undefined {
   return (request, _reply, done) => runSteps(steps, 0, request, done);
 }
 
-function gateSteps({ view, permissions, detail }: GateOptions): Step[] {
+function gateSteps({ view, definition, permissions, detail }: GateOptions): Step[] {
   const steps: Step[] = [];
-  if (view.throttleRate !== undefined) steps.push((request) => askView(view, request));
+  if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
   if (permissions.length > 0) steps.push((request) => checkPermissions(view, permissions, detail, request));
-  if (detail) steps.push((request) => readPk(view, request));
+  if (detail) steps.push((request) => readPk(definition, request));
   return steps;
 }
 
@@ -51,7 +53,7 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
 }
 
 async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
-  if (!(await view.throttleRate!(request))) throw new TooManyRequests(1);
+  if (!(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 
 function checkPermissions(
@@ -69,8 +71,8 @@ function admit(request: FastifyRequest, grant: PermissionGrant): void {
   stateOf(request).grant = grant;
 }
 
-function readPk(view: ViewSet, request: FastifyRequest): void {
-  const pk = view.parsePk((request.params as { pk: string }).pk);
+function readPk(definition: ViewDefinition, request: FastifyRequest): void {
+  const pk = definition.parsePk((request.params as { pk: string }).pk);
   if (pk === undefined) throw new NotFound();
   stateOf(request).pk = pk;
 }

@@ -1,14 +1,24 @@
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
-import { InvalidUsage, NotFound } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { compare } from '../language/compare.ts';
+import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { canWriteRows, type RowWriter } from '../query/write-rows.ts';
 import type { RecordFinder } from '../query/record-finder.ts';
+import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
+import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { RepresentedView } from './represented-view.ts';
+import { type AnyModelOptions, Resource, type ResourceHooks } from './resource.ts';
 import { inTransaction } from './transaction.ts';
-import type { WriteData } from './write-data.ts';
+import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import { ViewSet } from './viewset.ts';
+
+/** A write that a hook may enrich with fields that the client does not send. */
+export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
+  readonly [Field in Exclude<keyof Entity & string, keyof Input>]?: unknown;
+};
 
 type WriteHook = 'performCreate' | 'performUpdate' | 'performDestroy';
 
@@ -27,7 +37,25 @@ export abstract class ModelViewSetBase<
   Entity extends object,
   Output extends object,
   Input extends object,
-> extends RepresentedView<Entity, Output> {
+> extends ViewSet {
+  readonly #entity: EntityName<Entity>;
+  readonly #options: AnyModelOptions;
+  #resource: Resource | undefined;
+
+  constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
+    super();
+    this.#entity = entity;
+    this.#options = options;
+    this.permissionClasses = options.permissionClasses;
+    this.throttles = options.throttles ?? [];
+    this.ignoreUnknownParameters = options.ignoreUnknownParameters;
+  }
+
+  /** The entity that the view is about. */
+  protected get entity(): EntityName<Entity> {
+    return this.#entity;
+  }
+
   /**
    * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
    * order. Override it to narrow them; list, retrieve, update and destroy all go through it.
@@ -38,13 +66,13 @@ export abstract class ModelViewSetBase<
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    return this.#scoped(request, this.resource.records.using(request) as unknown as QuerySet<Entity>);
+    return this.#scoped(request, this.#resolved.records.using(request) as unknown as QuerySet<Entity>);
   }
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
     const parameters = parametersOf(request);
-    return this.resource.filters.reduce((narrowed, filter) => filter.apply(narrowed, parameters, request), queryset);
+    return this.#resolved.filters.reduce((narrowed, filter) => filter.apply(narrowed, parameters, request), queryset);
   }
 
   /**
@@ -55,7 +83,7 @@ export abstract class ModelViewSetBase<
     const state = stateOf(request);
     if (state.object !== undefined) return state.object as Entity;
     const entity = await this.#one(request).entity({
-      populate: this.resource.projection.populate,
+      populate: this.#resolved.projection.populate,
       lock: request.em.isInTransaction(),
     });
     if (entity === undefined) throw new NotFound();
@@ -69,9 +97,9 @@ export abstract class ModelViewSetBase<
     const visible = this.#scoped(request, this.getQueryset(request));
     try {
       const queryset = this.filterQueryset(request, visible);
-      return await (this.resource.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
+      return await (this.#resolved.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
     } catch (error) {
-      if (error instanceof InvalidUsage) this.checkListParameters(request);
+      if (error instanceof InvalidUsage) this.#resolved.checkListParameters(request);
       throw error;
     }
   }
@@ -89,7 +117,7 @@ export abstract class ModelViewSetBase<
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const created = this.#create(request);
     const { pk, record } = isPromise(created) ? await created : created;
-    reply.code(201).header('location', this.resource.pathOf(pk));
+    reply.code(201).header('location', this.#resolved.pathOf(pk));
     return record;
   }
 
@@ -104,7 +132,7 @@ export abstract class ModelViewSetBase<
     }
     const updated = await inTransaction(request, async () => {
       const entity = await this.getObject(request);
-      const data = await this.writeShape.resolveReferences(request.em, changes);
+      const data = await this.#writeShape.resolveReferences(request.em, changes);
       return this.#reread(
         request,
         await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>),
@@ -156,9 +184,65 @@ export abstract class ModelViewSetBase<
     await request.em.remove(entity).flush();
   }
 
+  /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
+  paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
+    const { paginator, answers } = this.#resolved;
+    if (paginator === null) {
+      return Promise.reject(new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`));
+    }
+    return paginator.paginate(queryset, answers, parametersOf(request));
+  }
+
+  /** The records of a query set in the read shape. */
+  rows(queryset: QuerySet<Entity>): Promise<Output[]> {
+    return queryset.rows(this.#answers);
+  }
+
+  /**
+   * An entity in the read shape; the relations that the shape reads must be loaded, and are where the view calls this.
+   *
+   * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
+   * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
+   * as rows and no entity is made. What is sent of the record is what the read shape declares; what one field needs that
+   * is no column, `computed()` says at less cost.
+   *
+   * @example
+   * override represent(product: ProductEntity) {
+   *   return { ...super.represent(product), name: product.displayName() };
+   * }
+   */
+  represent(entity: Entity): Output {
+    return this.#resolved.projection.readEntity(entity) as Output;
+  }
+
+  override get meta(): EntityMetadata {
+    return this.#resolved.meta;
+  }
+
   /** @internal */
-  override async prepareDetailAction(request: FastifyRequest): Promise<void> {
-    await this.getObject(request);
+  override [DEFINE](context: ViewContext): ViewDefinition {
+    const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
+    const hooks: ResourceHooks = {
+      name: this.name,
+      getObject: (request) => this.getObject(request),
+      represent: isOwn ? (entity) => this.represent(entity as Entity) : undefined,
+    };
+    return (this.#resource = new Resource(hooks, this.entity as EntityName<object>, this.#options, context));
+  }
+
+  get #resolved(): Resource {
+    if (this.#resource === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
+    return this.#resource;
+  }
+
+  get #answers(): Projection<Output> {
+    return this.#resolved.answers as Projection<Output>;
+  }
+
+  get #writeShape(): BoundWriteShape<object> {
+    const { write } = this.#resolved;
+    if (write === undefined) throw new ImproperlyConfigured(`${this.name}: create and update need the option "write"`);
+    return write;
   }
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
@@ -170,15 +254,15 @@ export abstract class ModelViewSetBase<
   /** The record of the path, of those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
     const visible = this.#scoped(request, this.getQueryset(request));
-    return visible.where(compare(this.resource.pk, 'exact', stateOf(request).pk));
+    return visible.where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
   }
 
   /** The record of the path in the read shape; where nothing narrows the view for this request, by what is settled. */
   #find(request: FastifyRequest): Awaitable<Output | undefined> {
     const { grant, pk } = stateOf(request);
     const isNarrowed = this.getQueryset !== ModelViewSetBase.prototype.getQueryset || grant?.scope !== undefined;
-    if (isNarrowed || this.answerProjection.ofEntities === true) return this.#one(request).first(this.answerProjection);
-    return (this.resource.finder as RecordFinder<object, Output>).find(request, pk);
+    if (isNarrowed || this.#answers.ofEntities === true) return this.#one(request).first(this.#answers);
+    return (this.#resolved.finder as RecordFinder<object, Output>).find(request, pk);
   }
 
   /** Rows are read as rows, unless a hook of the view or an object permission has to see the entity. */
@@ -191,14 +275,14 @@ export abstract class ModelViewSetBase<
     const rows = this.#rowWriter(request, 'performCreate');
     if (rows !== undefined) return rows.insert(request.reader, request.body as object);
     return inTransaction(request, async () => {
-      const data = await this.writeShape.resolveReferences(request.em, request.body as object);
+      const data = await this.#writeShape.resolveReferences(request.em, request.body as object);
       return this.#reread(request, await this.performCreate(request, data as WriteData<Entity, Input>));
     });
   }
 
   /** What was sent of a record. Its primary key is chosen when it is created, and stays. */
   #changes(request: FastifyRequest): object {
-    const { [this.resource.pk.property.name]: _pk, ...changes } = request.body as Record<string, unknown>;
+    const { [this.#resolved.pk.property.name]: _pk, ...changes } = request.body as Record<string, unknown>;
     return changes;
   }
 
@@ -207,10 +291,10 @@ export abstract class ModelViewSetBase<
    * to see an entity.
    */
   #rowWriter(request: FastifyRequest, hook: WriteHook): RowWriter<Output> | undefined {
-    const { rows, meta } = this.resource;
+    const { rows, meta } = this.#resolved;
     if (rows === undefined || this.#isOverridden(hook)) return undefined;
     if (hook !== 'performCreate' && this.#wantsEntity(request)) return undefined;
-    if (hook !== 'performDestroy' && this.answerProjection.ofEntities === true) return undefined;
+    if (hook !== 'performDestroy' && this.#answers.ofEntities === true) return undefined;
     return canWriteRows(request.reader, meta) ? (rows as RowWriter<Output>) : undefined;
   }
 
@@ -224,8 +308,8 @@ export abstract class ModelViewSetBase<
 
   /** What the database made of a record: its defaults, roundings and triggers are not to be guessed. */
   async #reread(request: FastifyRequest, entity: Entity): Promise<Created<Output>> {
-    const pk = (entity as Record<string, unknown>)[this.resource.pk.property.name];
-    const stored = QuerySet.of(request.em, this.entity).where(compare(this.resource.pk, 'exact', pk));
-    return { pk, record: (await stored.first(this.answerProjection)) ?? this.represent(entity) };
+    const pk = (entity as Record<string, unknown>)[this.#resolved.pk.property.name];
+    const stored = QuerySet.of(request.em, this.entity).where(compare(this.#resolved.pk, 'exact', pk));
+    return { pk, record: (await stored.first(this.#answers)) ?? this.represent(entity) };
   }
 }

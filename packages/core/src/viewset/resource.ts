@@ -1,14 +1,17 @@
 import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { parseFieldText } from '../fields/field-text.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
 import { resolveOption } from '../filters/resolve-option.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { orderKey } from '../language/order.ts';
-import type { Projection } from '../language/projection.ts';
+import { ofEntities, type Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { RecordFinder } from '../query/record-finder.ts';
 import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
@@ -17,22 +20,36 @@ import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { checkFilters, checkIgnoredParameters, checkPagination, makeListedFilters } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
-import type { ViewContext } from './view-context.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { parametersOf } from './request-state.ts';
+import type { OperationSchemas, ViewContext, ViewDefinition } from './view-definition.ts';
 
 /** The options of a ModelViewSet with its type parameters forgotten. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
 
+/** The hooks of a view that its resource calls. */
+export interface ResourceHooks {
+  readonly name: string;
+  getObject(request: FastifyRequest): Promise<object>;
+  /** Undefined if the view does not override it. */
+  readonly represent: ((entity: object) => object) | undefined;
+}
+
 /**
- * What a ModelViewSet's declarations come to once the entity's metadata is known: everything that can be settled before
- * the first request. Made at registration; throws ImproperlyConfigured for what does not fit.
+ * The declarations of a model view once its entity's metadata is known: everything that can be settled before the first
+ * request. Made at registration; throws ImproperlyConfigured for what does not fit.
  */
-export class Resource {
+export class Resource implements ViewDefinition {
+  readonly operations: readonly Operation[];
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly path: string;
   readonly pk: FieldPath;
   readonly pkType: FieldType;
+  /** Reads the read shape of rows, and of entities. */
   readonly projection: Projection<object>;
+  /** Reads and makes the records that are sent: `projection`, or entities if the view overrides `represent`. */
+  readonly answers: Projection<object>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
   /** Writes without entities; undefined where the entity's declaration asks for the unit of work. */
@@ -45,7 +62,12 @@ export class Resource {
   readonly finder: RecordFinder<object, object>;
   readonly parameterNames: readonly string[];
 
-  constructor(name: string, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
+  readonly #hooks: ResourceHooks;
+
+  constructor(hooks: ResourceHooks, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
+    const { name } = hooks;
+    this.#hooks = hooks;
+    this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
     this.path = context.path;
     this.meta = metadataOf(name, entity, context.orm);
@@ -57,6 +79,7 @@ export class Resource {
     const read = toReadShape(entity, options.read);
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
+    this.answers = hooks.represent === undefined ? this.projection : ofEntities(this.projection, hooks.represent);
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     const written = Object.keys(this.write?.schema.properties ?? {});
     const isPlain = isPlainlyWritten(this.meta, written, this.projection.paths);
@@ -77,6 +100,50 @@ export class Resource {
     return this.paginator === null
       ? { type: 'array', items: this.readSchema }
       : this.paginator.envelope(this.readSchema);
+  }
+
+  schemasOf(operation: Operation, partial: boolean): OperationSchemas {
+    switch (operation) {
+      case 'list':
+        return { response: { 200: this.listSchema() } };
+      case 'retrieve':
+        return { response: { 200: this.readSchema } };
+      case 'create':
+        return { ...this.#bodySchemas(false), response: { 201: this.readSchema } };
+      case 'update':
+        return { ...this.#bodySchemas(partial), response: { 200: this.readSchema } };
+      case 'destroy':
+        return {};
+    }
+  }
+
+  /** Asks every filter and the paginator which parameters do not fit them; no query is run. */
+  checkListParameters(request: FastifyRequest): void {
+    const problems = new InvalidUsageCollector();
+    const parameters = parametersOf(request);
+    const queryset = this.records.using(request);
+    for (const filter of this.filters) problems.attempt(() => filter.apply(queryset, parameters, request));
+    problems.attempt(() => this.paginator?.check(parameters));
+    problems.throwIfAny();
+  }
+
+  parsePk(text: string): unknown {
+    try {
+      return parseFieldText(this.pkType, text);
+    } catch {
+      return undefined;
+    }
+  }
+
+  prepareDetailAction(request: FastifyRequest): Promise<unknown> {
+    return this.#hooks.getObject(request);
+  }
+
+  #bodySchemas(partial: boolean): OperationSchemas {
+    const write = this.write!;
+    return partial
+      ? { body: write.partialSchema, validateBody: (body) => write.validatePartial(body) }
+      : { body: write.schema, validateBody: (body) => write.validate(body) };
   }
 
   /** The path of one record, `/api/products/7`. */

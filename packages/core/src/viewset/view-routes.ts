@@ -12,8 +12,8 @@ import { compileGate } from './gate.ts';
 import { OPERATION_ROUTES } from './operations.ts';
 import { queryAsSent, withQueryAsSent } from './request-state.ts';
 import { type UnknownParameterCheck, unknownParameterCheck } from './unknown-parameters.ts';
-import type { ViewContext } from './view-context.ts';
-import type { OperationHandler, OperationSchemas, ViewSet } from './viewset.ts';
+import type { OperationSchemas, ViewContext, ViewDefinition } from './view-definition.ts';
+import type { OperationHandler, ViewSet } from './viewset.ts';
 
 /** Rules that a view or an action declares, and whose counters they have. */
 export interface DeclaredRules {
@@ -27,6 +27,7 @@ export type RuleListFactory = (declared: readonly DeclaredRules[]) => RuleList;
 /** A view at its place: everything that its routes are made of. */
 export interface MountedView {
   readonly view: ViewSet;
+  readonly definition: ViewDefinition;
   /** First half of its routes' names, `products`. */
   readonly basename: string;
   readonly context: ViewContext;
@@ -54,21 +55,21 @@ interface ViewPaths {
 
 /** Every route of a view as Fastify takes it. Throws ImproperlyConfigured for what the view declares wrongly. */
 export function viewRoutes(mounted: MountedView): RouteOptions[] {
-  const { view, context } = mounted;
-  const declared = new Set(view.parameterNames());
+  const { view, definition, context } = mounted;
+  const declared = new Set(definition.parameterNames);
   const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
   const paths: ViewPaths = { collection: context.path, record: recordPath(mounted) };
   const routes = [...operationRoutes(mounted, paths, permissions), ...actionRoutes(mounted, paths, permissions)];
   for (const route of routes) for (const name of propertyNames(route.schemas.querystring)) declared.add(name);
   const ignored = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const checkQuery = unknownParameterCheck([...declared], ignored);
-  return routes.map((route) => toFastify(view, route, checkQuery));
+  return routes.map((route) => toFastify(mounted, route, checkQuery));
 }
 
 function operationRoutes(mounted: MountedView, paths: ViewPaths, permissions: readonly Permission[]): ViewRoute[] {
-  const { view, basename } = mounted;
+  const { view, definition, basename } = mounted;
   const rules = mounted.makeRules([{ scope: basename, rules: view.throttles }]);
-  const operations = view.operations();
+  const { operations } = definition;
   return OPERATION_ROUTES.filter(({ operation }) => operations.includes(operation)).map(
     ({ operation, method, detail }) => ({
       action: operation,
@@ -76,7 +77,7 @@ function operationRoutes(mounted: MountedView, paths: ViewPaths, permissions: re
       method,
       url: detail ? paths.record : paths.collection,
       detail,
-      schemas: view.schemasOf(operation, method === 'PATCH'),
+      schemas: definition.schemasOf(operation, method === 'PATCH'),
       permissions,
       rules,
       handler: view[operation]!.bind(view),
@@ -100,7 +101,7 @@ function actionRoute(
   { options, methods, detail, handler }: Action,
   permissions: readonly Permission[],
 ): ViewRoute {
-  const { view, basename, makeRules } = mounted;
+  const { view, definition, basename, makeRules } = mounted;
   const base = detail ? paths.record : paths.collection;
   return {
     action: name,
@@ -114,7 +115,7 @@ function actionRoute(
       { scope: basename, rules: view.throttles },
       { scope: `${basename}.${name}`, rules: options.throttles ?? [] },
     ]),
-    handler: detail ? onRecord(view, handler) : handler,
+    handler: detail ? onRecord(definition, handler) : handler,
   };
 }
 
@@ -128,9 +129,10 @@ function actionSchemas({ body, querystring, response, summary }: Action['options
 }
 
 /** A detail action acts on a record that exists and that the request may touch, whether it asks or not. */
-function onRecord(view: ViewSet, handler: OperationHandler): OperationHandler {
+function onRecord(definition: ViewDefinition, handler: OperationHandler): OperationHandler {
+  if (definition.prepareDetailAction === undefined) return handler;
   return async (request, reply) => {
-    await view.prepareDetailAction(request);
+    await definition.prepareDetailAction!(request);
     return handler(request, reply);
   };
 }
@@ -148,8 +150,12 @@ function recordPath({ view, context }: MountedView): string {
   return reserved.length === 0 ? `${context.path}/:pk` : `${context.path}/:pk(^(?!(?:${reserved.join('|')})$).*$)`;
 }
 
-function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameterCheck | undefined): RouteOptions {
-  const gate = compileGate({ view, permissions: route.permissions, detail: route.detail });
+function toFastify(
+  { view, definition }: MountedView,
+  route: ViewRoute,
+  checkQuery: UnknownParameterCheck | undefined,
+): RouteOptions {
+  const gate = compileGate({ view, definition, permissions: route.permissions, detail: route.detail });
   return {
     method: route.method,
     url: route.url,
@@ -158,17 +164,17 @@ function toFastify(view: ViewSet, route: ViewRoute, checkQuery: UnknownParameter
     ...(route.schemas.validateBody === undefined ? {} : { preValidation: requireBody }),
     schema: fastifySchema(route),
     validatorCompiler: validatorCompiler(route.schemas),
-    handler: withQueryCheck(view, route, checkQuery),
+    handler: withQueryCheck(definition, route, checkQuery),
   };
 }
 
 function withQueryCheck(
-  view: ViewSet,
+  definition: ViewDefinition,
   { action, handler }: ViewRoute,
   check: UnknownParameterCheck | undefined,
 ): OperationHandler {
   if (check === undefined) return handler;
-  const checkRest = action === 'list' ? view.checkListParameters?.bind(view) : undefined;
+  const checkRest = action === 'list' ? definition.checkListParameters?.bind(definition) : undefined;
   return (request, reply) => {
     try {
       check(queryAsSent(request));

@@ -1,22 +1,13 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/rule-list.ts';
-import type { Operation } from './operations.ts';
+import { OPERATIONS } from './operations.ts';
 import { stateOf } from './request-state.ts';
-import type { ViewContext } from './view-context.ts';
-
-/** What one operation reads and answers, for validation, serialization and documentation. */
-export interface OperationSchemas {
-  readonly body?: TSchema;
-  readonly response?: Readonly<Record<number, TSchema>>;
-  /** Checks and converts the body; throws InvalidUsage. */
-  readonly validateBody?: (body: unknown) => unknown;
-}
+import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 
 /** Handles one operation of a view. */
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -61,48 +52,24 @@ export abstract class ViewSet implements PermissionView {
    * Asked after the declared throttles, on every request; false answers 429. Override it for a rule that depends on
    * more than a rule's key can say. Default: true.
    */
-  throttleRate?(request: FastifyRequest): boolean | Promise<boolean>;
-
-  /**
-   * The operations that get a route. Default: those whose method the view defines.
-   * @internal
-   */
-  operations(): readonly Operation[] {
-    const names: readonly Operation[] = ['list', 'create', 'retrieve', 'update', 'destroy'];
-    return names.filter((name) => typeof this[name] === 'function');
+  throttleRate(_request: FastifyRequest): boolean | Promise<boolean> {
+    return true;
   }
 
-  /**
-   * Called once, when the router's plugin is loaded; resolves what the view declares.
-   * @internal
-   */
-  bind(_context: ViewContext): void {}
-
-  /** @internal */
-  schemasOf(_operation: Operation, _partial: boolean): OperationSchemas {
-    return {};
-  }
-
-  /** Throws InvalidUsage for every query parameter of a list that does not fit. @internal */
-  checkListParameters?(request: FastifyRequest): void;
-
-  /** The query parameters that the view's lists take. @internal */
-  parameterNames(): readonly string[] {
-    return [];
-  }
-
-  /** The view's entity, where it has one. */
+  /** The view's entity; undefined if the view has none. */
   get meta(): EntityMetadata | undefined {
     return undefined;
   }
 
-  /** Reads the pk of a path; undefined where it cannot be one. @internal */
-  parsePk(text: string): unknown {
-    return text === '' ? undefined : text;
+  /** @internal */
+  [DEFINE](_context: ViewContext): ViewDefinition {
+    return {
+      operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
+      parameterNames: [],
+      schemasOf: () => ({}),
+      parsePk: (text) => (text === '' ? undefined : text),
+    };
   }
-
-  /** Runs before the handler of a detail action. @internal */
-  prepareDetailAction(_request: FastifyRequest): void | Promise<void> {}
 
   /**
    * Asks the object half of the view's permissions. Call it for every record that a plain ViewSet's handler touches;

@@ -193,14 +193,14 @@ t.test('an action hides nothing of its view', async (t) => {
     class HidingViewSet extends Base {
       constructor() {
         super();
-        Object.assign(this, Object.defineProperty({}, name, { value: action({}, async () => ({})), enumerable: true }));
+        Object.defineProperty(this, name, { value: action({}, async () => ({})), enumerable: true });
       }
       helper(): void {}
     };
   class PlainViewSet extends ViewSet {}
   class BookViewSet extends ModelViewSet(Book, { read }) {}
   const register = (Base: new () => ViewSet, name: string) => new Router().register('x', named(Base, name));
-  for (const name of ['bind', 'operations', 'parsePk', 'list', 'throttles', 'throttleRate', 'helper']) {
+  for (const name of ['getAction', 'checkObjectPermissions', 'name', 'list', 'throttles', 'throttleRate', 'helper']) {
     const message = `HidingViewSet: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`;
     t.throws(() => register(PlainViewSet, name), new ImproperlyConfigured(message));
     t.throws(() => register(BookViewSet, name), new ImproperlyConfigured(message));

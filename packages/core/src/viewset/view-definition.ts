@@ -1,0 +1,53 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { FilterClass } from '../filters/filter.ts';
+import type { PaginatorClass } from '../pagination/paginator.ts';
+import type { PermissionClass } from '../permissions/permission.ts';
+import type { Operation } from './operations.ts';
+
+/** The settings of the plugin for every view that does not say otherwise. */
+export interface ViewDefaults {
+  readonly permissionClasses: readonly PermissionClass[];
+  readonly filters: readonly FilterClass[];
+  readonly pagination: PaginatorClass | null;
+  readonly ignoreUnknownParameters: boolean | readonly string[];
+  /** Signs cursors; undefined if the application gave none. */
+  readonly secret: string | undefined;
+}
+
+/** The place of a view: its application and its path. */
+export interface ViewContext {
+  readonly orm: MikroORM;
+  readonly defaults: ViewDefaults;
+  /** Path of the collection, `/api/products`. */
+  readonly path: string;
+  /** True if Fastify's router takes `/products/` for `/products`. */
+  readonly ignoresTrailingSlash: boolean;
+}
+
+/** The schemas of one operation, for validation, serialization and documentation. */
+export interface OperationSchemas {
+  readonly body?: TSchema;
+  readonly response?: Readonly<Record<number, TSchema>>;
+  /** Checks and converts the body; throws InvalidUsage. */
+  readonly validateBody?: (body: unknown) => unknown;
+}
+
+/** A view as the router sees it: its declarations, resolved at the view's place. */
+export interface ViewDefinition {
+  /** The operations that get a route. */
+  readonly operations: readonly Operation[];
+  /** The query parameters that the view's lists take. */
+  readonly parameterNames: readonly string[];
+  schemasOf(operation: Operation, partial: boolean): OperationSchemas;
+  /** Reads the pk of a path; undefined if it cannot be one. */
+  parsePk(text: string): unknown;
+  /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
+  checkListParameters?(request: FastifyRequest): void;
+  /** Runs before the handler of a detail action. */
+  prepareDetailAction?(request: FastifyRequest): Promise<unknown>;
+}
+
+/** The method of every view that resolves its declarations; a symbol, so that no name of it shows on a user's `this`. */
+export const DEFINE: unique symbol = Symbol('viewset.define');

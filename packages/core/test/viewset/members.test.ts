@@ -1,0 +1,32 @@
+import t from 'tap';
+import { ModelViewSet, readShape, ViewSet } from '../../src/index.ts';
+import { Book } from '../support/library.ts';
+
+t.test("nothing but what an application may call or override is a member of a user's view", async (t) => {
+  class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {}
+  const common = [
+    'checkObjectPermissions',
+    'getAction',
+    'ignoreUnknownParameters',
+    'meta',
+    'name',
+    'permissionClasses',
+  ];
+  const plain = [...common, 'throttleRate', 'throttles'];
+  t.strictSame(membersOf(new (class extends ViewSet {})()), plain);
+  const operations = ['create', 'destroy', 'list', 'retrieve', 'update'];
+  const hooks = ['filterQueryset', 'getObject', 'getQueryset', 'performCreate', 'performDestroy', 'performUpdate'];
+  const helpers = ['entity', 'paginate', 'represent', 'rows'];
+  t.strictSame(membersOf(new BookViewSet()), [...plain, ...operations, ...hooks, ...helpers].toSorted());
+});
+
+/** The names that an editor offers after `this.`, but for the constructor and those of every object. */
+function membersOf(view: object): string[] {
+  const names = new Set(Object.keys(view));
+  let prototype = Object.getPrototypeOf(view) as object;
+  for (; prototype !== Object.prototype; prototype = Object.getPrototypeOf(prototype) as object) {
+    for (const name of Object.getOwnPropertyNames(prototype)) names.add(name);
+  }
+  names.delete('constructor');
+  return [...names].toSorted();
+}
