@@ -7,7 +7,7 @@ export interface Round {
   /** User and system time of the server's process, by the requests that it was sent. */
   readonly cpuMicrosecondsPerRequest: number;
   readonly requestsPerSecond: number;
-  readonly latencyMs: { readonly p50: number; readonly p97_5: number; readonly p99: number };
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
   readonly requests: number;
 }
 
@@ -48,11 +48,11 @@ export async function measure(
   if (failures > 0 || served === 0) {
     throw new Error(`${server.name}: ${failures} of ${served} requests to ${requests[0]?.path} failed`);
   }
-  const { p50, p97_5, p99 } = result.latency;
+  const { p50, p99 } = result.latency;
   return {
     cpuMicrosecondsPerRequest: (after.cpuMicroseconds - before.cpuMicroseconds) / served,
     requestsPerSecond: served / seconds,
-    latencyMs: { p50, p97_5, p99 },
+    latencyMs: { p50, p99 },
     requests: served,
   };
 }

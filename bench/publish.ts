@@ -27,6 +27,25 @@ export function publishPicture(name: string, svg: string): void {
   writeFileSync(new URL(name, PAGE), svg);
 }
 
+const LINE_WIDTH = 200;
+const SIGNIFICANT_DIGITS = 5;
+
+/** JSON in which each value that fits into a line stands on one, so that a new measurement of a server changes one line. */
 function toJson(results: object): string {
-  return `${JSON.stringify(results, null, 2)}\n`;
+  return `${formatted(results, '')}\n`;
+}
+
+function formatted(value: unknown, indentation: string): string {
+  const line = JSON.stringify(value, rounded, 1).replaceAll(/\n */g, ' ');
+  if (typeof value !== 'object' || value === null || indentation.length + line.length <= LINE_WIDTH) return line;
+  const deeper = `${indentation}  `;
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  const parts = Object.entries(value).map(
+    ([key, part]) => deeper + (Array.isArray(value) ? '' : `${JSON.stringify(key)}: `) + formatted(part, deeper),
+  );
+  return `${open}\n${parts.join(',\n')}\n${indentation}${close}`;
+}
+
+function rounded(_key: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(SIGNIFICANT_DIGITS)) : value;
 }

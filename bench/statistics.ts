@@ -5,11 +5,17 @@ export function median(values: readonly number[]): number {
   return sorted.length === 0 ? NaN : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** Between which of the values the middle half of them lies: the lower and the upper quartile. */
-export function middleHalf(values: readonly number[]): [low: number, high: number] {
+/** The median of some values, and the two values between which the middle half of them lies. */
+export interface Quartiles {
+  readonly lower: number;
+  readonly median: number;
+  readonly upper: number;
+}
+
+export function quartiles(values: readonly number[]): Quartiles {
   const sorted = values.toSorted((a, b) => a - b);
   const below = Math.floor((sorted.length - 1) / 4);
-  return [sorted.at(below) ?? NaN, sorted.at(-1 - below) ?? NaN];
+  return { lower: sorted.at(below) ?? NaN, median: median(sorted), upper: sorted.at(-1 - below) ?? NaN };
 }
 
 /** The quotients of the values that were measured next to each other. */

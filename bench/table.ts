@@ -1,3 +1,5 @@
+import type { Quartiles } from './statistics.ts';
+
 export type Cell = string;
 
 /** A Markdown table, its columns as wide as their widest cell; all but the first stand to the right. */
@@ -13,7 +15,7 @@ function pad(cell: Cell, width: number, column: number): string {
   return column === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
 
-/** Between what the middle half of some figures lies: `0.98 to 1.05`. */
-export function middleHalfText(middleHalf: readonly [low: number, high: number] | null, digits: number): Cell {
-  return middleHalf === null ? '' : middleHalf.map((figure) => figure.toFixed(digits)).join(' to ');
+/** The two figures between which the middle half of them lies: `0.98 to 1.05`. */
+export function middleHalfText(quartiles: Quartiles | null, digits: number): Cell {
+  return quartiles === null ? '' : `${quartiles.lower.toFixed(digits)} to ${quartiles.upper.toFixed(digits)}`;
 }

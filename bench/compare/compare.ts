@@ -57,9 +57,11 @@ async function measureRound(
 }
 
 function oneLine({ database, rows, workload, servers, ratios }: Comparison): string {
-  const costs = Object.entries(servers).map(([name, { cpuMicroseconds }]) => `${name} ${cpuMicroseconds.toFixed(1)}`);
+  const costs = Object.entries(servers).map(
+    ([name, { cpuMicroseconds }]) => `${name} ${cpuMicroseconds.median.toFixed(1)}`,
+  );
   const { cpuOursToRaw, rateOursToHand } = ratios;
-  const cpu = cpuOursToRaw === null ? '' : `; ours/raw ${cpuOursToRaw.toFixed(3)}`;
-  const rate = rateOursToHand === null ? '' : `; requests/s ours/hand ${rateOursToHand.toFixed(2)}`;
+  const cpu = cpuOursToRaw === null ? '' : `; ours/raw ${cpuOursToRaw.median.toFixed(3)}`;
+  const rate = rateOursToHand === null ? '' : `; requests/s ours/hand ${rateOursToHand.median.toFixed(2)}`;
   return `${database} ${rows} ${workload}: CPU µs/request ${costs.join(', ')}${cpu}${rate}`;
 }

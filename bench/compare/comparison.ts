@@ -2,7 +2,7 @@ import type { DatabaseKind } from '../data/database.ts';
 import type { Round } from '../load.ts';
 import type { MachineFacts } from '../machine.ts';
 import { SERVER_NAMES, type ServerName } from '../server-process.ts';
-import { median, middleHalf, quotients } from '../statistics.ts';
+import { quartiles, type Quartiles, quotients } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
 /** A run of the benchmark, as it stands in `results/`. */
@@ -30,23 +30,18 @@ export interface Comparison {
   readonly ratios: Ratios;
 }
 
-/** Medians of the rounds, and the rounds. */
+/** The rounds of one server, in short. */
 export interface ServerSummary {
-  readonly cpuMicroseconds: number;
-  readonly requestsPerSecond: number;
+  readonly cpuMicroseconds: Quartiles;
+  readonly requestsPerSecond: Quartiles;
+  /** The medians of what the rounds say. */
   readonly latencyMs: Round['latencyMs'];
-  readonly rounds: readonly Round[];
 }
 
-/** Medians of the quotients of rounds that ran next to each other; null where one of the two did not run. */
+/** The quotients of rounds that ran next to each other; null if one of the two did not run. */
 export interface Ratios {
-  readonly cpuOursToRaw: number | null;
-  /** Between what the middle half of these quotients lies. */
-  readonly cpuOursToRawMiddleHalf: readonly [low: number, high: number] | null;
-  readonly cpuOursToHand: number | null;
-  readonly cpuRawToFloor: number | null;
-  readonly rateOursToHand: number | null;
-  readonly rateOursToRaw: number | null;
+  readonly cpuOursToRaw: Quartiles | null;
+  readonly rateOursToHand: Quartiles | null;
 }
 
 /** What each server did in one round, in which they took turns. */
@@ -61,15 +56,10 @@ export function summarize(
   const names = SERVER_NAMES.filter((server) => measured[0]?.has(server) === true);
   const roundsOf = (server: ServerName): Round[] => measured.map((round) => round.get(server)!);
   const servers = Object.fromEntries(names.map((server) => [server, summarizeServer(roundsOf(server))]));
-  const ratios = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): number[] | null =>
+  const ratio = (read: (round: Round) => number, numerator: ServerName, denominator: ServerName): Quartiles | null =>
     names.includes(numerator) && names.includes(denominator)
-      ? quotients(roundsOf(numerator).map(read), roundsOf(denominator).map(read))
+      ? quartiles(quotients(roundsOf(numerator).map(read), roundsOf(denominator).map(read)))
       : null;
-  const ratio = (...asked: Parameters<typeof ratios>): number | null => {
-    const found = ratios(...asked);
-    return found === null ? null : median(found);
-  };
-  const cpuOursToRaw = ratios(cpu, 'ours', 'raw');
   return {
     database,
     rows,
@@ -78,12 +68,8 @@ export function summarize(
     target,
     servers,
     ratios: {
-      cpuOursToRaw: cpuOursToRaw === null ? null : median(cpuOursToRaw),
-      cpuOursToRawMiddleHalf: cpuOursToRaw === null ? null : middleHalf(cpuOursToRaw),
-      cpuOursToHand: ratio(cpu, 'ours', 'hand'),
-      cpuRawToFloor: ratio(cpu, 'raw', 'floor'),
+      cpuOursToRaw: ratio(cpu, 'ours', 'raw'),
       rateOursToHand: ratio(rate, 'ours', 'hand'),
-      rateOursToRaw: ratio(rate, 'ours', 'raw'),
     },
   };
 }
@@ -98,11 +84,10 @@ function rate(round: Round): number {
 
 function summarizeServer(rounds: readonly Round[]): ServerSummary {
   const latency = (percentile: keyof Round['latencyMs']): number =>
-    median(rounds.map(({ latencyMs }) => latencyMs[percentile]));
+    quartiles(rounds.map(({ latencyMs }) => latencyMs[percentile])).median;
   return {
-    cpuMicroseconds: median(rounds.map(cpu)),
-    requestsPerSecond: median(rounds.map(rate)),
-    latencyMs: { p50: latency('p50'), p97_5: latency('p97_5'), p99: latency('p99') },
-    rounds,
+    cpuMicroseconds: quartiles(rounds.map(cpu)),
+    requestsPerSecond: quartiles(rounds.map(rate)),
+    latencyMs: { p50: latency('p50'), p99: latency('p99') },
   };
 }

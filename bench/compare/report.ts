@@ -2,6 +2,7 @@ import { tableTitle } from '../data/database.ts';
 import { WARM_UP_TIMES } from '../load.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES } from '../server-process.ts';
+import type { Quartiles } from '../statistics.ts';
 import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Comparison, ComparisonRun } from './comparison.ts';
 
@@ -24,10 +25,10 @@ function costTable(comparisons: readonly Comparison[]): string {
     head,
     comparisons.map(({ title, rows, servers, ratios, target }) => [
       title,
-      ...SERVER_NAMES.map((name) => figure(servers[name]?.cpuMicroseconds, 0)),
+      ...SERVER_NAMES.map((name) => figure(servers[name]?.cpuMicroseconds.median, 0)),
       judged(ratios.cpuOursToRaw, (ratio) => ratio <= target.cpuToRaw, rows),
       rows === PROMISED_ROWS ? `≤ ${target.cpuToRaw.toFixed(2)}` : '',
-      middleHalfText(ratios.cpuOursToRawMiddleHalf, 2),
+      middleHalfText(ratios.cpuOursToRaw, 2),
     ]),
   );
 }
@@ -42,7 +43,7 @@ function rateTable(comparisons: readonly Comparison[]): string {
         const server = servers[name];
         if (server === undefined) return '';
         const { p50, p99 } = server.latencyMs;
-        return `${thousands(Math.round(server.requestsPerSecond))} (${p50} / ${p99})`;
+        return `${thousands(Math.round(server.requestsPerSecond.median))} (${p50} / ${p99})`;
       }),
       judged(ratios.rateOursToHand, (ratio) => ratio >= target.rateToHand, rows),
       rows === PROMISED_ROWS ? `≥ ${target.rateToHand}` : '',
@@ -54,11 +55,11 @@ function rateTable(comparisons: readonly Comparison[]): string {
 const PROMISED_ROWS = 1_000;
 
 /** Bold where it is as promised, in italics where it falls short. */
-function judged(ratio: number | null, isKept: (ratio: number) => boolean, rows: number): Cell {
+function judged(ratio: Quartiles | null, isKept: (ratio: number) => boolean, rows: number): Cell {
   if (ratio === null) return '';
-  const text = ratio.toFixed(2);
+  const text = ratio.median.toFixed(2);
   if (rows !== PROMISED_ROWS) return text;
-  return isKept(ratio) ? `**${text}**` : `*${text}*`;
+  return isKept(ratio.median) ? `**${text}**` : `*${text}*`;
 }
 
 function figure(value: number | undefined, digits: number): Cell {

@@ -1,6 +1,6 @@
 import type { DatabaseKind } from '../data/database.ts';
 import type { ServerName } from '../server-process.ts';
-import { median, medianRatio, middleHalf } from '../statistics.ts';
+import { median, medianRatio, quartiles } from '../statistics.ts';
 import type { Workload, WorkloadName } from '../workloads.ts';
 
 /** What a request of one workload costs in process, on one database and size of table. */
@@ -50,7 +50,7 @@ export function summarizeCost(
 
 /** The lower quartile: what else the machine does makes a slice dearer, never cheaper. */
 function undisturbed(slices: readonly number[]): number {
-  return middleHalf(slices)[0];
+  return quartiles(slices).lower;
 }
 
 function figure(rounds: readonly number[]): Figure {

@@ -1,7 +1,7 @@
 import { tableTitle } from '../data/database.ts';
 import { machineSentence } from '../machine.ts';
 import { SERVER_NAMES, type ServerName } from '../server-process.ts';
-import { middleHalf } from '../statistics.ts';
+import { quartiles } from '../statistics.ts';
 import { type Cell, middleHalfText, table } from '../table.ts';
 import type { Figure, InProcessCost } from './cost.ts';
 import { type InProcessRun, SLICE_SECONDS } from './in-process.ts';
@@ -42,5 +42,5 @@ function microseconds(value: number): Cell {
 
 function ratioCells(ratio: Figure | null): Cell[] {
   if (ratio === null) return ['', ''];
-  return [ratio.median.toFixed(3), middleHalfText(middleHalf(ratio.rounds), 3)];
+  return [ratio.median.toFixed(3), middleHalfText(quartiles(ratio.rounds), 3)];
 }

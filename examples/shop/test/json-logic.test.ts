@@ -208,10 +208,6 @@ withShop({}, async (t, shop) => {
   for (const text of texts) {
     isInvalid(t, await shop.get(`/api/products?filter=${encodeURIComponent(text)}`), ['/filter'], text.slice(0, 60));
   }
-  t.equal(
-    (await shop.get(`/api/products?filter=${encodeURIComponent(`{"in":[{"var":"stock"},[${'1,'.repeat(1500)}1]]}`)}`))
-      .status < 500,
-    true,
-    'a long list',
-  );
+  const longList = `{"in":[{"var":"stock"},[${'1,'.repeat(1500)}1]]}`;
+  t.same(await namesOf(shop, `filter=${encodeURIComponent(longList)}`), ['b'], 'a long list');
 });

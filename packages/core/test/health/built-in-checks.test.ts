@@ -17,11 +17,15 @@ import { freePort, redisClient, withOwnRedis, withRedis } from '../support/redis
 
 const Thing = defineEntity({ name: 'Thing', properties: { id: p.integer().primary() } });
 
-/** What the report says of one check, and how long it took to say so. */
-async function statusOf(check: HealthCheck): Promise<{ status: string; tookMs: number }> {
-  const startedAt = performance.now();
-  const { checks } = await new HealthRegistry().register(check).run();
-  return { status: checks[check.name]!.status, tookMs: performance.now() - startedAt };
+/** What the report says of one check, and what the log says about it. */
+async function statusOf(check: HealthCheck): Promise<{ status: string; complaint: string }> {
+  let complaint = '';
+  const log = {
+    info: () => {},
+    warn: ({ err }: { err: Error }) => void (complaint = err.message),
+  };
+  const { checks } = await new HealthRegistry().register(check).run(log);
+  return { status: checks[check.name]!.status, complaint };
 }
 
 /** A port that accepts connections and never answers. */
@@ -50,17 +54,13 @@ withOwnRedis(t, 'Redis, down, silent, and back', async (t, redis) => {
   const check = new RedisHealthCheck(client, { timeoutMs: 300 });
   t.equal((await statusOf(check)).status, 'ok');
   redis.freeze();
-  const silent = await statusOf(check);
-  t.equal(silent.status, 'unavailable');
-  t.ok(silent.tookMs < 1000);
+  t.match(await statusOf(check), { status: 'unavailable', complaint: /did not answer within 300 ms/ });
   redis.thaw();
   await sleep(200);
   t.equal((await statusOf(check)).status, 'ok');
   await redis.kill();
   await sleep(100);
-  const down = await statusOf(check);
-  t.equal(down.status, 'unavailable');
-  t.ok(down.tookMs < 1000);
+  t.match(await statusOf(check), { status: 'unavailable', complaint: /\S/ });
   await redis.start();
   while (client.status !== 'ready') await sleep(10);
   t.equal((await statusOf(check)).status, 'ok');
@@ -75,9 +75,9 @@ t.test('PostgreSQL, up', { skip: skipWithout(postgresUrl(), 'TEST_POSTGRES_URL')
   t.equal((await statusOf(new PostgresHealthCheck(pool as never))).status, 'ok', 'a pool of pg');
 });
 
-for (const [state, portOf] of [
-  ['down', freePort],
-  ['silent', silentPort],
+for (const [state, portOf, complaint] of [
+  ['down', freePort, /ECONNREFUSED/],
+  ['silent', silentPort, /did not answer within 300 ms/],
 ] as const) {
   t.test(`PostgreSQL, ${state}`, async (t) => {
     const port = await portOf(t);
@@ -88,9 +88,7 @@ for (const [state, portOf] of [
       driverOptions: { connectionTimeoutMillis: 1000 },
     });
     t.teardown(() => orm.close(true));
-    const { status, tookMs } = await statusOf(new PostgresHealthCheck(orm, { timeoutMs: 300 }));
-    t.equal(status, 'unavailable');
-    t.ok(tookMs < 1000);
+    t.match(await statusOf(new PostgresHealthCheck(orm, { timeoutMs: 300 })), { status: 'unavailable', complaint });
   });
 }
 
@@ -124,18 +122,14 @@ t.test('MongoDB, up, unwell and silent', async (t) => {
   server.ping = { ok: 0, errmsg: 'not well', code: 1 };
   t.equal((await statusOf(check)).status, 'unavailable');
   server.ping = undefined;
-  const silent = await statusOf(check);
-  t.equal(silent.status, 'unavailable');
-  t.ok(silent.tookMs < 1900);
+  t.match(await statusOf(check), { status: 'unavailable', complaint: /did not answer within 1000 ms/ });
 });
 
 t.test('MongoDB, down', async (t) => {
   const clientUrl = `mongodb://127.0.0.1:${await freePort()}/test`;
   const orm = await MongoORM.init({ clientUrl, entities: [], discovery: { warnWhenNoEntities: false } });
   t.teardown(() => orm.close(true));
-  const { status, tookMs } = await statusOf(new MongoHealthCheck(orm, { timeoutMs: 300 }));
-  t.equal(status, 'unavailable');
-  t.ok(tookMs < 1000);
+  t.match(await statusOf(new MongoHealthCheck(orm, { timeoutMs: 300 })), { status: 'unavailable', complaint: /\S/ });
 });
 
 const mongoUrl = process.env['TEST_MONGODB_URL'];

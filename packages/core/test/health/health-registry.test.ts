@@ -34,13 +34,17 @@ t.test('without checks all is well', async (t) => {
 });
 
 t.test('checks run side by side, and the report says how long each took', async (t) => {
-  const slow: Check = async () => sleep(200, true);
-  const startedAt = performance.now();
-  const { status, checks } = await registryOf(new Told('a', slow), new Told('b', slow), new Told('c', well)).run();
-  t.ok(performance.now() - startedAt < 390);
-  t.equal(status, 'ok');
+  const begun = Promise.withResolvers<true>();
+  const first: Check = () => begun.promise;
+  const second: Check = async () => {
+    await sleep(100);
+    begun.resolve(true);
+    return true;
+  };
+  const { status, checks } = await registryOf(new Told('a', first), new Told('b', second), new Told('c', well)).run();
+  t.equal(status, 'ok', 'the first could not end before the second had begun');
   t.same(Object.keys(checks), ['a', 'b', 'c']);
-  t.ok(checks['a']!.duration_ms >= 195 && checks['a']!.duration_ms < 390);
+  t.ok(checks['a']!.duration_ms >= 95);
   t.match(String(checks['a']!.duration_ms), /^\d+(\.\d)?$/);
 });
 
@@ -61,9 +65,7 @@ t.test('whatever goes wrong in a check is unavailable, and touches no other', as
     ...Object.entries(checks).map(([name, check]) => new Told(name, check, { timeoutMs: 100 })),
   );
   registry.register(new Told('well', well));
-  const startedAt = performance.now();
   const report = await registry.run();
-  t.ok(performance.now() - startedAt < 600, 'the one that hangs delays the report by its time limit and no more');
   t.equal(report.status, 'unavailable');
   for (const name of Object.keys(checks)) t.equal(report.checks[name]?.status, 'unavailable', name);
   t.equal(report.checks['well']?.status, 'ok');

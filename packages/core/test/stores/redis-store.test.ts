@@ -60,11 +60,11 @@ withOwnRedis(
 
 withOwnRedis(t, 'a server that is gone is an error at once, and is found when it is back', async (t, redis) => {
   const client = redisClient(t, redis.url);
-  const store = new RedisStore(client, { timeoutMs: 2000 });
+  // Waiting would take longer than the test may.
+  const store = new RedisStore(client, { timeoutMs: 600_000 });
   await store.hit('key', 5, 60_000);
   await redis.kill();
   await sleep(100);
-  const startedAt = performance.now();
   const calls = [
     store.hit('key', 5, 60_000),
     store.peek('key', 5, 60_000),
@@ -77,7 +77,6 @@ withOwnRedis(t, 'a server that is gone is an error at once, and is found when it
   for (const result of await Promise.allSettled<unknown>(calls)) {
     t.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
   }
-  t.ok(performance.now() - startedAt < 1500, 'nobody waits for it');
   await redis.start();
   await untilReady(client);
   t.ok((await store.hit('key', 5, 60_000)).allowed);
@@ -87,9 +86,7 @@ withOwnRedis(t, 'a server that never was there is an error in time', async (t, r
   await redis.kill();
   const client = redisClient(t, redis.url);
   const store = new RedisStore(client, { timeoutMs: 200 });
-  const startedAt = performance.now();
   await t.rejects(store.hit('key', 5, 60_000), StoreUnavailable);
-  t.ok(performance.now() - startedAt < 1000);
   await redis.start();
   await untilReady(client);
   t.ok((await store.hit('key', 5, 60_000)).allowed);
@@ -101,13 +98,14 @@ withOwnRedis(t, 'a server that falls silent costs one wait, not one a request', 
   await store.hit('key', 500, 60_000);
   redis.freeze();
   await t.rejects(store.hit('key', 500, 60_000), { cause: { message: 'Redis did not answer within 500 ms' } });
-  const startedAt = performance.now();
-  const waits = Array.from({ length: 50 }, async () => {
-    await t.rejects(store.hit('key', 500, 60_000), StoreUnavailable);
-    return performance.now() - startedAt;
-  });
-  const waited = (await Promise.all(waits)).filter((ms) => ms > 400);
-  t.equal(waited.length, 1, 'one tries, the others do not wait');
+  const reasons: { message: string }[] = [];
+  const hits = Array.from({ length: 50 }, () =>
+    store.hit('key', 500, 60_000).catch((error: unknown) => void reasons.push((error as { cause: Error }).cause)),
+  );
+  await Promise.all(hits);
+  const messages = reasons.map(({ message }) => message);
+  t.equal(messages.indexOf('Redis did not answer within 500 ms'), 49, 'one tries, and is the last to be answered');
+  t.equal(messages.lastIndexOf('Redis does not answer'), 48, 'the others do not wait for it');
   redis.thaw();
   await sleep(200);
   t.ok((await store.hit('key', 500, 60_000)).allowed, 'a late answer is an answer: it is back without a trial');
