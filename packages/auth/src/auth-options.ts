@@ -4,12 +4,11 @@ import type { TokenOptions } from './access-tokens.ts';
 import type { AccountSchema } from './account-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
-import type { EmailSender } from './email-sender.ts';
+import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { AUTH_PATHS } from './routes/auth-routes.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
-import { verificationEmail, type VerificationEmail } from './verification-email.ts';
 
 /** What the `auth` plugin takes. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
 export interface AuthOptions {

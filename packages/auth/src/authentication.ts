@@ -1,4 +1,4 @@
-import { type CurrentUser, getCurrentUser, Unauthorized } from '@viewset/core';
+import { type CurrentUser, toHttpError, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { bearerToken, invalidToken } from './bearer-token.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
@@ -25,7 +25,7 @@ export interface AuthenticationSteps {
   readonly needsHeader: boolean;
 }
 
-/** The hook that finds out who sent a request, before anything else is made of it. */
+/** Identifies the sender of a request in an onRequest hook, before anything else is done for the request. */
 export class Authentication {
   readonly #steps: AuthenticationSteps;
   readonly #endpoints: NonAuthEndpoints;
@@ -48,29 +48,48 @@ export class Authentication {
     try {
       await this.#identify(request);
     } catch (error) {
-      refusal = isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : (error as Error);
+      refusal = isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : asError(error);
     }
     done(refusal);
   }
 
+  /** Sets `request.user`. Whatever the three steps answer that is no payload or no user is nobody. */
   async #identify(request: FastifyRequest): Promise<void> {
     const { authenticate, retrieveUser, storeUser } = this.#steps;
-    const user = await retrieveUser(request, await authenticate(request));
-    // Undefined is none of its type, but what a look-up that found nothing often gives.
-    if (user === null || user === undefined) throw nobody(request);
+    const payload = await authenticate(request);
+    if (!isRecord(payload)) throw nobody(request);
+    const user = await retrieveUser(request, payload);
+    if (!isUser(user)) throw nobody(request);
     if (storeUser === undefined) request.user = user;
     else await storeUser(request, user.id);
-    if (getCurrentUser(request) === null) throw nobody(request);
+    if (isUser(request.user)) return;
+    request.user = null;
+    throw nobody(request);
   }
 
   #ignore(request: FastifyRequest, { headers }: Unauthorized): undefined {
     request.user = null;
-    // Should the answer be a 401 after all, it says why.
+    // If the answer is a 401 after all, it tells the reason.
     request.challenge = headers['www-authenticate'] ?? null;
   }
 }
 
-/** The token is one of ours, but whose it was is gone or disabled. */
+/** Makes an error of anything that was thrown: `done(undefined)`, as `done(null)`, would let the request in. */
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : toHttpError(thrown);
+}
+
+/** True for an object that is no list: a look-up that found nothing answers `[]` as well as null. */
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** True for an object with an id, by which throttles tell users apart. */
+function isUser(value: unknown): value is CurrentUser {
+  return isRecord(value) && value['id'] !== undefined && value['id'] !== null;
+}
+
+/** Returns the 401 for a payload that names no user who may come in, such as a deleted or disabled account. */
 function nobody(request: FastifyRequest): Unauthorized {
   const sent = bearerToken(request.headers.authorization) !== undefined;
   return sent ? invalidToken('The token is no longer valid') : new Unauthorized();

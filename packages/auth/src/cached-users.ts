@@ -54,6 +54,8 @@ export class CachedUsers implements UserSource {
   user(request: FastifyRequest, id: unknown): AccountUser | null | Promise<AccountUser | null> {
     if (request.reader !== this.#em) return this.#source.user(request, id);
     const now = this.#clock();
+    // Compared with a user's time, null counts as 0: that user would be kept for ever.
+    if (!Number.isFinite(now)) return this.#source.user(request, id);
     const kept = this.#kept.get(id);
     return kept !== undefined && now < kept.until ? kept.user : this.#find(request, id, now + this.#lifetimeMs);
   }

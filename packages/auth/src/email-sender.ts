@@ -12,7 +12,7 @@ export interface EmailSender {
   /**
    * Resolves when the mail is accepted for delivery.
    * @param recipient one address, as `name@example.com`
-   * @param isHtml whether `content` is HTML; plain text by default
+   * @param isHtml true if `content` is HTML; default: false, plain text
    */
   send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void>;
   /** Called once, when the application has closed. */
@@ -35,3 +35,22 @@ export class LogEmailSender implements EmailSender {
     this.#log.info({ mail: { recipient, subject, content, is_html: isHtml } }, `mail to ${recipient}`);
   }
 }
+
+/** A mail, ready to be sent. */
+export interface EmailText {
+  readonly subject: string;
+  readonly content: string;
+  /** Default: false, plain text. */
+  readonly isHtml?: boolean;
+}
+
+/** Words the mail that carries a verification code. Replace it to speak another language, or with another voice. */
+export type VerificationEmail = (code: string, validMinutes: number) => EmailText | Promise<EmailText>;
+
+export const verificationEmail: VerificationEmail = (code, validMinutes) => ({
+  subject: 'Your verification code',
+  content:
+    `Your verification code is ${code}.\n\n` +
+    `It is valid for ${validMinutes} minutes and can be used once.\n` +
+    'If you did not ask for it, you can ignore this mail.\n',
+});

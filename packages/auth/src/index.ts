@@ -12,7 +12,6 @@ export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './authe
 export { NonAuthEndpoints } from './non-auth-endpoints.ts';
 export type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
 
-export { LogEmailSender, type EmailSender } from './email-sender.ts';
+export { LogEmailSender, type EmailSender, type EmailText, type VerificationEmail } from './email-sender.ts';
 export { SmtpEmailSender, type SmtpOptions } from './smtp-email-sender.ts';
-export type { EmailText, VerificationEmail } from './verification-email.ts';
 export { isEmail, normalizeEmail } from './email-address.ts';

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { EmailSender } from '../email-sender.ts';
+import type { EmailSender, EmailText, VerificationEmail } from '../email-sender.ts';
 import { readAddress } from '../request-body.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from '../verification-codes.ts';
-import type { VerificationEmail } from '../verification-email.ts';
 
 /** The client has its answer within ten seconds, whatever the sender does. */
 const SEND_TIMEOUT_MS = 9_000;
@@ -26,7 +25,7 @@ export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
     let code: string | undefined;
     try {
       code = await codes.issue(email);
-      await deliver(mailer, email, verificationEmail(code, CODE_LIFETIME_SECONDS / 60));
+      await deliver(mailer, email, await verificationEmail(code, CODE_LIFETIME_SECONDS / 60));
     } catch (failure) {
       const revoked = code === undefined ? undefined : codes.revoke(email, code);
       await Promise.all([revoked, codes.uncountSend(email, stamp)]).catch((error: unknown) => {
@@ -39,7 +38,7 @@ export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
 }
 
 /** Throws ServiceUnavailable for whatever the mailer throws. */
-async function deliver(mailer: EmailSender, email: string, mail: ReturnType<VerificationEmail>): Promise<void> {
+async function deliver(mailer: EmailSender, email: string, mail: EmailText): Promise<void> {
   const { subject, content, isHtml } = mail;
   try {
     await withinTime(mailer.send(email, subject, content, isHtml ?? false));
