@@ -1,4 +1,6 @@
-/** A value, or a promise of it. What can be known at once is passed on at once, so that nothing waits without a need. */
+import { errorFrom } from './errors.ts';
+
+/** A value, or a promise of it. A value that is known at once is passed on at once, so that nothing waits without a need. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
 export function isPromise<Value>(value: Awaitable<Value>): value is Promise<Value> {
@@ -6,7 +8,8 @@ export function isPromise<Value>(value: Awaitable<Value>): value is Promise<Valu
 }
 
 /**
- * `step(value)`: now where the value is there, else when it is.
+ * Calls `step(value)`: now if the value is known, else when its promise is fulfilled. User code may answer with any
+ * thenable; the result is a real promise all the same.
  *
  * @example
  * const allowed = whenReady(store.hit(key, 10, 1000), (result) => result.allowed);   // a boolean, or a promise of one
@@ -15,10 +18,40 @@ export function whenReady<Value, Result>(
   value: Awaitable<Value>,
   step: (value: Value) => Awaitable<Result>,
 ): Awaitable<Result> {
-  return isPromise(value) ? value.then(step) : step(value);
+  return isPromise(value) ? Promise.resolve(value).then(step) : step(value);
 }
 
-/** All the values: now where all of them are there, else when the last one is. */
+/** Like `whenReady`, for a value whose making may fail, at once or later: then `failed` is called instead. */
+export function settle<Value, Result>(
+  start: () => Awaitable<Value>,
+  succeeded: (value: Value) => Result,
+  failed: (error: unknown) => Result,
+): Awaitable<Result> {
+  let value: Awaitable<Value>;
+  try {
+    value = start();
+  } catch (error) {
+    return failed(error);
+  }
+  return isPromise(value) ? Promise.resolve(value).then(succeeded, failed) : succeeded(value);
+}
+
+/** All the values: now if all of them are known, else when the last one is. */
 export function whenAllReady<Value>(values: readonly Awaitable<Value>[]): Awaitable<Value[]> {
   return values.some(isPromise) ? Promise.all(values) : (values as Value[]);
+}
+
+/** Reads the yes or no of user code: only true is a yes, whatever else comes is a no. */
+export function isYes(answer: unknown): answer is true {
+  return answer === true;
+}
+
+/**
+ * Runs the work of a hook that has a callback, and calls `done` once: with nothing if the work succeeds, with an error if
+ * it throws or rejects. Fastify takes `done(undefined)` for success, so nothing else may hand a thrown value to it.
+ */
+export function runHook(work: () => Awaitable<void>, done: (error?: Error) => void): void {
+  const error = settle(work, () => undefined, errorFrom);
+  if (isPromise(error)) void error.then(done);
+  else done(error);
 }

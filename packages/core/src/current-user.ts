@@ -39,5 +39,6 @@ declare module 'fastify' {
  * if (user === null) throw new Unauthorized();
  */
 export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
-  return request.user ?? null;
+  const user: unknown = request.user;
+  return typeof user === 'object' ? (user as CurrentUser | null) : null;
 }

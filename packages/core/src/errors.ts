@@ -171,6 +171,17 @@ export class ImproperlyConfigured extends HttpError {
   }
 }
 
+/**
+ * Returns the error for a value that was thrown or rejected with: the object itself, or an InternalError for anything
+ * else. `throw undefined` and `Promise.reject()` are failures, and nothing may take them for success; the cause tells the
+ * log what came.
+ */
+export function errorFrom(thrown: unknown): Error {
+  if (typeof thrown === 'object' && thrown !== null) return thrown as Error;
+  const came = typeof thrown === 'string' ? JSON.stringify(thrown) : String(thrown);
+  return new InternalError({ cause: new TypeError(`${came} was thrown or rejected with, in place of an Error`) });
+}
+
 /** 503: a store or the mail server that this request needs is down or too slow. */
 export class ServiceUnavailable extends HttpError {
   constructor(message = 'The service is temporarily unavailable', options?: HttpErrorOptions) {

@@ -22,7 +22,8 @@ export function wrongOption(owner: string, name: string, expected: string, came:
   return new ImproperlyConfigured(`${owner}: option "${name}" must be ${expected}, but ${describe(came)} came`);
 }
 
-function describe(value: unknown): string {
+/** Says what came, in a message that a programmer reads. */
+export function describe(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'function') return `the function ${value.name || '(anonymous)'}`;
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -1,4 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { isYes } from '../awaitable.ts';
+import { errorFrom } from '../errors.ts';
 import type { HealthCheck } from './health-check.ts';
 import type { CheckReport, HealthStatus } from './health-report.ts';
 
@@ -74,8 +76,8 @@ export class WatchedCheck {
 async function complaintOf(check: HealthCheck, signal: AbortSignal): Promise<unknown> {
   try {
     const answer: unknown = await check.check(signal);
-    return answer === true ? undefined : new Error(`Health check "${check.name}" answered ${String(answer)}`);
+    return isYes(answer) ? undefined : new Error(`Health check "${check.name}" answered ${String(answer)}`);
   } catch (error) {
-    return error ?? new Error(`Health check "${check.name}" failed`);
+    return errorFrom(error);
   }
 }

@@ -1,8 +1,8 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { wrongOption } from '../options.ts';
+import { describe, wrongOption } from '../options.ts';
 import { always, type Condition } from '../language/condition.ts';
 import { lookupCondition } from '../language/lookup-condition.ts';
 import type { Lookups } from '../language/lookup-name.ts';
@@ -112,13 +112,11 @@ export class Permission {
 
   /** @internal */
   [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
-    const has = this.hasPermission(request, view);
-    if (typeof has === 'boolean' && !this.#asksOfRecords) return has ? ALL : NONE;
-    return whenReady(has, (granted) =>
-      granted
-        ? whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject))
-        : NONE,
-    );
+    return whenReady(this.hasPermission(request, view), (answer) => {
+      if (!isYes(answer)) return NONE;
+      if (!this.#asksOfRecords) return ALL;
+      return whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject));
+    });
   }
 
   /** Whether the class answers more than the first question; seen once, when all of an instance is there. */
@@ -129,10 +127,15 @@ export class Permission {
   }
 
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
+    if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
+      throw new ImproperlyConfigured(
+        `${this.constructor.name}: scope must answer a condition, or undefined for all records, but ${describe(scope)} came`,
+      );
+    }
     const asksObject = this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
     // Where no record is at hand, a scope speaks for its class's object check; without one the answer stays open.
     if (!asksObject || (!wantsObject && scope !== undefined)) return grant(scope ?? always, true);
-    return grant(scope ?? always, (object) => this.hasObjectPermission(request, view, object));
+    return grant(scope ?? always, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
   }
 }
 

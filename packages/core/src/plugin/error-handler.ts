@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { pointerStep } from '../json-pointer.ts';
 import {
   type ErrorDetail,
+  errorFrom,
   Forbidden,
   HeadersTooLarge,
   HttpError,
@@ -93,7 +94,8 @@ function fromValidation(error: FastifyError): HttpError {
 }
 
 /** Fastify's error handler: one body shape for every error, the cause in the log and nowhere else. */
-export function errorHandler(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function errorHandler(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = errorFrom(thrown);
   const answer = toHttpError(error);
   logError(request, answer, error);
   return sendError(answer, reply);

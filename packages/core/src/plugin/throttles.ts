@@ -6,6 +6,7 @@ import type {
   HookHandlerDoneFunction,
   RouteOptions,
 } from 'fastify';
+import { isYes, runHook } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { RequestLimiter } from '../throttle/request-limiter.ts';
@@ -74,18 +75,7 @@ export class AddressThrottle {
 
   ask(config: FastifyContextConfig, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     if (request.is404) return done();
-    const checked = attempt(() => (config.viewset?.rules ?? this.#common).check('address', request, reply));
-    if (checked instanceof Promise) checked.then(() => done(), done);
-    else done(checked);
-  }
-}
-
-/** A hook with a callback may not throw; what is thrown at once is answered with. */
-function attempt(check: () => void | Promise<void>): Error | undefined | Promise<void> {
-  try {
-    return check() as undefined | Promise<void>;
-  } catch (error) {
-    return error as Error;
+    runHook(() => (config.viewset?.rules ?? this.#common).check('address', request, reply), done);
   }
 }
 
@@ -95,7 +85,7 @@ function addUserThrottle(route: RouteOptions, common: RuleList, throttleRate: Re
   const own = route.onRequest === undefined ? [] : [route.onRequest].flat();
   const throttle = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     await rules.check('user', request, reply);
-    if (throttleRate !== undefined && !(await throttleRate(request))) throw new TooManyRequests(1);
+    if (throttleRate !== undefined && !isYes(await throttleRate(request))) throw new TooManyRequests(1);
   };
   route.onRequest = [throttle, ...own];
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise } from '../awaitable.ts';
+import { type Awaitable, settle } from '../awaitable.ts';
 import { ServiceUnavailable } from '../errors.ts';
 import type { HitResult, Store } from '../stores/store.ts';
 import type { RateLimitRule } from './rate-limit-rule.ts';
@@ -73,21 +73,6 @@ export class CountedRule {
     }
     this.#report.note(this.rule.label, error);
   }
-}
-
-/** Like `then`, for what may be there at once. */
-function settle<Value, Result>(
-  start: () => Awaitable<Value>,
-  succeeded: (value: Value) => Result,
-  failed: (error: unknown) => Result,
-): Awaitable<Result> {
-  let value: Awaitable<Value>;
-  try {
-    value = start();
-  } catch (error) {
-    return failed(error);
-  }
-  return isPromise(value) ? value.then(succeeded, failed) : succeeded(value);
 }
 
 function ignore(): undefined {}

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise, whenAllReady, whenReady } from '../awaitable.ts';
+import { type Awaitable, isPromise, isYes, whenAllReady, whenReady } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import type { CountedRule, Standing } from './counted-rule.ts';
 import type { RateLimitPhase } from './rate-limit-rule.ts';
@@ -47,7 +47,10 @@ export class RuleList {
    * fit.
    */
   throttleRate(request: FastifyRequest): boolean | Promise<boolean> {
-    return whenReady(ask(this.#rules, 0, [], request), (standing) => standing?.result.allowed ?? true);
+    return whenReady(
+      ask(this.#rules, 0, [], request),
+      (standing) => standing === undefined || isYes(standing.result.allowed),
+    );
   }
 }
 
@@ -61,8 +64,9 @@ function ask(
   const rule = rules[place];
   if (rule === undefined) return closest(passed);
   return whenReady(rule.hit(request), (standing) => {
-    if (standing?.result.allowed === false) return refuse(standing, passed, rules.slice(place + 1), request);
-    return ask(rules, place + 1, standing === undefined ? passed : [...passed, standing], request);
+    if (standing === undefined) return ask(rules, place + 1, passed, request);
+    if (!isYes(standing.result.allowed)) return refuse(standing, passed, rules.slice(place + 1), request);
+    return ask(rules, place + 1, [...passed, standing], request);
   });
 }
 
@@ -99,5 +103,5 @@ function closest(standings: readonly Standing[]): Standing | undefined {
 function enforce(standing: Standing | undefined, reply: FastifyReply): void {
   if (standing === undefined) return;
   writeRateLimit(reply, standing);
-  if (!standing.result.allowed) throw new TooManyRequests(writtenResetSeconds(reply));
+  if (!isYes(standing.result.allowed)) throw new TooManyRequests(writtenResetSeconds(reply));
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { whenReady } from '../awaitable.ts';
+import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission } from '../permissions/permission.ts';
@@ -26,7 +26,7 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
 export function compileGate(options: GateOptions): Gate | undefined {
   const steps = gateSteps(options);
   if (steps.length === 0) return undefined;
-  return (request, _reply, done) => runSteps(steps, 0, request, done);
+  return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
 }
 
 function gateSteps({ view, definition, permissions, detail }: GateOptions): Step[] {
@@ -37,23 +37,15 @@ function gateSteps({ view, definition, permissions, detail }: GateOptions): Step
   return steps;
 }
 
-function runSteps(steps: readonly Step[], first: number, request: FastifyRequest, done: HookHandlerDoneFunction): void {
-  try {
-    for (let index = first; index < steps.length; index++) {
-      const pending = steps[index]!(request);
-      if (pending === undefined) continue;
-      pending.then(() => runSteps(steps, index + 1, request, done), done);
-      return;
-    }
-  } catch (error) {
-    done(error as Error);
-    return;
+function runSteps(steps: readonly Step[], first: number, request: FastifyRequest): void | Promise<void> {
+  for (let index = first; index < steps.length; index++) {
+    const pending = steps[index]!(request);
+    if (isPromise(pending)) return pending.then(() => runSteps(steps, index + 1, request));
   }
-  done();
 }
 
 async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
-  if (!(await view.throttleRate(request))) throw new TooManyRequests(1);
+  if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 
 function checkPermissions(

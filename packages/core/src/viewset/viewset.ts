@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
@@ -77,7 +78,7 @@ export abstract class ViewSet implements PermissionView {
    */
   async checkObjectPermissions(request: FastifyRequest, object: object): Promise<void> {
     const { grant } = stateOf(request);
-    if (grant !== undefined && !(await grant.allows(object))) throw permissionDenied(request);
+    if (grant !== undefined && !isYes(await grant.allows(object))) throw permissionDenied(request);
   }
 }
 

@@ -1,0 +1,386 @@
+/** Every callback of an application that can let a request in, with everything it may throw or answer in place of a yes. */
+import { setImmediate } from 'node:timers/promises';
+import fastify, { type FastifyRequest } from 'fastify';
+import t from 'tap';
+import {
+  action,
+  DEFAULT_FILTERS,
+  Filter,
+  HealthCheck,
+  HealthRegistry,
+  type HitResult,
+  IPRateLimit,
+  IsAuthenticated,
+  MemoryStore,
+  ModelViewSet,
+  Permission,
+  type PermissionClass,
+  PageNumberPagination,
+  RateLimitRule,
+  readShape,
+  Router,
+  serverOptions,
+  type Store,
+  UserRateLimit,
+  viewset,
+  ViewSet,
+  type ViewsetOptions,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
+
+/** A user's function that throws, rejects or answers as the case says, whatever its type promises. */
+type Answer = () => never;
+
+const THROWN: readonly unknown[] = [undefined, null, false, '', 0, Number.NaN, 0n, 'no', 1, Symbol('no'), {}];
+const NO_YES: readonly unknown[] = [undefined, null, false, '', 0, 1, 'yes', {}, [], new Date(), () => true];
+
+/** An object that is awaited like a promise and is none. */
+function thenable(settle: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void): object {
+  // oxlint-disable-next-line unicorn/no-thenable -- what is tested
+  return { then: settle };
+}
+
+function waysToThrow(value: unknown): Readonly<Record<string, Answer>> {
+  const ways: Record<string, () => unknown> = {
+    throws: () => {
+      throw value;
+    },
+    rejects: async () => {
+      throw value;
+    },
+    'rejects later': async () => {
+      await setImmediate();
+      throw value;
+    },
+    'is a thenable that rejects': () => thenable((_resolve, reject) => reject(value)),
+  };
+  return ways as Record<string, Answer>;
+}
+
+function waysToAnswer(value: unknown): Readonly<Record<string, Answer>> {
+  const ways: Record<string, () => unknown> = {
+    answers: () => value,
+    resolves: () => Promise.resolve(value),
+    'is a thenable that resolves': () => thenable((resolve) => resolve(value)),
+  };
+  return ways as Record<string, Answer>;
+}
+
+interface Place {
+  readonly permissions?: readonly PermissionClass[];
+  readonly options?: Partial<ViewsetOptions>;
+  /** Hooks of the view. */
+  readonly hooks?: object;
+}
+
+/** A permission with one question answered by the case. */
+function permission(question: 'hasPermission' | 'hasObjectPermission' | 'scope', answer: Answer): PermissionClass {
+  class Told extends Permission {}
+  Object.defineProperty(Told.prototype, question, { value: answer });
+  return Told;
+}
+
+class ToldRule extends RateLimitRule {
+  readonly #answer: Answer;
+  constructor(answer: Answer) {
+    super(5, 60);
+    this.#answer = answer;
+  }
+  key(): string {
+    return this.#answer();
+  }
+}
+
+class ToldUserRule extends ToldRule {
+  override readonly phase = 'user';
+}
+
+function toldStore(hit: () => HitResult): Store {
+  return Object.assign(Object.create(new MemoryStore()) as Store, { hit });
+}
+
+class Yes extends Permission {
+  override hasObjectPermission() {
+    return true;
+  }
+}
+
+/** Callbacks that answer yes or no, and the status of a no. */
+const QUESTIONS: Readonly<Record<string, { place: (answer: Answer) => Place; no: number; record?: boolean }>> = {
+  hasPermission: { place: (answer) => ({ permissions: [permission('hasPermission', answer)] }), no: 401 },
+  'hasPermission, and another class': {
+    place: (answer) => ({ permissions: [permission('hasPermission', answer).and(Yes)] }),
+    no: 401,
+  },
+  'hasPermission, or a class that refuses': {
+    place: (answer) => ({
+      permissions: [permission('hasPermission', answer).or(permission('hasPermission', () => false as never))],
+    }),
+    no: 401,
+  },
+  "the plugin's permissionClasses": {
+    place: (answer) => ({ options: { permissionClasses: [permission('hasPermission', answer)] } }),
+    no: 401,
+  },
+  hasObjectPermission: {
+    place: (answer) => ({ permissions: [permission('hasObjectPermission', answer)] }),
+    no: 401,
+    record: true,
+  },
+  'hasObjectPermission, and another class': {
+    place: (answer) => ({ permissions: [Yes.and(permission('hasObjectPermission', answer))] }),
+    no: 401,
+    record: true,
+  },
+  "the view's throttleRate": { place: (answer) => ({ hooks: { throttleRate: answer } }), no: 429 },
+  "the plugin's throttleRate": { place: (answer) => ({ options: { throttleRate: answer } }), no: 429 },
+};
+
+/** Callbacks that may not fail unseen, whatever they answer. */
+interface Step {
+  readonly place: (answer: Answer) => Place;
+  /** The requests that come by it: those on a record, those that create, or all. */
+  readonly record?: boolean;
+  readonly write?: boolean;
+  /** Its type takes no promise. */
+  readonly sync?: boolean;
+}
+
+const STEPS: Readonly<Record<string, Step>> = {
+  scope: { place: (answer) => ({ permissions: [permission('scope', answer)] }) },
+  'scope, not': { place: (answer) => ({ permissions: [permission('scope', answer).not()] }) },
+  'hasPermission, not': { place: (answer) => ({ permissions: [permission('hasPermission', answer).not()] }) },
+  'hasObjectPermission, not': {
+    place: (answer) => ({ permissions: [permission('hasObjectPermission', answer).not()] }),
+    record: true,
+  },
+  "an address rule's key": { sync: true, place: (answer) => ({ options: { throttles: [new ToldRule(answer)] } }) },
+  "a user rule's key": { sync: true, place: (answer) => ({ options: { throttles: [new ToldUserRule(answer)] } }) },
+  getQueryset: { sync: true, place: (answer) => ({ hooks: { getQueryset: answer } }) },
+  filterQueryset: { sync: true, place: (answer) => ({ hooks: { filterQueryset: answer } }) },
+  'a filter': { sync: true, place: (answer) => ({ options: { filters: [...DEFAULT_FILTERS, toldFilter(answer)] } }) },
+  'a paginator': { place: (answer) => ({ options: { pagination: toldPaginator(answer) } }) },
+  getObject: { place: (answer) => ({ hooks: { getObject: answer } }), record: true },
+  list: { place: (answer) => ({ hooks: { list: answer } }) },
+  performCreate: { place: (answer) => ({ hooks: { performCreate: answer } }), write: true },
+};
+
+function toldFilter(answer: Answer): typeof Filter & (new () => Filter) {
+  return class extends Filter {
+    override readonly parameters = [];
+    override apply() {
+      return answer();
+    }
+  } as never;
+}
+
+function toldPaginator(answer: Answer): typeof PageNumberPagination {
+  return class extends PageNumberPagination {
+    override paginate() {
+      return answer();
+    }
+  };
+}
+
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+  await fillLibrary(orm);
+  const countBooks = () => orm.em.fork().count(Book);
+
+  /** An application in which one callback is the case's; the callback can be exchanged between requests. */
+  const serve = async (place: (answer: Answer) => Place) => {
+    let answer: Answer;
+    const { permissions, options, hooks } = place(() => answer());
+    class BookViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id', 'title']),
+      write: writeShape(Book, ['title', 'pages']),
+      ...(permissions === undefined ? {} : { permissionClasses: permissions }),
+    }) {
+      static {
+        for (const [name, hook] of Object.entries(hooks ?? {})) {
+          Object.defineProperty(this.prototype, name, { value: hook });
+        }
+      }
+      touch = action({ detail: true, methods: ['post'] }, async () => ({ touched: true }));
+    }
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], options ? { options } : {});
+    const ask = async (next: Answer, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string) => {
+      answer = next;
+      const payload = method === 'POST' || method === 'PATCH' ? { title: 'Fir', pages: 1 } : undefined;
+      const response = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+      return { status: response.statusCode, code: response.body === '' ? '' : response.json().code };
+    };
+    return { app, ask };
+  };
+
+  const REQUESTS = [
+    ['GET', '/books'],
+    ['POST', '/books'],
+    ['GET', '/books/1'],
+    ['PATCH', '/books/1'],
+    ['DELETE', '/books/1'],
+    ['POST', '/books/1/touch'],
+  ] as const;
+  const requestsOf = (name: string, { record = false, write = false }: { record?: boolean; write?: boolean }) => {
+    if (['filterQueryset', 'a filter', 'a paginator', 'list'].includes(name)) return [REQUESTS[0]];
+    if (name === 'getQueryset') return REQUESTS.filter(([, url], place) => place === 0 || url !== '/books');
+    return REQUESTS.filter(([, url], place) => (write ? place === 1 : !record || url !== '/books'));
+  };
+
+  for (const [name, { place, ...rest }] of Object.entries({ ...QUESTIONS, ...STEPS })) {
+    t.test(`${name} that throws or rejects lets nothing in, whatever it throws`, async (t) => {
+      const { ask } = await serve(place);
+      const before = await countBooks();
+      const requests = requestsOf(name, rest);
+      for (const value of THROWN) {
+        for (const [way, answer] of Object.entries(waysToThrow(value))) {
+          if ('sync' in rest && way !== 'throws') continue;
+          for (const [method, url] of requests) {
+            const { status } = await ask(answer, method, url);
+            t.equal(status, 500, `${way} ${String(value)}: ${method} ${url}`);
+          }
+        }
+      }
+      t.equal(await countBooks(), before, 'nothing is written');
+    });
+  }
+
+  for (const [name, { place, no, ...rest }] of Object.entries(QUESTIONS)) {
+    t.test(`${name} lets in by true alone`, async (t) => {
+      const { ask } = await serve(place);
+      const before = await countBooks();
+      for (const value of NO_YES) {
+        for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+          for (const [method, url] of requestsOf(name, rest)) {
+            const { status } = await ask(answer, method, url);
+            t.equal(status, no, `${way} ${String(value)}: ${method} ${url}`);
+          }
+        }
+      }
+      t.equal(await countBooks(), before, 'nothing is written');
+      for (const [way, answer] of Object.entries(waysToAnswer(true))) {
+        t.equal((await ask(answer, 'GET', '/books/1')).status, 200, `${way} true`);
+      }
+    });
+  }
+
+  t.test('a scope that is neither a condition nor undefined is an error that names the class', async (t) => {
+    const { ask } = await serve(STEPS['scope']!.place);
+    for (const value of NO_YES.filter((value) => value !== undefined)) {
+      for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+        const got = await ask(answer, 'GET', '/books');
+        t.strictSame(got, { status: 500, code: 'improperly_configured' }, `${way} ${typeof value}`);
+      }
+    }
+    t.equal((await ask((() => undefined) as Answer, 'GET', '/books')).status, 200, 'undefined: all records');
+  });
+
+  t.test("a store's answer lets in by true alone, and what it throws closes a rule that fails closed", async (t) => {
+    for (const phase of ['address', 'user'] as const) {
+      const { ask } = await serve((answer) => ({
+        options: {
+          throttleRate: () => true,
+          throttles: [
+            new (phase === 'address' ? IPRateLimit : ToldUserKey)(5, 60, {
+              failClosed: true,
+              store: toldStore(answer),
+            }),
+          ],
+        },
+      }));
+      const result = { remaining: 1, retryAfterMs: 0, resetMs: 1000, stamp: 1 };
+      for (const allowed of NO_YES) {
+        for (const [way, answer] of Object.entries(waysToAnswer({ ...result, allowed }))) {
+          const { status } = await ask(answer, 'GET', '/books');
+          t.equal(status, 429, `${phase}: ${way} ${String(allowed)}`);
+        }
+      }
+      for (const value of NO_YES) {
+        for (const [way, answer] of Object.entries(waysToAnswer(value))) {
+          const { status } = await ask(answer, 'GET', '/books');
+          t.ok(status === 500 || status === 429, `${phase}: no result at all, ${way} ${String(value)}: ${status}`);
+        }
+      }
+      for (const value of THROWN) {
+        for (const [way, answer] of Object.entries(waysToThrow(value))) {
+          t.equal((await ask(answer, 'GET', '/books')).status, 503, `${phase}: ${way} ${String(value)}`);
+        }
+      }
+      for (const [way, answer] of Object.entries(waysToAnswer({ ...result, allowed: true }))) {
+        t.equal((await ask(answer, 'GET', '/books')).status, 200, `${phase}: ${way} true`);
+      }
+    }
+  });
+
+  t.test('a health check is well by true alone', async (t) => {
+    const health = new HealthRegistry({ cacheMs: 0 });
+    let answer: Answer = () => true as never;
+    class Told extends HealthCheck {
+      override readonly name = 'told';
+      override async check() {
+        return answer();
+      }
+    }
+    health.register(new Told());
+    const { app } = await serve(() => ({ options: { health } }));
+    t.equal((await app.inject('/health/')).statusCode, 200);
+    const ways = [...NO_YES.map(waysToAnswer), ...THROWN.map(waysToThrow)].flatMap((way) => Object.entries(way));
+    for (const [way, next] of ways) {
+      answer = next;
+      t.equal((await app.inject('/health/')).statusCode, 503, way);
+    }
+  });
+
+  t.test('the log says what was thrown', async (t) => {
+    const lines: { level: number; err?: { message: string } }[] = [];
+    const app = fastify(
+      serverOptions({ logger: { stream: { write: (line: string) => void lines.push(JSON.parse(line)) } } }),
+    );
+    t.teardown(() => app.close());
+    await app.register(viewset, { orm });
+    let answer: Answer;
+    class ThingViewSet extends ViewSet {
+      override permissionClasses = [permission('hasPermission', () => answer())];
+      override list() {
+        return { things: [] };
+      }
+    }
+    await app.register(new Router().register('things', ThingViewSet).plugin);
+    for (const value of [undefined, 0, 'no']) {
+      for (answer of Object.values(waysToThrow(value))) {
+        lines.length = 0;
+        t.equal((await app.inject('/things')).statusCode, 500);
+        const errors = lines.filter(({ level }) => level >= 50).map(({ err }) => err?.message);
+        const came = value === 'no' ? '"no"' : String(value);
+        t.strictSame(errors, [`${came} was thrown or rejected with, in place of an Error`]);
+      }
+    }
+  });
+
+  t.test('only an object is a user who is logged in', async (t) => {
+    let user: unknown;
+    class BooksOfUsers extends ModelViewSet(Book, {
+      read: readShape(Book, ['id']),
+      permissionClasses: [IsAuthenticated],
+    }) {}
+    const routers = [new Router().register('books', BooksOfUsers)];
+    const app = await testApp(t, orm, routers, {
+      before: (app) => {
+        app.addHook('onRequest', async (request) => void (request.user = user as never));
+      },
+    });
+    for (user of [undefined, null, false, '', 0, 1, 'anna', true]) {
+      t.equal((await app.inject('/books')).statusCode, 401, String(user));
+    }
+    user = { id: 1 };
+    t.equal((await app.inject('/books')).statusCode, 200);
+  });
+});
+
+/** Counts everybody alike, in the phase of users. */
+class ToldUserKey extends UserRateLimit {
+  override key(_request: FastifyRequest): string {
+    return 'everybody';
+  }
+}
