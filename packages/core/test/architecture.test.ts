@@ -1,5 +1,5 @@
 /** Reads every import of the packages, and fails on one that runs against the layers that docs/architecture.md lists. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type SourceModule, readModules, resolveImport } from './support/source-module.ts';
 
@@ -8,19 +8,19 @@ const core = readModules(coreFolder);
 const auth = readModules(new URL('../../auth/src/', import.meta.url));
 const layers = documentedLayers();
 
+/** What MikroORM does not promise to keep, by the file that declares it. It may be named in `mikro/` alone. */
+const PRIVATE_NAMES = {
+  'EntityManager.d.ts': ['applyFilters'],
+  'connections/Connection.d.ts': ['connected'],
+};
+
 /** Every driver is the application's: core takes what the user hands in. */
 const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|mongodb|kysely|mysql2|sqlite3)($|\/))/;
 
 t.test('docs/architecture.md lists the folders that there are', async (t) => {
   t.ok(layers.length > 5 && core.flatMap(relativeImports).length > 50, 'the list and the imports can be read');
-  const folders = new Set(core.map(({ path }) => path.split('/')).flatMap(([folder, file]) => (file ? [folder] : [])));
-  t.strictSame(
-    [...folders].filter((folder) => !layers.includes(`${folder}/`)),
-    [],
-    'each folder of src is in the list',
-  );
-  const missing = layers.filter((layer) => !existsSync(new URL(layer, coreFolder)));
-  t.strictSame(missing, [], 'each folder of the list is in src');
+  const folders = new Set(core.map(({ path }) => folderOf(path)).filter((folder) => folder !== ''));
+  t.strictSame([...folders].toSorted(), layers.toSorted(), 'the folders of src that have files, to their full depth');
 });
 
 t.test('imports run downwards', async (t) => {
@@ -44,6 +44,24 @@ t.test('core imports what it declares, and no driver', async (t) => {
     t.notMatch(specifier, DRIVERS, `${place}: ${specifier} is no driver`);
     if (!specifier.startsWith('node:')) t.ok(allowed.has(name), `${place}: ${name} is a dependency or a peer`);
     if (name === 'ioredis') t.ok(isType, `${place}: ioredis is optional, so only its types may be imported`);
+  }
+});
+
+t.test("MikroORM's private names stand in mikro/ alone", async (t) => {
+  for (const [file, names] of Object.entries(PRIVATE_NAMES)) {
+    const declarations = readFileSync(new URL(file, import.meta.resolve('@mikro-orm/core')), 'utf8');
+    for (const name of names) {
+      const isPrivate = new RegExp(`(@internal[^*]*\\*/\\s+|protected |private )(?:readonly )?${name}\\b`);
+      t.match(declarations, isPrivate, `${name} of ${file} is not public`);
+      const outside = [...core, ...auth].filter(
+        ({ path, identifiers }) => identifiers.has(name) && !path.startsWith('mikro/'),
+      );
+      t.strictSame(
+        outside.map(({ path }) => path),
+        [],
+        `${name} is named in mikro/ alone`,
+      );
+    }
   }
 });
 
@@ -80,17 +98,23 @@ for (const [name, modules] of Object.entries({ core, auth })) {
   });
 }
 
-/** The folders of the list in docs/architecture.md, from the top down. */
+/** The folders of the list in docs/architecture.md, from the top down, each with its whole path. */
 function documentedLayers(): string[] {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8');
   const list = /^## Layers.*?((?:^ {4}\S.*\n)+)/ms.exec(text)?.[1] ?? '';
-  return [...list.matchAll(/^ {4}(\w+\/)/gm)].map((match) => match[1] ?? '');
+  return [...list.matchAll(/^ {4}((?:[\w-]+\/)+)/gm)].map((match) => match[1] ?? '');
+}
+
+/** The folder of a file with its whole path, `backends/sql/`; empty for a file of src itself. */
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1);
 }
 
 /** How far down a file stands: index.ts above all, a folder as listed, a file of src itself on the ground floor. */
 function rank(path: string): number {
   if (path === 'index.ts') return -1;
-  return path.includes('/') ? layers.indexOf(`${path.split('/')[0]}/`) : layers.length;
+  const folder = folderOf(path);
+  return folder === '' ? layers.length : layers.indexOf(folder);
 }
 
 function relativeImports(module: SourceModule): { path: string; line: number }[] {

@@ -25,6 +25,8 @@ export interface SourceModule {
   readonly ownStatements: readonly number[];
   /** The names that the file declares and exports, each with its docstring, if it has one. */
   readonly declared: ReadonlyMap<string, string | undefined>;
+  /** Each name that the code of the file has anywhere: of variables, types, properties, methods. */
+  readonly identifiers: ReadonlySet<string>;
 }
 
 /** Every TypeScript file under a folder, read. */
@@ -49,7 +51,9 @@ function readModule(path: string, source: string): SourceModule {
   };
   const reExports: ReExport[] = [];
   const starExports: number[] = [];
+  const identifiers = new Set<string>();
   new Visitor({
+    Identifier: (node) => void identifiers.add(node.name),
     ImportDeclaration: (node) => add(node.source.value, node.importKind === 'type', node.start),
     ImportExpression: (node) => add(literal(node.source, path), false, node.start),
     TSImportType: (node) => add(node.source.value, true, node.start),
@@ -69,7 +73,15 @@ function readModule(path: string, source: string): SourceModule {
     (node) => !/^Import|^ExportAll/.test(node.type) && !('source' in node && node.source),
   );
   const declared = new Map(program.body.flatMap((node) => declarations(node, docstring(node, source, comments))));
-  return { path, imports, reExports, starExports, ownStatements: own.map((node) => lineOf(node.start)), declared };
+  return {
+    path,
+    imports,
+    reExports,
+    starExports,
+    ownStatements: own.map((node) => lineOf(node.start)),
+    declared,
+    identifiers,
+  };
 }
 
 function literal(node: { type: string }, path: string): string {

@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { and, type Condition, isNever } from '../../language/condition.ts';
-import { entityFilters } from '../entity-filters.ts';
+import { entityFilters } from './entity-filters.ts';
 import { entityPlan, type EntityPlan } from './entity-plan.ts';
 import { bindStatement, oneRow, type Query, type Slice } from './statement.ts';
 import { isKnownUnfiltered } from '../../mikro/unfiltered.ts';

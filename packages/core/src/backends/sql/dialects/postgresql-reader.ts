@@ -2,7 +2,7 @@ import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
 import { readError } from './driver-error.ts';
-import { LruMap } from '../lru-map.ts';
+import { LruMap } from './lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 

@@ -3,7 +3,7 @@ import { type Awaitable, isPromise } from '../../../awaitable.ts';
 import { ImproperlyConfigured } from '../../../errors.ts';
 import { foldCase } from './case-folding.ts';
 import { readError } from './driver-error.ts';
-import { LruMap } from '../lru-map.ts';
+import { LruMap } from './lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 

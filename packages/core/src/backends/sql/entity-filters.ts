@@ -1,12 +1,12 @@
 import { Utils, type EntityManager, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
-import type { FieldPath } from '../fields/field-path.ts';
-import { isReference } from '../fields/field-type.ts';
-import { always, type Condition } from '../language/condition.ts';
-import { askFilters, NO_FILTER } from '../mikro/ask-filters.ts';
-import type { EntityPlan } from './sql/entity-plan.ts';
-import type { OrderKey } from '../language/order.ts';
-import type { RelatedFilter } from './sql/scope.ts';
-import { whereCondition } from '../language/where-condition.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { isReference } from '../../fields/field-type.ts';
+import { always, type Condition } from '../../language/condition.ts';
+import { askFilters, NO_FILTER } from '../../mikro/ask-filters.ts';
+import type { EntityPlan } from './entity-plan.ts';
+import type { OrderKey } from '../../language/order.ts';
+import type { RelatedFilter } from './scope.ts';
+import { whereCondition } from '../../language/where-condition.ts';
 
 /** What MikroORM's filters add to a query: soft deletion, tenants. */
 export interface EntityFilters {
