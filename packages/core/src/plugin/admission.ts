@@ -1,29 +1,151 @@
-import type { FastifyInstance } from 'fastify';
-import type { AddressThrottle } from './throttles.ts';
-import { limitHandlers } from './handler-timeout.ts';
-import { LoadShedder } from './load-shedding.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { IncomingMessage, Server } from 'node:http';
+import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
+import { LineLimit } from '../line-limit.ts';
+import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
-import { ignoreUnknownExpectations, problemOf } from './request-line.ts';
-import { RequestsInFlight } from './requests-in-flight.ts';
+import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
+import type { AddressThrottle } from './throttles.ts';
+
+/** How much later than its limit a request may be answered at most, in milliseconds. */
+const GRAIN_MS = 1000;
+/** How often the log says that requests are refused, at most. */
+const REPORT_INTERVAL_MS = 1000;
+/** The answer of a process that has too much to do; a client may try again in a second. */
+const OVERLOADED = new ServiceUnavailable('Too many requests are in flight here; try again shortly', {
+  headers: { 'retry-after': '1' },
+});
+/** Ends the connection too: the rest of the body is not waited for. */
+export const SLOW_REQUEST = new HttpError(408, 'request_timeout', 'The request took too long to arrive', {
+  headers: { connection: 'close' },
+});
+
+const IN_FLIGHT: unique symbol = Symbol('viewset.in-flight');
+
+type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
 
 /**
- * The first hook of every request, and one for all of it, since each hook costs every request: whether there is room for it,
- * whether its first line is one, whether its address may ask. What no throttle counts (`config.throttle: false`, the
- * health routes) is neither refused for load nor counted, so that a busy process is not taken for a dead one.
+ * Admits the requests of an application: one hook, because each hook costs every request, refuses what there is no slot
+ * for, a first line that is none, and an address that asks too often. A process that is asked more than it can do stays
+ * quick for the requests that it has taken, instead of queueing until all of them time out.
+ *
+ * What no throttle counts (`config.throttle: false`, the health routes) is neither refused for load nor counted, so that
+ * a busy process is not taken for a dead one.
  */
 export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttle: AddressThrottle): void {
   const { maxRequestsInFlight, handlerTimeoutMs, maxUrlLength } = options;
-  const inFlight = new RequestsInFlight();
-  const shedder = new LoadShedder(maxRequestsInFlight, inFlight, app.log);
-  limitHandlers(app, handlerTimeoutMs, inFlight);
-  ignoreUnknownExpectations(app);
-  app.addHook('onRequest', (request, reply, done) => {
+  const inFlight = new RequestsInFlight(maxRequestsInFlight);
+  const refuse = overloadAnswer(app, maxRequestsInFlight);
+  limitTime(app, handlerTimeoutMs, inFlight);
+  ignoreUnknownExpectations(app.server);
+  app.decorateRequest(IN_FLIGHT, null);
+  app.addHook('onRequest', (request: Admitted, reply, done) => {
+    void reply.header('x-content-type-options', 'nosniff');
     const { config } = request.routeOptions;
     const counts = config.throttle !== false;
-    if (counts && shedder.isOverloaded) return shedder.refuse(reply);
-    inFlight.enter(reply, counts);
+    if (counts && inFlight.isFull) return refuse(reply);
+    request[IN_FLIGHT] = inFlight.enter(reply, counts);
     const problem = problemOf(request.raw, maxUrlLength);
     if (problem === undefined && counts && throttle.isAsked) throttle.ask(config, request, reply, done);
     else done(problem);
   });
+  waitForBodies(app, inFlight, refuse);
+  app.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = function observed(request: Admitted, reply) {
+      const work: unknown = handler.call(this, request, reply);
+      const admitted = request[IN_FLIGHT];
+      if (admitted) inFlight.beginWork(admitted, work);
+      return work;
+    };
+  });
+}
+
+/** Keeps a body that is still coming in from taking a slot of those that work. */
+function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse: (reply: FastifyReply) => void): void {
+  app.addHook('preParsing', (request: Admitted, _reply, _payload, done) => {
+    const admitted = request[IN_FLIGHT];
+    const slowest = admitted && isBodyToCome(request.raw) ? inFlight.beginBody(admitted) : undefined;
+    if (slowest !== undefined) sendSafely(slowest.reply, SLOW_REQUEST);
+    done();
+  });
+  app.addHook('preValidation', (request: Admitted, reply, done: HookHandlerDoneFunction) => {
+    const admitted = request[IN_FLIGHT];
+    if (admitted && !inFlight.endBody(admitted)) refuse(reply);
+    else done();
+  });
+}
+
+function isBodyToCome({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+function overloadAnswer(app: FastifyInstance, maxRequestsInFlight: number): (reply: FastifyReply) => void {
+  const lines = new LineLimit(REPORT_INTERVAL_MS);
+  return (reply) => {
+    const withheld = lines.take();
+    if (withheld !== undefined) {
+      app.log.warn({ refused: withheld + 1, maxRequestsInFlight }, 'overloaded: requests are refused');
+    }
+    sendError(OVERLOADED, reply);
+  };
+}
+
+/**
+ * Answers a request that has not been answered `limitMs` after it came in: 408 if its body has not come in by then, else
+ * 503. One clock looks after all requests: Fastify's own `handlerTimeout` sets a timer for each, and forgets it (with
+ * Fastify 5.12) once a body has been read.
+ */
+function limitTime(app: FastifyInstance, limitMs: number, inFlight: RequestsInFlight): void {
+  if (limitMs === Infinity) return;
+  // A request may come in just before a tick or just after it: two ticks are what it may be late.
+  const tickMs = Math.min(GRAIN_MS, limitMs) / 2;
+  const ticks = Math.ceil(limitMs / tickMs);
+  const clock = setInterval(() => {
+    inFlight.tick();
+    for (const { reply, phase } of inFlight.giveUpOlderThan(ticks)) {
+      if (phase === 'receiving') {
+        sendSafely(reply, SLOW_REQUEST);
+      } else {
+        reply.log.error({ req: reply.request }, 'the handler took too long');
+        sendSafely(reply, new ServiceUnavailable('The request took too long'));
+      }
+    }
+  }, tickMs);
+  clock.unref();
+  app.addHook('onClose', async () => clearInterval(clock));
+}
+
+function sendSafely(reply: FastifyReply, answer: HttpError): void {
+  if (reply.sent) return;
+  try {
+    sendError(answer, reply);
+  } catch (error) {
+    reply.log.error({ err: error }, 'a late answer could not be sent');
+  }
+}
+
+/**
+ * Returns the error of a request whose first line or Host is none:
+ *
+ * - HTTP/1.1 without a Host, which Node would refuse with an empty body (`serverOptions` has it let it through);
+ * - a URL, query string included, of more than `maxUrlLength` characters, which are bytes: whatever the rest of a request
+ *   does with a query string is bounded by it. Node has a limit for the URL and the headers together, see
+ *   `serverOptions`.
+ */
+function problemOf({ headers, httpVersion, url = '' }: IncomingMessage, maxUrlLength: number): Error | undefined {
+  if (headers.host === undefined && httpVersion === '1.1') return new ParseError('The Host header is missing');
+  if (url.length > maxUrlLength) return new UriTooLong(`The URL must not be longer than ${maxUrlLength} characters`);
+  return undefined;
+}
+
+/** The servers that ignore unknown expectations already: an application may register the plugin in several scopes. */
+const lenientServers = new WeakSet<object>();
+
+/** Has a server ignore an Expect that Node does not know, as RFC 9110 (section 10.1.1) allows: Node refuses by itself. */
+function ignoreUnknownExpectations(server: Pick<Server, 'on' | 'emit'>): void {
+  if (lenientServers.has(server)) return;
+  lenientServers.add(server);
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

@@ -1,3 +1,4 @@
+import { validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { pointerStep } from '../json-pointer.ts';
 import {
@@ -103,13 +104,26 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
 
 /** Writes the answer of an error that needs no log line. */
 export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
+  removeUnsendable(reply);
   // A route's response schema describes its success; errors go out as they are.
   return reply
     .code(answer.statusCode)
+    .header('x-content-type-options', 'nosniff')
     .headers(answer.statusCode === 401 ? challenged(answer.headers, reply.request) : answer.headers)
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send(answer.toBody());
+}
+
+/** Removes the headers that Node refuses to write, which would make an error of the answer to an error. */
+function removeUnsendable(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    try {
+      for (const each of [value].flat()) validateHeaderValue(name, String(each));
+    } catch {
+      void reply.removeHeader(name);
+    }
+  }
 }
 
 function challenged(headers: HttpError['headers'], { challenge }: FastifyRequest): HttpError['headers'] {

@@ -1,71 +1,147 @@
 import type { FastifyReply } from 'fastify';
+import { isPromise } from '../awaitable.ts';
+import { giveUp } from '../given-up.ts';
 
-/** A request that came in and is not done with: a link of the chain of all of them. */
-interface Flight {
+/** A request that came in and is not done with. */
+export interface RequestInFlight {
   readonly reply: FastifyReply;
-  /** When it came in, in ticks. */
-  readonly since: number;
-  readonly counted: boolean;
-  before: Flight;
-  /** Itself, once it has left the chain. */
-  after: Flight;
+  /** When it came in, in ticks of the clock. */
+  since: number;
+  /** Health routes take no slot. */
+  readonly takesSlot: boolean;
+  phase: 'working' | 'receiving' | 'left';
+  /** What the handler returned, once it has been called. */
+  work: unknown;
+  isClosed: boolean;
+  isGivenUp: boolean;
 }
 
 /**
- * The requests that are in flight, in the order in which they came. One chain and one listener a request serve whatever
- * wants to know of them: entering and leaving cost the same however many there are.
+ * The requests in flight in the order in which they came, and the slots of those that work.
+ *
+ * A request takes a slot while anything may be done for it. It has none while its body comes in, which costs no more
+ * than memory and lasts as long as its client likes; as many requests may do that as there are slots. A client that goes
+ * away ends nothing that was begun for it, so its request keeps the slot until its handler is done.
  */
 export class RequestsInFlight {
+  readonly #slots: number;
+  readonly #all = new Set<RequestInFlight>();
+  readonly #receiving = new Set<RequestInFlight>();
+  #taken = 0;
   #ticks = 0;
-  #counted = 0;
-  readonly #ends: Flight;
 
-  constructor() {
-    const ends = { since: 0, counted: false } as Flight;
-    ends.before = ends;
-    ends.after = ends;
-    this.#ends = ends;
+  constructor(slots: number) {
+    this.#slots = slots;
   }
 
-  /** How many requests in flight count. */
-  get counted(): number {
-    return this.#counted;
+  /** Tells whether every slot is taken. */
+  get isFull(): boolean {
+    return this.#taken >= this.#slots;
   }
 
-  /** A request is in flight until its answer is sent or its connection is gone, whichever happens first. */
-  enter(reply: FastifyReply, counted: boolean): void {
-    const ends = this.#ends;
-    const flight: Flight = { reply, since: this.#ticks, counted, before: ends.before, after: ends };
-    flight.before.after = flight;
-    ends.before = flight;
-    if (counted) this.#counted += 1;
-    // Not onResponse: a client that goes away before its answer is done with as well.
-    reply.raw.on('close', () => this.#leave(flight));
+  enter(reply: FastifyReply, takesSlot: boolean): RequestInFlight {
+    const request: RequestInFlight = {
+      reply,
+      since: this.#ticks,
+      takesSlot,
+      phase: 'working',
+      work: undefined,
+      isClosed: false,
+      isGivenUp: false,
+    };
+    this.#all.add(request);
+    if (takesSlot) this.#taken += 1;
+    // Not onResponse, which Fastify does not call for a client that went away.
+    reply.raw.on('close', () => this.#close(request));
+    return request;
   }
 
-  /** Time goes on by one tick: reads no clock for each request. */
+  /** Frees the slot of a request whose body is still to come. Returns the one that has been sending longest, if there are too many. */
+  beginBody(request: RequestInFlight): RequestInFlight | undefined {
+    if (request.phase !== 'working' || !request.takesSlot) return undefined;
+    this.#taken -= 1;
+    request.phase = 'receiving';
+    this.#receiving.add(request);
+    if (this.#receiving.size <= this.#slots) return undefined;
+    const [slowest] = this.#receiving;
+    return slowest;
+  }
+
+  /** Takes a slot again for a request whose body is there. Returns false if there is none. */
+  endBody(request: RequestInFlight): boolean {
+    if (request.phase !== 'receiving') return true;
+    if (this.isFull) return false;
+    this.#receiving.delete(request);
+    this.#taken += 1;
+    request.phase = 'working';
+    return true;
+  }
+
+  /** Notes what a handler returned: a request whose client is gone is done when that is settled. */
+  beginWork(request: RequestInFlight, work: unknown): void {
+    request.work = work;
+    if (request.isClosed) this.#leaveWhenDone(request);
+  }
+
+  /** Lets the time of one tick pass, so that no clock is read for each request. */
   tick(): void {
     this.#ticks += 1;
   }
 
-  /** Takes those off the chain that came more than so many ticks ago, the oldest first; they still count. */
-  *takeOlderThan(ticks: number): Generator<FastifyReply> {
-    for (let flight = this.#ends.after; flight !== this.#ends; flight = this.#ends.after) {
-      if (this.#ticks - flight.since <= ticks) return;
-      unlink(flight);
-      yield flight.reply;
+  /**
+   * Gives up the requests that came more than so many ticks ago, and answers with those whose clients still wait. What
+   * a handler does after that is rolled back, so its slot is kept for as long again at most.
+   */
+  *giveUpOlderThan(ticks: number): Generator<RequestInFlight> {
+    for (const request of this.#all) {
+      if (this.#ticks - request.since <= ticks) return;
+      this.#all.delete(request);
+      if (request.isGivenUp) {
+        this.#leave(request);
+        continue;
+      }
+      const { reply } = request;
+      // An answer that has begun may take as long as it takes.
+      if (reply.sent || reply.raw.headersSent) continue;
+      request.isGivenUp = true;
+      request.since = this.#ticks;
+      this.#all.add(request);
+      giveUp(reply.request);
+      if (!request.isClosed) yield request;
     }
   }
 
-  #leave(flight: Flight): void {
-    if (flight.counted) this.#counted -= 1;
-    unlink(flight);
+  #close(request: RequestInFlight): void {
+    request.isClosed = true;
+    const isBodyLost = request.phase === 'receiving';
+    const isAnswered = request.reply.sent && !request.isGivenUp;
+    if (isBodyLost || isAnswered) this.#leave(request);
+    else this.#leaveWhenDone(request);
   }
-}
 
-function unlink(flight: Flight): void {
-  flight.before.after = flight.after;
-  flight.after.before = flight.before;
-  flight.before = flight;
-  flight.after = flight;
+  #leaveWhenDone(request: RequestInFlight): void {
+    const leave = (): void => this.#leave(request);
+    const { work, reply } = request;
+    if (isPromise(work)) {
+      work.then(leave, leave);
+    } else if (reply.sent) {
+      leave();
+    } else {
+      // Nothing is emitted by an answer that ends after its connection has.
+      const { raw } = reply;
+      const end = raw.end.bind(raw) as (...args: unknown[]) => typeof raw;
+      raw.end = (...args: unknown[]) => {
+        leave();
+        return end(...args);
+      };
+    }
+  }
+
+  /** Does nothing for a request that has left. */
+  #leave(request: RequestInFlight): void {
+    if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
+    request.phase = 'left';
+    this.#receiving.delete(request);
+    this.#all.delete(request);
+  }
 }

@@ -1,7 +1,8 @@
-import { maxHeaderSize, type Server, type ServerOptions, STATUS_CODES } from 'node:http';
+import { maxHeaderSize, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import { HeadersTooLarge, HttpError, ParseError, UriTooLong } from '../errors.ts';
+import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../errors.ts';
+import { SLOW_REQUEST } from './admission.ts';
 import { sendError, toHttpError } from './error-handler.ts';
 
 /** Longest path parameter that reaches a route, in characters; a longer one is a 414. */
@@ -58,26 +59,28 @@ function nodeOptions(requestTimeoutMs: number): ServerOptions {
   };
 }
 
-/** Node's HTTP parser gave up on the connection: say why in the one error body, as far as the socket still lets us. */
+/** Says why Node's HTTP parser gave up on a connection, in the one error body, as far as the socket still lets us. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  if (socket.writable) {
-    const answer = fromParser(error, socket);
-    const body = JSON.stringify(answer.toBody());
-    socket.write(
-      `HTTP/1.1 ${answer.statusCode} ${STATUS_CODES[answer.statusCode]}\r\n` +
-        `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-        `Connection: close\r\n\r\n${body}`,
-    );
+  // What is written after an answer has begun would stand in the middle of it. Node's own handler asks the same.
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
+  if (!socket.writable || answer?.headersSent === true) {
+    socket.destroy();
+    return;
   }
+  const refusal = fromParser(error, socket);
+  const body = JSON.stringify(refusal.toBody());
+  socket.write(
+    `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
+  );
   socket.destroySoon();
 }
 
 function fromParser(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): HttpError {
   if (error.code === 'HPE_HEADER_OVERFLOW') return tooLong(error.rawPacket, socket);
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new HttpError(408, 'request_timeout', 'The request took too long to arrive');
-  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return SLOW_REQUEST;
   return new ParseError('The request is not valid HTTP');
 }
 

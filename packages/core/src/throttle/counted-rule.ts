@@ -4,7 +4,6 @@ import { type Awaitable, settle } from '../awaitable.ts';
 import { ServiceUnavailable } from '../errors.ts';
 import type { HitResult, Store } from '../stores/store.ts';
 import type { RateLimitRule } from './rate-limit-rule.ts';
-import type { UncountedReport } from './uncounted-report.ts';
 
 /** How a rule stands for one request. */
 export interface Standing {
@@ -12,6 +11,9 @@ export interface Standing {
   readonly key: string;
   readonly result: HitResult;
 }
+
+/** Hears of a request that passed uncounted because the store was down. */
+export type ReportUncounted = (rule: string, error: unknown) => void;
 
 /** Longer keys are kept as their hash, so that no client decides how much a key takes. */
 const MAX_KEY_LENGTH = 64;
@@ -22,14 +24,14 @@ export class CountedRule {
   readonly #store: Store;
   readonly #name: string;
   readonly #windowMs: number;
-  readonly #report: UncountedReport;
+  readonly #reportUncounted: ReportUncounted;
 
-  constructor(rule: RateLimitRule, name: string, store: Store, report: UncountedReport) {
+  constructor(rule: RateLimitRule, name: string, store: Store, reportUncounted: ReportUncounted) {
     this.rule = rule;
     this.#name = name;
     this.#store = rule.store ?? store;
     this.#windowMs = rule.windowSeconds * 1000;
-    this.#report = report;
+    this.#reportUncounted = reportUncounted;
   }
 
   /**
@@ -71,7 +73,7 @@ export class CountedRule {
     if (this.rule.failClosed) {
       throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
     }
-    this.#report.note(this.rule.label, error);
+    this.#reportUncounted(this.rule.label, error);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
+import { LineLimit } from '../line-limit.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { Store } from '../stores/store.ts';
-import { CountedRule } from './counted-rule.ts';
+import { CountedRule, type ReportUncounted } from './counted-rule.ts';
 import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
 import { RuleList } from './rule-list.ts';
-import { UncountedReport } from './uncounted-report.ts';
 
 /** Which rules, and where they count. */
 export interface RequestLimiterOptions {
@@ -22,6 +22,8 @@ export interface RequestLimiterOptions {
 }
 
 const OPTION_NAMES: readonly (keyof RequestLimiterOptions)[] = ['rules', 'store', 'log', 'scope'];
+/** How often the log hears of requests that pass uncounted, in milliseconds. */
+const REPORT_INTERVAL_MS = 10_000;
 const PHASES: readonly RateLimitPhase[] = ['address', 'user'];
 
 /**
@@ -45,7 +47,7 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   const { rules, store, log, scope = 'app' } = options;
   if (!Array.isArray(rules)) throw wrongOption('RequestLimiter', 'rules', 'a list of rate limit rules', rules);
   if (typeof store?.hit !== 'function') throw wrongOption('RequestLimiter', 'store', 'a Store', store);
-  const report = new UncountedReport(log);
+  const reportUncounted = uncountedReport(log);
   const names = new Set<string>();
   return rules.map((rule: unknown, index) => {
     if (!(rule instanceof RateLimitRule)) {
@@ -60,11 +62,22 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
     const name = rule.name ?? `${index} ${rule.label}`;
     if (names.has(name)) throw new ImproperlyConfigured(`RequestLimiter of ${scope}: two rules are named "${name}"`);
     names.add(name);
-    return new CountedRule(rule, `rate:${escapeColons(scope)}:${escapeColons(name)}:`, store, report);
+    return new CountedRule(rule, `rate:${escapeColons(scope)}:${escapeColons(name)}:`, store, reportUncounted);
   });
 }
 
 /** So that no scope and name read like another scope and name. */
 function escapeColons(text: string): string {
   return text.replaceAll('%', '%25').replaceAll(':', '%3A');
+}
+
+/** Tells the log that a store is down: the first time at once, then once an interval, with how many passed since. */
+function uncountedReport(log: RequestLimiterOptions['log']): ReportUncounted {
+  const lines = new LineLimit(REPORT_INTERVAL_MS);
+  return (rule, error) => {
+    const withheld = lines.take();
+    if (withheld === undefined) return;
+    const err = (error as { cause?: unknown } | null)?.cause ?? error;
+    log.warn({ err, rule, uncounted: withheld + 1 }, 'The throttle store does not answer: requests pass uncounted');
+  };
 }

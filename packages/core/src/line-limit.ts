@@ -1,0 +1,37 @@
+/**
+ * Keeps a log from being flooded: of each interval it lets one line a key pass, and `maxKeys` lines altogether, and
+ * counts those that it holds back.
+ *
+ * @example
+ * const withheld = limit.take(address);
+ * if (withheld !== undefined) log.warn({ withheld }, 'refused');
+ */
+export class LineLimit {
+  readonly #intervalMs: number;
+  readonly #maxKeys: number;
+  readonly #keys = new Set<string>();
+  #intervalEndsAt = -Infinity;
+  #withheld = 0;
+
+  constructor(intervalMs: number, maxKeys = 1) {
+    this.#intervalMs = intervalMs;
+    this.#maxKeys = maxKeys;
+  }
+
+  /** Returns undefined for a line that must not be written, else how many were held back since one was written last. */
+  take(key = ''): number | undefined {
+    const now = performance.now();
+    if (now >= this.#intervalEndsAt) {
+      this.#keys.clear();
+      this.#intervalEndsAt = now + this.#intervalMs;
+    }
+    if (this.#keys.has(key) || this.#keys.size >= this.#maxKeys) {
+      this.#withheld += 1;
+      return undefined;
+    }
+    this.#keys.add(key);
+    const withheld = this.#withheld;
+    this.#withheld = 0;
+    return withheld;
+  }
+}
