@@ -1,10 +1,10 @@
 /**
- * PostgreSQL and Redis for the tests: real servers on free loopback ports, with their data in a temporary folder that
+ * PostgreSQL, PgBouncer and Redis for the tests: real servers on free loopback ports, with their data in a temporary folder that
  * goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { accessSync, chownSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A running server. `url` is what TEST_POSTGRES_URL or TEST_REDIS_URL takes. */
+/** A running server. `url` is what TEST_POSTGRES_URL, TEST_PGBOUNCER_URL or TEST_REDIS_URL takes. */
 export interface TestServer {
   readonly name: string;
   readonly url: string;
@@ -61,6 +61,42 @@ export async function startPostgres(durability: Durability = 'none'): Promise<Te
     stopSignal: 'SIGINT',
     spawn: () =>
       spawn(postgres, ['-D', folder, ...flags], { ...identity, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
+    isReady: () => answers(port, startupMessage('postgres'), 'R'),
+  });
+}
+
+/** Fewer connections to the database than a client's pool has: transactions of several clients take turns on each. */
+const PGBOUNCER_POOL_SIZE = 3;
+
+/** Starts PgBouncer in transaction mode in front of a PostgreSQL; undefined if it is not installed. */
+export async function startPgBouncer(postgresUrl: string): Promise<TestServer | undefined> {
+  const pgbouncer = findProgram('pgbouncer');
+  if (pgbouncer === undefined) return undefined;
+  const identity = unprivileged();
+  const folder = temporaryFolder('pgbouncer', identity);
+  const port = await freePort();
+  const { hostname, port: upstreamPort, username, password } = new URL(postgresUrl);
+  const login = password === '' ? '' : ` password='${decodeURIComponent(password)}'`;
+  const settings = {
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    pool_mode: 'transaction',
+    default_pool_size: PGBOUNCER_POOL_SIZE,
+    // Whoever asks is let in, as the user of the URL.
+    auth_type: 'any',
+    ignore_startup_parameters: 'extra_float_digits',
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+  const upstream = `host=${hostname} port=${upstreamPort || 5432} user='${decodeURIComponent(username)}'${login}`;
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(file, ['[databases]', `* = ${upstream}`, '[pgbouncer]', ...lines, ''].join('\n'));
+  return ServerProcess.start({
+    name: 'PgBouncer',
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    folder,
+    stopSignal: 'SIGTERM',
+    spawn: () => spawn(pgbouncer, [file], { ...identity, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
     isReady: () => answers(port, startupMessage('postgres'), 'R'),
   });
 }
@@ -162,13 +198,14 @@ class ServerProcess implements TestServer {
   }
 }
 
-/** A program on the PATH, or where Debian keeps PostgreSQL's own, the newest version first. */
+/** A program on the PATH, or where Debian keeps PostgreSQL's own, the newest version first, and servers. */
 function findProgram(name: string): string | undefined {
   const debian = '/usr/lib/postgresql';
   const versions = isExecutable(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : [];
   const folders = [
     ...versions.map((version) => join(debian, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
   ];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

@@ -1,5 +1,6 @@
 /**
- * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL and Redis beside it, and stops them after.
+ * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL, PgBouncer and Redis beside it, and stops
+ * them after.
  *
  * A server whose URL is in the environment already is left alone. One that is not installed is an error, or, with
  * `--optional` in front of the command, a notice: the tests that need it are then skipped.
@@ -7,7 +8,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { startPostgres, startRedis, type TestServer } from './servers.ts';
+import { startPgBouncer, startPostgres, startRedis, type TestServer } from './servers.ts';
 
 const optional = process.argv[2] === '--optional';
 const [command, ...args] = process.argv.slice(optional ? 3 : 2);
@@ -17,10 +18,15 @@ const servers: TestServer[] = [];
 const environment: Record<string, string> = {};
 try {
   await provide('TEST_POSTGRES_URL', 'PostgreSQL (Debian: postgresql)', startPostgres);
+  const postgresUrl = environment['TEST_POSTGRES_URL'] ?? process.env['TEST_POSTGRES_URL'];
+  if (postgresUrl) {
+    await provide('TEST_PGBOUNCER_URL', 'PgBouncer (Debian: pgbouncer)', () => startPgBouncer(postgresUrl));
+  }
   await provide('TEST_REDIS_URL', 'Redis (Debian: redis-server)', startRedis);
   process.exitCode = await run(command, args);
 } finally {
-  await Promise.all(servers.map((server) => server.stop()));
+  // What stands in front of another server goes first.
+  for (const server of servers.toReversed()) await server.stop();
 }
 
 async function provide(variable: string, what: string, start: () => Promise<TestServer | undefined>): Promise<void> {

@@ -86,6 +86,24 @@ export function skipPostgreSql(): string | false {
   return 'TEST_POSTGRES_URL is not set: nothing was tried on PostgreSQL';
 }
 
+/**
+ * The URL of an empty database by way of PgBouncer, which is in transaction mode in front of the server of
+ * TEST_POSTGRES_URL. Dropped when the test ends.
+ */
+export async function createDatabaseBehindPgBouncer(t: Test): Promise<string> {
+  const pgBouncer = process.env['TEST_PGBOUNCER_URL'];
+  if (!pgBouncer) throw new Error('TEST_PGBOUNCER_URL is not set, and under CI PgBouncer has to be tried');
+  const url = new URL(pgBouncer);
+  url.pathname = new URL(await createPostgreSqlDatabase(t)).pathname;
+  return url.href;
+}
+
+/** Why a test by way of PgBouncer is skipped; false if it is to run. */
+export function skipPgBouncer(): string | false {
+  if (process.env['TEST_PGBOUNCER_URL'] || process.env['CI'] === 'true') return false;
+  return 'TEST_PGBOUNCER_URL is not set: nothing was tried behind PgBouncer';
+}
+
 /** The PostgreSQL server to test with, or undefined where there is none. */
 export function postgresUrl(): string | undefined {
   const url = process.env['TEST_POSTGRES_URL'];
