@@ -88,10 +88,7 @@ export { PageNumberPagination } from './pagination/page-number-pagination.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
 export { Permission, type PermissionClass, type PermissionView } from './permissions/permission.ts';
-export { AllowAny } from './permissions/allow-any.ts';
-export { IsAuthenticated } from './permissions/is-authenticated.ts';
-export { IsRoleAdminUser } from './permissions/is-role-admin-user.ts';
-export { IsSafeMethodOnly } from './permissions/is-safe-method-only.ts';
+export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
 export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';
 export { HeaderRateLimit, type HeaderRateLimitOptions } from './throttle/header-rate-limit.ts';

@@ -4,24 +4,24 @@ import type { Condition } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
-/** What a view's permissions come to for one request. */
+/** The answer of a view's permissions together, for one request. */
 export interface PermissionGrant {
   /** True: nothing is granted. */
   readonly denied: boolean;
-  /** Which records may be seen; undefined: all of them. The view's queries have to apply it. */
+  /** The condition of the records that may be seen; undefined: all of them. The view's queries have to apply it. */
   readonly scope: Condition | undefined;
-  /** Whether the record has to be looked at, by `allows`. */
+  /** True if the record has to be looked at, by `allows`. */
   readonly needsObject: boolean;
   /**
-   * Whether a record of the scope may be touched. Where the request was not about one record (`object: false`), any
-   * record may be asked about: it is looked at in full, its scope included.
+   * Tells if a record of the scope may be touched. If the request was not about one record (`object: false`), any record
+   * may be asked about: it is looked at in full, its scope included.
    */
   allows(object: object): boolean | Promise<boolean>;
 }
 
-/** What a request is about. */
+/** The kind of a request. */
 export interface EvaluateOptions {
-  /** Whether the request is about one record. */
+  /** True if the request is about one record. */
   readonly object: boolean;
 }
 
@@ -36,8 +36,8 @@ const GRANTED: PermissionGrant = Object.freeze({
 const DENIED: PermissionGrant = Object.freeze({ denied: true, scope: undefined, needsObject: false, allows: refused });
 
 /**
- * Asks permissions, all of which must grant, once for a request; none is asked after one that grants nothing. No promise
- * where no permission needs one.
+ * Asks permissions, all of which must grant, once for a request; none is asked after one that grants nothing. Makes no
+ * promise if no permission needs one.
  */
 export function evaluatePermissions(
   permissions: readonly Permission[],
@@ -71,7 +71,7 @@ function evaluated(
   };
 }
 
-/** What permissions grant together of what was granted `before`. */
+/** Narrows what was granted `before` by what each of the permissions grants. */
 function grantOf(
   permissions: readonly Permission[],
   request: FastifyRequest,

@@ -3,17 +3,17 @@ import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { describe, wrongOption } from '../options.ts';
-import { always, type Condition } from '../language/condition.ts';
+import { always, type Condition, isAlways, never } from '../language/condition.ts';
 import { lookupCondition } from '../language/lookup-condition.ts';
 import type { Lookups } from '../language/lookup-name.ts';
-import { ALL, complement, covers, type Grant, grant, intersection, NONE, union } from './grant.ts';
+import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, scopeGrant, union } from './grant.ts';
 
-/** What a permission knows of the view that asks it. */
+/** The view that asks a permission, as far as a permission knows it. */
 export interface PermissionView {
   readonly name: string;
   /** The operation or action asked for: `list`, `retrieve`, `featured`, … */
   getAction(request: FastifyRequest): string;
-  /** The view's entity, where it has one. */
+  /** The view's entity, if it has one. */
   readonly meta?: EntityMetadata | undefined;
 }
 
@@ -26,24 +26,24 @@ export interface PermissionClass {
   not(): PermissionClass;
 }
 
-/** The method that answers a permission's questions all at once. */
+/** Names the method that answers a permission's questions all at once. */
 export const GRANT: unique symbol = Symbol('viewset.grant');
 
-/** Lookups of an entity that is named (`records<Order>(…)`), or of one that is not. */
+/** The lookups of an entity that is named (`records<Order>(…)`), or of one that is not. */
 type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Record<string, unknown>> : Lookups<Entity>;
 
 /**
- * Who may do what. A subclass overrides any of three questions, each of which grants by default; those it leaves alone
- * cost nothing. One instance serves every request.
+ * Decides who may do what. A subclass overrides any of three questions, each of which grants by default; those that it
+ * leaves alone cost nothing. One instance serves every request. Only `true` says yes: any other answer refuses.
  *
- * | question | asked | false or outside it means |
+ * | question | asked | another answer than true, or a record outside, means |
  * |---|---|---|
  * | `hasPermission` | of every request to the view | 401 or 403 |
  * | `hasObjectPermission` | of the one record of retrieve, update, destroy and detail actions | 401 or 403 |
  * | `scope` | of every query of the view, lists too | the record is not there: 404 |
  *
  * Classes compose: `A.and(B)`, `A.or(B)`, `A.not()` are permission classes again, right for all three questions. The
- * second of two is not asked where the first decides.
+ * second of two is not asked if the first decides. A list shows what a record's own answer may grant, never what none would.
  *
  * @example
  * // `ViewsetTypes` says what the user is; until it does, an id may be a number, a string or a bigint.
@@ -83,25 +83,25 @@ export class Permission {
     );
   }
 
-  /** Whether the request may use the view at all. Asked before the body is read. */
+  /** Tells if the request may use the view at all. Asked before the body is read. */
   hasPermission(_request: FastifyRequest, _view: PermissionView): boolean | Promise<boolean> {
     return true;
   }
 
-  /** Whether the request may touch this record, one of the scope. A record is read as an entity where this is overridden. */
+  /** Tells if the request may touch this record, one of the scope. Records are read as entities if this is overridden. */
   hasObjectPermission(_request: FastifyRequest, _view: PermissionView, _object: object): boolean | Promise<boolean> {
     return true;
   }
 
   /**
-   * Which records the request may see. Undefined: all of them. Override it with a condition, made by `records` as a rule;
-   * it narrows the queries of list, retrieve, update and destroy alike.
+   * Returns the condition of the records that the request may see, made by `records` as a rule; undefined: all records. It
+   * narrows the queries of list, retrieve, update and destroy alike.
    */
   scope(_request: FastifyRequest, _view: PermissionView): Condition | undefined | Promise<Condition | undefined> {
     return undefined;
   }
 
-  /** The records of the view's entity that the lookups find; for `scope`. Throws ImproperlyConfigured for a wrong name. */
+  /** Makes a `scope` of lookups, as `filterFields` knows them. Throws ImproperlyConfigured for a wrong name. */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
     const { meta } = view;
     if (meta === undefined) {
@@ -119,7 +119,7 @@ export class Permission {
     });
   }
 
-  /** Whether the class answers more than the first question; seen once, when all of an instance is there. */
+  /** True if the class answers more than the first question; seen once, when all of an instance is there. */
   get #asksOfRecords(): boolean {
     return (this.#hasRecordQuestions ??=
       this.scope !== Permission.prototype.scope ||
@@ -132,16 +132,32 @@ export class Permission {
         `${this.constructor.name}: scope must answer a condition, or undefined for all records, but ${describe(scope)} came`,
       );
     }
-    const asksObject = this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
-    // Where no record is at hand, a scope speaks for its class's object check; without one the answer stays open.
-    if (!asksObject || (!wantsObject && scope !== undefined)) return grant(scope ?? always, true);
-    return grant(scope ?? always, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
+    const limit = scope ?? always;
+    if (this.hasObjectPermission === Permission.prototype.hasObjectPermission) return scopeGrant(limit);
+    // If no record is at hand, a scope speaks for its class's object check; without one the answer stays open.
+    if (!wantsObject && !isAlways(limit)) return scopeGrant(limit);
+    return checkedGrant(limit, never, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
   }
 }
 
-/** Whether something can stand in a list of permission classes. */
+/** Tells if something can stand in a list of permission classes. */
 export function isPermissionClass(value: unknown): value is PermissionClass {
   return typeof value === 'function' && (value === Permission || value.prototype instanceof Permission);
+}
+
+/**
+ * Makes one instance of each class, to serve every request.
+ * @param owner what declares them, for the error
+ * @throws ImproperlyConfigured for something that is no permission class
+ */
+export function makePermissions(classes: readonly PermissionClass[], owner: string): readonly Permission[] {
+  if (!Array.isArray(classes)) {
+    throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
+  }
+  return classes.map((Class: unknown, index) => {
+    if (isPermissionClass(Class)) return new Class();
+    throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
+  });
 }
 
 /** Combines the grants of a composition's classes, each of which is asked for by its place. */

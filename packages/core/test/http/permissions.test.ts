@@ -138,6 +138,15 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
   });
 
+  t.test('a list shows nothing that the negation of a scope or an object check never grants', async (t) => {
+    t.same(await statuses(t, OfNorth.or(IsLong).not(), ANNA), {
+      listed: [3, 4, 5],
+      one: [404, 404, 403],
+      touch: [404, 403],
+      patch: [404, 403],
+    });
+  });
+
   t.test('or never grants through the half that was not asked', async (t) => {
     const annasLong = IsAnna.and(IsLong);
     t.same((await statuses(t, annasLong.or(IsRoleAdminUser), ADMIN)).one, [200, 200, 200]);

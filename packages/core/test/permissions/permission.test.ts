@@ -1,12 +1,18 @@
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { AllowAny } from '../../src/permissions/allow-any.ts';
+import {
+  AllowAny,
+  IsAuthenticated,
+  IsRoleAdminUser,
+  IsSafeMethodOnly,
+} from '../../src/permissions/built-in-permissions.ts';
 import { evaluatePermissions, type PermissionGrant } from '../../src/permissions/evaluate.ts';
-import { IsAuthenticated } from '../../src/permissions/is-authenticated.ts';
-import { IsRoleAdminUser } from '../../src/permissions/is-role-admin-user.ts';
-import { IsSafeMethodOnly } from '../../src/permissions/is-safe-method-only.ts';
-import { makePermissions } from '../../src/permissions/make-permissions.ts';
-import { Permission, type PermissionClass, type PermissionView } from '../../src/permissions/permission.ts';
+import {
+  makePermissions,
+  Permission,
+  type PermissionClass,
+  type PermissionView,
+} from '../../src/permissions/permission.ts';
 
 const view: PermissionView = { name: 'ThingViewSet', getAction: () => 'retrieve' };
 const anonymousGet = request('GET');

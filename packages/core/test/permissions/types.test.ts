@@ -2,10 +2,8 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { AllowAny } from '../../src/permissions/allow-any.ts';
-import { IsAuthenticated } from '../../src/permissions/is-authenticated.ts';
-import { makePermissions } from '../../src/permissions/make-permissions.ts';
-import { Permission, type PermissionView } from '../../src/permissions/permission.ts';
+import { AllowAny, IsAuthenticated } from '../../src/permissions/built-in-permissions.ts';
+import { makePermissions, Permission, type PermissionView } from '../../src/permissions/permission.ts';
 
 const Order = defineEntity({ name: 'Order', properties: { id: p.integer().primary(), total: p.integer() } });
 type Order = InferEntity<typeof Order>;

@@ -4,6 +4,30 @@ import { getCurrentUser } from '../current-user.ts';
 import { wrongOption } from '../options.ts';
 import { Permission, type PermissionClass } from './permission.ts';
 
+/** Lets everybody in: says that an open view is meant to be open, as an empty list would not. */
+export class AllowAny extends Permission {}
+
+/** Lets in whoever is logged in. */
+export class IsAuthenticated extends Permission {
+  override hasPermission(request: FastifyRequest): boolean {
+    return getCurrentUser(request) !== null;
+  }
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Lets in requests that only read: GET, HEAD and OPTIONS.
+ *
+ * @example
+ * permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)]   // everybody reads, who is logged in writes
+ */
+export class IsSafeMethodOnly extends Permission {
+  override hasPermission(request: FastifyRequest): boolean {
+    return SAFE_METHODS.has(request.method);
+  }
+}
+
 /**
  * Lets in users whose role is the administrators'. The role has to be loaded with the user, as an entity, a loaded
  * reference or a plain object with a `name`.
