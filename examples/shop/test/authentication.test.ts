@@ -45,9 +45,9 @@ async function login(t: Test, shop: Shop): Promise<void> {
     { email: ADMIN.email, password: ADMIN.password.toUpperCase() },
     { email: ADMIN.email, password: `${ADMIN.password} ` },
     { email: ADMIN.email, password: 'x'.repeat(73) },
-    { email: ADMIN.email, password: `${ADMIN.password}${'x'.repeat(100_000)}` },
+    { email: ADMIN.email, password: `${ADMIN.password}${'x'.repeat(10_000)}` },
     { email: ADMIN.email, password: '💩'.repeat(40) },
-    { email: 'x'.repeat(100_000), password: ADMIN.password },
+    { email: 'x'.repeat(10_000), password: ADMIN.password },
     { email: 'no address', password: ADMIN.password },
     { email: "' or 1=1 --", password: "' or 1=1 --" },
     { email: '%', password: '%' },
@@ -57,6 +57,7 @@ async function login(t: Test, shop: Shop): Promise<void> {
     isError(t, answer, 'unauthorized', JSON.stringify(body).slice(0, 60));
     credentials.push(answer);
   }
+  isError(t, await post({ ...ADMIN, password: 'x'.repeat(100_000) }), 'payload_too_large', 'more than some kilobytes');
   t.equal(new Set(credentials.map(({ text }) => text)).size, 1, 'all credential failures carry one message');
   for (const body of [
     {},

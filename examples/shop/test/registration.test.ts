@@ -195,7 +195,7 @@ async function codes(t: Test, shop: Shop): Promise<void> {
     {},
     ['123456'],
     '12345\0',
-    'x'.repeat(100_000),
+    'x'.repeat(10_000),
     '-12345',
     '1e5000',
   ]) {

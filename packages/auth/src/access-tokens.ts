@@ -36,10 +36,21 @@ export function claimsOf(account: TokenAccount): TokenClaims {
 export type TokenPayload = Readonly<Record<string, unknown>> &
   TokenClaims & { readonly iat: number; readonly exp: number };
 
+/** The longest lifetime that a token can be given: seconds that still fit wherever times are read as 32 bits. */
+export const MAX_TOKEN_LIFETIME_SECONDS = 2 ** 31 - 1;
+
 export interface TokenOptions {
   readonly algorithm: TokenAlgorithm;
   readonly key: string | TokenKeys;
   readonly lifetimeSeconds: number;
+}
+
+/** Throws for an `iat` that is no time, and for an `exp` further away than any token of ours can have. */
+function checkTimes({ iat, exp }: TokenPayload): void {
+  const isIssued = Number.isFinite(iat) && iat >= 0 && iat <= exp;
+  const latest = Date.now() / 1000 + MAX_TOKEN_LIFETIME_SECONDS;
+  // fast-jwt refuses an `exp` that is no number, but not one that is endless.
+  if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not times that it can have');
 }
 
 /** Keeps our use of @fastify/jwt apart from one that the application makes of its own. */
@@ -75,12 +86,14 @@ export class AccessTokens {
   }
 
   /**
-   * The claims of a token of ours, which are as they were signed: whoever has the key may have signed anything, so look
-   * before you use one. Throws Unauthorized (`invalid_token`) for a token that is malformed, forged or expired.
+   * Returns the claims of a token of ours. Its times are checked, every other claim is as it was signed: whoever has the
+   * key may have signed anything. Throws Unauthorized (`invalid_token`) for a token that is malformed, forged or expired.
    */
   read(token: string): TokenPayload {
     try {
-      return this.#jwt.verify<TokenPayload>(token);
+      const payload = this.#jwt.verify<TokenPayload>(token);
+      checkTimes(payload);
+      return payload;
     } catch (error) {
       const expired = (error as { code?: unknown }).code === 'FAST_JWT_EXPIRED';
       throw invalidToken(expired ? 'The token has expired' : 'The token is not valid', error);

@@ -66,6 +66,11 @@ export class Accounts {
     return (await em.nativeUpdate(this.#model.account, { id, is_active: true }, { last_login: now })) > 0;
   }
 
+  /** Stores another hash of the same password, unless the password has been changed meanwhile. */
+  async replaceHash(em: EntityManager, { id, password }: AccountEntity, hash: string): Promise<void> {
+    await em.nativeUpdate(this.#model.account, { id, password }, { password: hash });
+  }
+
   /** Throws InvalidUsage where somebody else was faster with the address. */
   async create(em: EntityManager, { email, password, name }: NewAccount): Promise<AccountEntity> {
     const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
-import type { TokenOptions } from './access-tokens.ts';
+import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
 import type { AccountSchema } from './account-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
@@ -94,8 +94,6 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'verificationEmail',
 ];
 const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
-/** Seconds that still fit wherever a token's times are read as 32 bits. */
-const MAX_EXPIRATION = 2 ** 31 - 1;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
@@ -134,8 +132,12 @@ function resolveToken(options: AuthOptions): TokenOptions {
   if (!TOKEN_ALGORITHMS.includes(algorithm)) {
     throw wrong('algorithm', `one of ${TOKEN_ALGORITHMS.join(', ')}`, algorithm);
   }
-  if (!Number.isInteger(lifetimeSeconds) || lifetimeSeconds < 1 || lifetimeSeconds > MAX_EXPIRATION) {
-    throw wrong('expirationDelta', `a whole number of seconds from 1 to ${MAX_EXPIRATION}`, lifetimeSeconds);
+  if (!Number.isInteger(lifetimeSeconds) || lifetimeSeconds < 1 || lifetimeSeconds > MAX_TOKEN_LIFETIME_SECONDS) {
+    throw wrong(
+      'expirationDelta',
+      `a whole number of seconds from 1 to ${MAX_TOKEN_LIFETIME_SECONDS}`,
+      lifetimeSeconds,
+    );
   }
   if (algorithm === 'HS256') {
     if (options.keys !== undefined) {

@@ -9,9 +9,9 @@ import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from '
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { requireBearerToken } from './bearer-token.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
-import type { PasswordHasher } from './password-hasher.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
+import { WrongPasswords } from './wrong-passwords.ts';
 
 /** What the plugin keeps for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
@@ -55,11 +55,13 @@ export const auth = fp(
     const instance = makeInstance(options, users, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);
-    prepareHasher(app, hasher);
-    const codes = new VerificationCodes(options.store ?? ownStore(app), options.codeKey);
+    const store = options.store ?? ownStore(app);
+    const codes = new VerificationCodes(store, options.codeKey);
+    const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const { mailer, verificationEmail } = options;
     await app.register(async (scope) => {
-      addAuthRoutes(scope, options.urlPrefix, { accounts, hasher, tokens, codes, mailer, verificationEmail });
+      const parts = { accounts, hasher, tokens, codes, wrongPasswords, mailer, verificationEmail };
+      addAuthRoutes(scope, options.urlPrefix, parts);
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
@@ -94,15 +96,6 @@ function addHooks(
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
   app.addHook('onClose', async () => options.mailer.close?.());
-}
-
-function prepareHasher(app: FastifyInstance, hasher: PasswordHasher): void {
-  app.addHook('onReady', async () => {
-    // Nobody waits for it: should a login come first, it waits; should it fail, that login tries again.
-    hasher.prepare().catch((error: unknown) => {
-      app.log.warn({ err: error }, 'the hash that unknown accounts are compared with could not be made in advance');
-    });
-  });
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

@@ -7,11 +7,30 @@ export const MAX_PASSWORD_BYTES = 72;
 /** bcrypt's own bounds are 4 and 31; above 20 one login takes minutes. */
 const MIN_ROUNDS = 4;
 const MAX_ROUNDS = 20;
-const BCRYPT_HASH = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
+const BCRYPT_HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+/** A salt and the hash of nothing: a comparison with it takes the time of any other. */
+const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(31)}`;
+
+/** The outcome of a comparison. */
+export interface PasswordCheck {
+  readonly matches: boolean;
+  /** True if the hash is to be replaced: it has fewer rounds than new ones, or is of a password that was not normalized. */
+  readonly isOutdated: boolean;
+}
 
 /**
- * Hashes passwords with bcrypt and compares them, on libuv's threads and never on the event loop. Every comparison
- * costs the same, whether there is a hash to compare with or not.
+ * Prepares a password for hashing and comparison as the profile OpaqueString of RFC 8265 does: every space of Unicode
+ * becomes the ASCII space, and the text its composed form (NFC). One password typed on two systems is then one. Characters
+ * that the profile forbids are taken as they are.
+ */
+export function normalizePassword(text: string): string {
+  return text.replaceAll(/\p{Zs}/gu, ' ').normalize('NFC');
+}
+
+/**
+ * Hashes passwords with bcrypt and compares them, on libuv's threads and never on the event loop. Each password that is
+ * wrong costs the same: without a hash to compare with, and with a hash of fewer rounds, the rest of the time is spent too.
+ * A hash of more rounds than this hasher's raises that cost for all, from the first comparison with one on.
  *
  * @example
  * const hasher = new PasswordHasher({ rounds: 12 });
@@ -21,8 +40,8 @@ const BCRYPT_HASH = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/;
  */
 export class PasswordHasher {
   readonly rounds: number;
-  /** The hash of nothing that anybody knows, of the same cost as every other. */
-  #decoy: Promise<string> | undefined;
+  /** The rounds that a wrong password costs. */
+  #cost: number;
 
   /**
    * @param options rounds: bcrypt's cost, 2^rounds key expansions; 12 by default, about a quarter of a second.
@@ -35,35 +54,58 @@ export class PasswordHasher {
       );
     }
     this.rounds = rounds;
+    this.#cost = rounds;
   }
 
-  /** Throws RangeError for a password over 72 bytes: a hash of its beginning would let many passwords in. */
+  /**
+   * Normalizes a password and hashes it. Throws RangeError for one over 72 bytes: a hash of its beginning would let many
+   * passwords in.
+   */
   async hash(password: string): Promise<string> {
-    if (isTooLong(password)) throw new RangeError(`A password must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`);
-    return inBcryptQueue(() => bcrypt.hash(password, this.rounds));
+    const text = normalizePassword(password);
+    if (isTooLong(text)) throw new RangeError(`A password must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`);
+    return inBcryptQueue(() => bcrypt.hash(text, this.rounds));
   }
 
-  /** False also where the hash is undefined or none of bcrypt's, and for a password too long to have been hashed. */
+  /** False also if the hash is undefined or not bcrypt's, and for a password too long to have been hashed. */
   async matches(password: string, hash: string | undefined): Promise<boolean> {
-    const possible = hash !== undefined && BCRYPT_HASH.test(hash) && !isTooLong(password);
-    const against = possible ? hash : await this.#decoyHash();
-    const equal = await inBcryptQueue(() => bcrypt.compare(password, against));
-    return possible && equal;
+    return (await this.check(password, hash)).matches;
   }
 
-  /** Makes the hash that unknown accounts are compared with, so that the first such login takes no longer. */
-  async prepare(): Promise<void> {
-    await this.#decoyHash();
+  /**
+   * Compares as `matches` does, and tells whether the hash is to be replaced. A password that normalizing changes is tried
+   * as it came too, since hashes from before were made of it so; the time depends on the password, never on the hash.
+   */
+  async check(password: string, hash: string | undefined): Promise<PasswordCheck> {
+    const rounds = Number(BCRYPT_HASH.exec(hash ?? '')?.[1] ?? 0);
+    const known = rounds === 0 ? undefined : { hash: hash!, rounds };
+    this.#cost = Math.max(this.#cost, Math.min(rounds, MAX_ROUNDS));
+    const normalized = normalizePassword(password);
+    for (const text of new Set([normalized, password])) {
+      if (await this.#equals(text, known)) {
+        const isOld = rounds < this.rounds || text !== normalized;
+        return { matches: true, isOutdated: isOld && !isTooLong(normalized) };
+      }
+    }
+    return { matches: false, isOutdated: false };
   }
 
-  #decoyHash(): Promise<string> {
-    this.#decoy ??= this.hash(crypto.randomUUID()).catch((error: unknown) => {
-      // Kept, it would fail every login to an unknown address, and tell those addresses from the others.
-      this.#decoy = undefined;
-      throw error;
+  /** Compares within one place of the queue. Where they differ, it took 2^cost key expansions. */
+  #equals(text: string, known: { readonly hash: string; readonly rounds: number } | undefined): Promise<boolean> {
+    const { hash, rounds } = known !== undefined && !isTooLong(text) ? known : { hash: undefined, rounds: this.#cost };
+    const cost = this.#cost;
+    return inBcryptQueue(async () => {
+      const equal = await bcrypt.compare(text, hash ?? decoy(rounds));
+      if (equal && hash !== undefined) return true;
+      // 2^n + 2^n + 2^(n+1) + … + 2^(cost-1) is 2^cost.
+      for (let missing = rounds; missing < cost; missing++) await bcrypt.compare(text, decoy(missing));
+      return false;
     });
-    return this.#decoy;
   }
+}
+
+function decoy(rounds: number): string {
+  return `$2b$${String(rounds).padStart(2, '0')}$${DECOY}`;
 }
 
 function isTooLong(password: string): boolean {

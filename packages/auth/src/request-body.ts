@@ -1,7 +1,7 @@
 import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
 import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
-import { MAX_PASSWORD_BYTES } from './password-hasher.ts';
+import { MAX_PASSWORD_BYTES, normalizePassword } from './password-hasher.ts';
 
 const MIN_PASSWORD_LENGTH = 6;
 const MAX_PASSWORD_LENGTH = 50;
@@ -32,16 +32,23 @@ const Password = Type.Refine(
 );
 const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
+type Normalize = (text: string) => string;
+
 /**
  * The readers of the three routes' bodies. Each throws InvalidUsage with every offending field in its details, and
- * ParseError where there is no body; an address comes out trimmed and in lower case.
+ * ParseError if there is no body. Addresses come out trimmed and in lower case, the password of a new account normalized.
  */
-export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }));
+export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }), {
+  email: normalizeEmail,
+});
 /** The Account write shape of the specification. */
-export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name }));
-export const readAddress = bodyReader(Type.Object({ email: Email }));
+export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name }), {
+  email: normalizeEmail,
+  password: normalizePassword,
+});
+export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
 
-const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }));
+const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 
 /** The verification code: asked for only after the rest of the registration is in order. */
 export function readCode(body: unknown): string {
@@ -53,16 +60,24 @@ export function wrongCode(message: string): InvalidUsage {
   return new InvalidUsage(`The verification code ${message}`, { details: [{ in: 'body', path: '/code', message }] });
 }
 
-function bodyReader<Schema extends TSchema>(schema: Schema): (body: unknown) => Static<Schema> {
+/** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */
+function bodyReader<Schema extends TSchema>(
+  schema: Schema,
+  normal: Readonly<Record<string, Normalize>>,
+): (body: unknown) => Static<Schema> {
   const validate = compileValidator(schema, 'body');
   return (body) => {
     if (body === undefined) throw new ParseError('A JSON body is required');
-    return validate(withNormalEmail(body)) as Static<Schema>;
+    return validate(withNormalFields(body, normal)) as Static<Schema>;
   };
 }
 
-function withNormalEmail(body: unknown): unknown {
+function withNormalFields(body: unknown, normal: Readonly<Record<string, Normalize>>): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const { email: text } = body as { email?: unknown };
-  return typeof text === 'string' ? { ...body, email: normalizeEmail(text) } : body;
+  const fields: Record<string, unknown> = { ...body };
+  for (const [field, normalize] of Object.entries(normal)) {
+    const text = fields[field];
+    if (typeof text === 'string') fields[field] = normalize(text);
+  }
+  return fields;
 }

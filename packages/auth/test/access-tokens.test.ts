@@ -16,11 +16,13 @@ async function makeTokens(options: TokenOptions = HS256): Promise<AccessTokens> 
   return AccessTokens.register(app, options);
 }
 
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+/** JSON text is taken as it is: `JSON.stringify` writes no 1e999. */
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 const decode = (part: string | undefined): unknown => JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
 
 /** A token made by hand, signed with the right secret unless told otherwise. */
-function forge(header: object, payload: object, key: string = secret, hash = 'sha256'): string {
+function forge(header: object, payload: object | string, key: string = secret, hash = 'sha256'): string {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${createHmac(hash, key).update(input).digest('base64url')}`;
 }
@@ -81,6 +83,24 @@ t.test('whatever is not a token of ours is a 401', async (t) => {
     'no exp': forge({ alg: 'HS256' }, { ...claims, iat: now }),
     'exp as text': forge({ alg: 'HS256' }, { ...live, exp: String(now + 60) }),
     'exp null': forge({ alg: 'HS256' }, { ...live, exp: null }),
+    'exp endless': forge({ alg: 'HS256' }, JSON.stringify(live).replace(String(live.exp), '1e999')),
+    'exp in ages': forge({ alg: 'HS256' }, { ...live, exp: 1e300 }),
+    'exp further than any lifetime': forge({ alg: 'HS256' }, { ...live, exp: now + 2 ** 31 + 10 }),
+    'exp NaN': forge({ alg: 'HS256' }, { ...live, exp: Number.NaN }),
+    'exp a list': forge({ alg: 'HS256' }, { ...live, exp: [now + 60] }),
+    'exp true': forge({ alg: 'HS256' }, { ...live, exp: true }),
+    'no iat': forge({ alg: 'HS256' }, { ...live, iat: undefined }),
+    'iat as text': forge({ alg: 'HS256' }, { ...live, iat: String(now) }),
+    'iat as words': forge({ alg: 'HS256' }, { ...live, iat: 'yesterday' }),
+    'iat empty': forge({ alg: 'HS256' }, { ...live, iat: '' }),
+    'iat null': forge({ alg: 'HS256' }, { ...live, iat: null }),
+    'iat true': forge({ alg: 'HS256' }, { ...live, iat: true }),
+    'iat a list': forge({ alg: 'HS256' }, { ...live, iat: [now] }),
+    'iat an object': forge({ alg: 'HS256' }, { ...live, iat: {} }),
+    'iat endless': forge({ alg: 'HS256' }, JSON.stringify(live).replace(`"iat":${now}`, '"iat":1e999')),
+    'iat before time': forge({ alg: 'HS256' }, { ...live, iat: -1 }),
+    'iat after exp': forge({ alg: 'HS256' }, { ...live, iat: now + 61 }),
+    'both endless': forge({ alg: 'HS256' }, JSON.stringify({ ...claims, iat: 0 }).replace('0}', '1e999,"exp":1e999}')),
     'not yet': forge({ alg: 'HS256' }, { ...live, nbf: now + 60 }),
     'payload an array': forge({ alg: 'HS256' }, [1]),
     'unknown crit': forge({ alg: 'HS256', crit: ['x'], x: 1 }, live),

@@ -1,32 +1,87 @@
-import { Unauthorized } from '@viewset/core';
+import { StoreUnavailable, TooManyRequests, Unauthorized } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
+import type { AccountEntity } from '../account-contract.ts';
 import { type TokenClaims, claimsOf } from '../access-tokens.ts';
 import type { Accounts } from '../accounts.ts';
 import { MAX_EMAIL_LENGTH } from '../email-address.ts';
 import type { PasswordHasher } from '../password-hasher.ts';
 import { readCredentials } from '../request-body.ts';
+import { logSecurityEvent } from '../security-events.ts';
+import type { WrongPasswords } from '../wrong-passwords.ts';
 
 export interface LoginParts {
   readonly accounts: Accounts;
   readonly hasher: PasswordHasher;
   readonly tokens: { issue(claims: TokenClaims): string };
+  readonly wrongPasswords: WrongPasswords;
 }
 
 /**
- * Exchanges an e-mail address and a password for a token. Whatever is wrong with them is one message and one bcrypt
- * comparison; that the account is disabled is told only to whoever has the right password.
+ * Exchanges an e-mail address and a password for a token. Whatever is wrong with them has one message, takes one time and
+ * counts for the address alike. That the account is disabled is told only to whoever has the right password.
  */
-export function loginHandler({ accounts, hasher, tokens }: LoginParts) {
+export function loginHandler(parts: LoginParts) {
+  const { accounts, tokens } = parts;
   return async (request: FastifyRequest): Promise<{ access_token: string }> => {
     const { email, password } = readCredentials(request.body);
-    // An address that is too long is nobody's; there is no need to ask the database.
-    const askable = email && password && email.length <= MAX_EMAIL_LENGTH;
-    const account = askable ? await accounts.byEmail(request.em, email) : undefined;
-    const matches = await hasher.matches(password ?? '', account?.password);
-    if (account === undefined || !matches) throw new Unauthorized('The e-mail address or the password is not correct');
-    // It may have been disabled while bcrypt was at work.
+    const { account, isOutdated } = await findAccount(parts, request, email ?? '', password ?? '');
+    // The account may have been disabled while bcrypt was at work.
     const isActive = account.is_active && (await accounts.recordLogin(request.em, account.id));
-    if (!isActive) throw new Unauthorized('The account is disabled');
+    if (!isActive) {
+      logSecurityEvent(request, 'auth.login_failed', { account_id: account.id, reason: 'disabled' });
+      throw new Unauthorized('The account is disabled');
+    }
+    if (isOutdated) await renewHash(parts, request, account, password!);
+    logSecurityEvent(request, 'auth.login', { account_id: account.id });
     return { access_token: tokens.issue(claimsOf(account)) };
   };
+}
+
+/** Throws Unauthorized unless there is such an account with that password, and TooManyRequests while the address is held. */
+async function findAccount(
+  { accounts, hasher, wrongPasswords }: LoginParts,
+  request: FastifyRequest,
+  email: string,
+  password: string,
+): Promise<{ account: AccountEntity; isOutdated: boolean }> {
+  // An address that is too long is nobody's; there is no need to ask the database.
+  const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH;
+  if (isAskable) await limited(request, () => wrongPasswords.check(email));
+  const account = isAskable ? await accounts.byEmail(request.em, email) : undefined;
+  const { matches, isOutdated } = await hasher.check(password, account?.password);
+  if (account !== undefined && matches) {
+    await limited(request, () => wrongPasswords.check(email), account);
+    return { account, isOutdated };
+  }
+  if (isAskable) await limited(request, () => wrongPasswords.count(email), account);
+  const reason = account === undefined ? 'no_account' : 'wrong_password';
+  logSecurityEvent(request, 'auth.login_failed', { account_id: account?.id, reason });
+  throw new Unauthorized('The e-mail address or the password is not correct');
+}
+
+/** Runs a step of the limit of wrong passwords. If the store is down, logins pass uncounted, as requests pass throttles. */
+async function limited(request: FastifyRequest, step: () => Promise<unknown>, account?: AccountEntity): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    if (error instanceof TooManyRequests) {
+      logSecurityEvent(request, 'auth.login_failed', { account_id: account?.id, reason: 'held' });
+    }
+    if (!(error instanceof StoreUnavailable)) throw error;
+    request.log.warn({ err: error }, 'the store does not answer: wrong passwords pass uncounted');
+  }
+}
+
+/** Replaces a hash of fewer rounds. The login succeeds without it too. */
+async function renewHash(
+  { accounts, hasher }: LoginParts,
+  request: FastifyRequest,
+  account: AccountEntity,
+  password: string,
+): Promise<void> {
+  try {
+    await accounts.replaceHash(request.em, account, await hasher.hash(password));
+  } catch (error) {
+    request.log.warn({ err: error, account_id: account.id }, 'the hash of a password could not be renewed');
+  }
 }

@@ -104,6 +104,7 @@ t.test('a clock that tells no time keeps no user', async (t) => {
 const STORE_REQUESTS: Readonly<Record<string, (app: TestApp, email: string, code: string) => Promise<Answer>>> = {
   hit: (app, email) => app.post('/auth/send-verification-email', { email }),
   put: (app, email) => app.post('/auth/send-verification-email', { email }),
+  peek: (app, email) => app.post('/auth/login', { email, password: PASSWORD }),
   take: (app, email, code) => app.post('/auth/register', { email, password: PASSWORD, name: 'Eve', code }),
 };
 
@@ -116,9 +117,10 @@ for (const [method, request] of Object.entries(STORE_REQUESTS)) {
       replace(undefined);
       const email = `${crypto.randomUUID()}@example.com`;
       const code = await app.code(email);
+      if (method === 'peek') await app.addAccount(email);
       replace(callback);
       t.ok((await request(app, email, code)).status >= 400, name);
-      t.equal(await app.stored(email), null, 'no account');
+      if (method !== 'peek') t.equal(await app.stored(email), null, 'no account');
     });
   });
 }

@@ -6,7 +6,6 @@ import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth, type AuthOptions } from '../../src/index.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
 import { Account, Role } from '../support/entities.ts';
-import { failHashes } from '../support/comparisons.ts';
 import { makeKeys } from '../support/keys.ts';
 
 const entities = [Account, Role];
@@ -141,14 +140,6 @@ async function startLogged(t: Test, orm: MikroORM, options: AuthOptions): Promis
   await app.ready();
   return lines;
 }
-
-t.test('a decoy that cannot be made in advance is a warning, and the application starts', async (t) => {
-  const orm = await openSqlite(t, { entities });
-  failHashes(t);
-  const lines = await startLogged(t, orm, good);
-  await new Promise((done) => setImmediate(done));
-  t.match(lines, [{ level: 40, msg: /could not be made in advance/ }]);
-});
 
 t.test('applications that share an ORM share one subscriber, and its cost', async (t) => {
   const orm = await openSqlite(t, { entities });

@@ -1,0 +1,66 @@
+import { createHmac } from 'node:crypto';
+import { type Store, TooManyRequests } from '@viewset/core';
+
+/** This many wrong passwords for one address within the window hold it. */
+const MAX_WRONG = 10;
+const WINDOW_MS = 600_000;
+/** The first hold; each further one is twice as long, up to the longest. */
+const FIRST_HOLD_MS = 120_000;
+const LONGEST_HOLD_MS = 3_600_000;
+/** Holds are counted for so long. */
+const HOLDS_WINDOW_MS = 86_400_000;
+/** More holds than fit into that time. */
+const MAX_HOLDS = 100;
+
+/**
+ * The limit of wrong passwords of each account: ten within ten minutes hold it for two minutes, ten more for four, and so
+ * on up to an hour, counted over a day. The account is known by its address alone, whether or not there is such an
+ * account, so that the limit tells nothing about it. The store sees keyed hashes of addresses.
+ *
+ * Logins of one address at once are judged one by one, as their passwords have been compared: no more than ten are told
+ * that theirs was wrong, and none is told that it was right after that.
+ */
+export class WrongPasswords {
+  readonly #store: Store;
+  readonly #secret: Uint8Array;
+
+  constructor(store: Store, secret: Uint8Array) {
+    this.#store = store;
+    this.#secret = secret;
+  }
+
+  /** Throws TooManyRequests if the address is held. Returns the number of its holds. */
+  async check(address: string): Promise<number> {
+    const holds =
+      MAX_HOLDS - (await this.#store.peek(this.#key('holds', address), MAX_HOLDS, HOLDS_WINDOW_MS)).remaining;
+    const [wrong, hold] = await Promise.all([
+      this.#store.peek(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS),
+      this.#store.peek(this.#key(`hold:${holds}`, address), 1, holdMs(holds)),
+    ]);
+    if (!hold.allowed || !wrong.allowed) throw held(hold.allowed ? wrong.retryAfterMs : hold.retryAfterMs);
+    return holds;
+  }
+
+  /** Counts a wrong password; the tenth holds the address. Throws TooManyRequests if it was held by then. */
+  async count(address: string): Promise<void> {
+    const holds = await this.check(address);
+    const wrong = await this.#store.hit(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS);
+    if (!wrong.allowed) throw held(wrong.retryAfterMs);
+    if (wrong.remaining > 0) return;
+    // In this order the address stays held in between: until its holds are counted, its wrong passwords hold it.
+    await this.#store.hit(this.#key(`hold:${holds + 1}`, address), 1, holdMs(holds + 1));
+    await this.#store.hit(this.#key('holds', address), MAX_HOLDS, HOLDS_WINDOW_MS);
+  }
+
+  #key(kind: string, address: string): string {
+    return `auth:${kind}:${createHmac('sha256', this.#secret).update(`passwords\n${address}`).digest('base64url')}`;
+  }
+}
+
+function holdMs(holds: number): number {
+  return Math.min(FIRST_HOLD_MS * 2 ** Math.max(0, holds - 1), LONGEST_HOLD_MS);
+}
+
+function held(retryAfterMs: number): TooManyRequests {
+  return new TooManyRequests(retryAfterMs / 1000, 'Too many wrong passwords were tried; try again later');
+}

@@ -1,0 +1,80 @@
+import { serverOptions, viewset } from '@viewset/core';
+import { fastify } from 'fastify';
+import t from 'tap';
+import { openSqlite } from '../../../core/test/support/databases.ts';
+import { auth } from '../../src/index.ts';
+import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
+import { Account, Role } from '../support/entities.ts';
+
+const ADDRESS = '192.0.2.7';
+
+t.test('each security event is one line with the account and the address, and nothing that is secret', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  const lines: Record<string, unknown>[] = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const app = fastify(serverOptions({ logger: { stream }, trustProxy: true }));
+  t.teardown(() => app.close());
+  const mailer = new MailBox();
+  await app.register(viewset, { orm });
+  await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer });
+  app.get('/me', async (request) => request.user);
+  /** Sends a request, and answers the events that it logged. */
+  const events = async (url: string, json: object | undefined, headers: Record<string, string> = {}) => {
+    const from = lines.length;
+    const request = {
+      url,
+      method: json === undefined ? 'GET' : 'POST',
+      payload: json,
+      remoteAddress: ADDRESS,
+      headers,
+    };
+    const answer = await app.inject(request as never);
+    return { answer, events: lines.slice(from).filter(({ event }) => event !== undefined) };
+  };
+  const login = (email: string, password: string) => events('/auth/login', { email, password });
+  const event = (name: string, more: object = {}): object => ({
+    event: name,
+    msg: name,
+    level: 30,
+    address: ADDRESS,
+    ...more,
+  });
+
+  const email = 'ann@example.com';
+  const sent = await events('/auth/send-verification-email', { email });
+  t.match(sent.events, [event('auth.code_sent')]);
+  const code = /\d{6}/.exec(mailer.mails[0]!.content)![0];
+  const account = { email, password: PASSWORD, name: 'Ann' };
+  const wrong = await events('/auth/register', { ...account, code: 'wrong' });
+  t.match(wrong.events, [event('auth.registration_failed', { reason: 'wrong_code' })]);
+  const registered = await events('/auth/register', { ...account, code });
+  const { id } = registered.answer.json<{ user: { id: number } }>().user;
+  t.match(registered.events, [event('auth.registered', { account_id: id })]);
+
+  const good = await login(email, PASSWORD);
+  t.match(good.events, [event('auth.login', { account_id: id })]);
+  const bad = await login(email, 'wrong-password');
+  t.match(bad.events, [event('auth.login_failed', { account_id: id, reason: 'wrong_password' })]);
+  const nobody = await login('nobody@example.com', 'wrong-password');
+  t.match(nobody.events, [event('auth.login_failed', { account_id: undefined, reason: 'no_account' })]);
+  for (let more = 0; more < 9; more++) await login(email, 'wrong-password');
+  t.match((await login(email, 'wrong-password')).events, [event('auth.login_failed', { reason: 'held' })]);
+
+  const { access_token: token } = good.answer.json<{ access_token: string }>();
+  t.strictSame(
+    (await events('/me', undefined, { authorization: `Bearer ${token}` })).events,
+    [],
+    'a good token is none',
+  );
+  t.strictSame((await events('/me', undefined)).events, [], 'nor is no token');
+  const forged = await events('/me', undefined, { authorization: `Bearer ${token}x` });
+  t.match(forged.events, [event('auth.token_refused', { reason: 'The token is not valid' })]);
+  await orm.em.fork().nativeUpdate(Account, { id }, { is_active: false });
+  const disabled = await events('/me', undefined, { authorization: `Bearer ${token}` });
+  t.match(disabled.events, [event('auth.token_refused', { reason: 'The token is no longer valid' })]);
+
+  const all = JSON.stringify(lines);
+  for (const secret of [PASSWORD, 'wrong-password', code, token, SECRET, 'ann@', 'nobody@', '$2b$']) {
+    t.notOk(all.includes(secret), `no line has ${secret}`);
+  }
+});
