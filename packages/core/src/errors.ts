@@ -12,6 +12,8 @@ export interface HttpErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** What led here; logged, never sent. */
   readonly cause?: unknown;
+  /** The security event that the log tells of, such as `permission.refused`. Default: none. */
+  readonly event?: string;
 }
 
 /** What the wire carries for every error, from every layer. */
@@ -34,6 +36,8 @@ export class HttpError extends Error {
   readonly code: string;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The security event that the log tells of; never sent. */
+  readonly event: string | undefined;
 
   constructor(statusCode: number, code: string, message: string, options: HttpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -42,6 +46,7 @@ export class HttpError extends Error {
     this.code = code;
     this.details = options.details;
     this.headers = options.headers ?? {};
+    this.event = options.event;
   }
 
   toBody(): ErrorBody {
@@ -76,7 +81,7 @@ export class Unauthorized extends HttpError {
 /** 403: somebody is logged in, and is not allowed to do this. */
 export class Forbidden extends HttpError {
   constructor(message = 'You are not allowed to do this', options?: HttpErrorOptions) {
-    super(403, 'forbidden', message, options);
+    super(403, 'forbidden', message, { event: 'permission.refused', ...options });
   }
 }
 
@@ -136,6 +141,7 @@ export class UnprocessableEntity extends HttpError {
 export class TooManyRequests extends HttpError {
   constructor(retryAfterSeconds: number, message = 'Too many requests', options: HttpErrorOptions = {}) {
     super(429, 'too_many_requests', message, {
+      event: 'throttle.refused',
       ...options,
       headers: { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))), ...options.headers },
     });

@@ -2,6 +2,7 @@ export { viewset, type ViewsetInstance } from './plugin/plugin.ts';
 export type { ViewsetOptions } from './plugin/options.ts';
 export { serverOptions } from './plugin/server-options.ts';
 export { errorHandler, toHttpError } from './plugin/error-handler.ts';
+export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/json-only.ts';

@@ -21,6 +21,7 @@ import {
   UriTooLong,
 } from '../errors.ts';
 import { fromDriverError } from './driver-errors.ts';
+import { logRefusal } from './security-event.ts';
 
 /** Fastify's own error codes, each as the class that speaks for it. */
 const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = {
@@ -132,6 +133,7 @@ function challenged(headers: HttpError['headers'], { challenge }: FastifyRequest
 
 function logError(request: FastifyRequest, answer: HttpError, error: unknown): void {
   const cause = answer.cause ?? error;
+  if (answer.event !== undefined) logRefusal(request, answer.event, answer.message);
   if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, answer.message);
   else if (answer.statusCode === 503) request.log.warn({ err: cause }, answer.message);
   else request.log.debug({ err: error }, answer.message);

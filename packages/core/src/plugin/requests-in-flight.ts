@@ -79,7 +79,8 @@ export class RequestsInFlight {
 
   /** Notes what a handler returned: a request whose client is gone is done when that is settled. */
   beginWork(request: RequestInFlight, work: unknown): void {
-    request.work = work;
+    // A reply can be awaited, and says no more than what is known of it already.
+    request.work = work === request.reply ? undefined : work;
     if (request.isClosed) this.#leaveWhenDone(request);
   }
 

@@ -84,7 +84,9 @@ export abstract class ViewSet implements PermissionView {
 
 /** 401 where nobody is logged in, 403 where somebody is. */
 export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
-  return getCurrentUser(request) === null ? new Unauthorized() : new Forbidden();
+  return getCurrentUser(request) === null
+    ? new Unauthorized(undefined, { event: 'permission.refused' })
+    : new Forbidden();
 }
 
 declare module 'fastify' {

@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify';
+import { getCurrentUser } from '../current-user.ts';
+import { LineLimit } from '../line-limit.ts';
+
+/** What the log line of a security event tells; never a token, a password, a code, a body or a query string. */
+export interface SecurityEvent {
+  /** Such as `permission.refused`; docs/security-events.md has them all. */
+  readonly event: string;
+  /** The account's id; null if nobody is logged in. */
+  readonly account: number | string | bigint | null;
+  readonly address: string;
+  readonly method: string;
+  /** The route as it was registered, `/api/products/:pk`; null for a path that has none. */
+  readonly route: string | null;
+}
+
+/**
+ * Returns the fields of the log line of a security event.
+ *
+ * @example
+ * request.log.warn(securityEvent(request, 'export.downloaded'), 'all invoices were downloaded');
+ */
+export function securityEvent(request: FastifyRequest, event: string): SecurityEvent {
+  const { ip, method, routeOptions } = request;
+  const account = getCurrentUser(request)?.id ?? null;
+  return { event, account, address: ip, method, route: routeOptions.url?.replace(/\(.*\)/, '') ?? null };
+}
+
+/** How often one account or address has a line of each event, at most, and how many of them have one in that time. */
+const INTERVAL_MS = 1000;
+const MAX_LINES = 100;
+/** Of each server, so that one application in a process withholds no line of another. */
+const limits = new WeakMap<object, LineLimit>();
+
+/** Logs the event of a refused request, unless that account or address had a line of it within the second. */
+export function logRefusal(request: FastifyRequest, event: string, message: string): void {
+  const { server } = request.server;
+  let limit = limits.get(server);
+  if (limit === undefined) limits.set(server, (limit = new LineLimit(INTERVAL_MS, MAX_LINES)));
+  const fields = securityEvent(request, event);
+  const withheld = limit.take(`${event} ${fields.account === null ? fields.address : `#${fields.account}`}`);
+  if (withheld !== undefined) request.log.info({ ...fields, withheld }, message);
+}
