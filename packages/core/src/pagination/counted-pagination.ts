@@ -1,17 +1,17 @@
 import type { TSchema } from 'typebox';
 import { wrongOption } from '../options.ts';
 import { COUNTINGS, type Counting } from '../language/counting.ts';
-import { pageEnvelope } from './page-envelope.ts';
+import { pageEnvelope } from './paginated-result.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 
-/** What paginators have in common whose envelope is `{ count, next, previous, results }`: the ways to count. */
+/** The base of paginators whose envelope is `{ count, next, previous, results }`: knows the ways to count. */
 export abstract class CountedPagination extends Paginator {
   /**
-   * How `count` is found, unless the view says otherwise. `next` is exact whatever this is.
+   * The way to find `count`, unless the view says otherwise. `next` is exact with all of them.
    *
    * - `exact` (default): by counting, on every request.
-   * - `estimated`: what PostgreSQL's planner expects, where it expects counting to be expensive; never less than the page
-   *   proves, and exact on the last page. On SQLite, which has no estimate, exact.
+   * - `estimated`: by PostgreSQL's planner, if it expects counting to be expensive; never less than the page proves, and
+   *   exact on the last page. On SQLite, which has no estimate, exact.
    * - `none`: not at all: `count` is null, and a page is one statement whose cost does not grow with the table.
    */
   readonly count: Counting = 'exact';
@@ -27,7 +27,7 @@ export abstract class CountedPagination extends Paginator {
   }
 
   /**
-   * The way of counting in force: the view's where it names one, else the class's.
+   * The way of counting in force: the view's if it names one, else the class's.
    *
    * @throws ImproperlyConfigured on first use, which is at registration, when a subclass names another
    */

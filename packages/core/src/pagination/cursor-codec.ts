@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { ImproperlyConfigured } from '../errors.ts';
 
 /** A value of an order's key, exactly as `orderValues` reads it. */
@@ -12,15 +12,25 @@ export interface Cursor {
   readonly position: readonly PositionValue[] | null;
 }
 
+const MIN_SECRET_BYTES = 32;
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** Cursors are padded to multiples of this, so that their length does not tell how long a hidden text is. */
+const BLOCK_BYTES = 64;
+
 /**
- * Makes cursors opaque and tamper-evident: base64url of an HMAC-SHA256 and the place. The signature covers the basis, a
- * text that says what list and order the place belongs to, so that no cursor is taken for another list's.
+ * Encrypts the places that cursors hold, since an order may go by what no read shape shows: base64url of an IV, the tag
+ * and the ciphertext of AES-256-GCM. The tag covers the basis too, a text that says what list and order the place belongs
+ * to, so that no cursor is taken for another list's. Random IVs of 96 bits serve for 2^32 cursors of one secret (NIST SP
+ * 800-38D, section 8.3).
  */
 export class CursorCodec {
   readonly #key: Uint8Array;
 
   /**
-   * @param secret at least 32 bytes; the signing key is derived from it, so that it may serve other purposes too
+   * @param secret at least 32 bytes; the key is derived from it, so that it may serve other purposes too
    * @throws ImproperlyConfigured when it is absent or too short
    */
   constructor(owner: string, secret: string | Uint8Array | undefined) {
@@ -28,32 +38,46 @@ export class CursorCodec {
     if (secret === undefined || bytes < MIN_SECRET_BYTES) {
       const came = secret === undefined ? 'none came' : `one of ${bytes} bytes came`;
       throw new ImproperlyConfigured(
-        `${owner}: cursors are signed with a secret of at least ${MIN_SECRET_BYTES} bytes, but ${came}; ` +
+        `${owner}: cursors are encrypted with a secret of at least ${MIN_SECRET_BYTES} bytes, but ${came}; ` +
           'give it to the plugin: app.register(viewset, { orm, secret })',
       );
     }
-    this.#key = new Uint8Array(hkdfSync('sha256', secret, '', 'viewset cursor', MAC_BYTES));
+    this.#key = new Uint8Array(hkdfSync('sha256', secret, '', 'viewset cursor, AES-256-GCM', KEY_BYTES));
   }
 
   seal(basis: string, { backwards, position }: Cursor): string {
-    const payload = Buffer.from(JSON.stringify([backwards ? 1 : 0, position?.map(toJson) ?? null]));
-    return Buffer.concat([this.#mac(basis, payload), payload]).toString('base64url');
+    const place = Buffer.from(JSON.stringify([backwards ? 1 : 0, position?.map(toJson) ?? null]));
+    // White space after JSON means nothing.
+    const padding = Buffer.alloc(BLOCK_BYTES - (place.length % BLOCK_BYTES), ' ');
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(basis));
+    const parts = [cipher.update(place), cipher.update(padding), cipher.final()];
+    return Buffer.concat([iv, cipher.getAuthTag(), ...parts]).toString('base64url');
   }
 
-  /** The cursor that `seal` made for the same basis, or undefined for any other text. */
+  /** Opens a cursor that `seal` made for the same basis; undefined for any other text. */
   open(basis: string, text: string): Cursor | undefined {
     const bytes = Buffer.from(text, 'base64url');
     // Decoding skips what is not base64url and leaves bits over: only the very text that was given out is taken.
-    if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== text) return undefined;
-    const payload = bytes.subarray(MAC_BYTES);
-    if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(basis, payload))) return undefined;
-    const [backwards, position] = JSON.parse(payload.toString()) as [0 | 1, readonly JsonValue[] | null];
+    if (bytes.length < IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== text) return undefined;
+    const place = this.#decrypt(basis, bytes);
+    if (place === undefined) return undefined;
+    const [backwards, position] = JSON.parse(place) as [0 | 1, readonly JsonValue[] | null];
     return { backwards: backwards === 1, position: position?.map(fromJson) ?? null };
   }
 
-  #mac(basis: string, payload: Uint8Array): Buffer {
-    // The basis is JSON and has no NUL, so no other pair of basis and payload gives the same bytes.
-    return createHmac('sha256', this.#key).update(basis).update('\0').update(payload).digest();
+  #decrypt(basis: string, bytes: Buffer): string | undefined {
+    const iv = bytes.subarray(0, IV_BYTES);
+    const decipher = createDecipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
+      .setAAD(Buffer.from(basis))
+      .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    const place = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
+    try {
+      decipher.final();
+    } catch {
+      return undefined;
+    }
+    return place.toString();
   }
 }
 
@@ -67,6 +91,3 @@ function toJson(value: PositionValue): JsonValue {
 function fromJson(value: JsonValue): PositionValue {
   return typeof value === 'object' && value !== null ? Number(value[0]) : value;
 }
-
-const MIN_SECRET_BYTES = 32;
-const MAC_BYTES = 32;

@@ -4,20 +4,18 @@ import { wrongOption } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { after } from '../language/keyset.ts';
 import { reversed, type OrderKey } from '../language/order.ts';
-import type { Projection } from '../language/projection.ts';
+import { orderValues, type Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { CursorCodec, type Cursor } from './cursor-codec.ts';
-import { sizeDeclaration } from './parameter-schemas.ts';
+import { CursorCodec, type Cursor, type PositionValue } from './cursor-codec.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
-import { withPosition, type Positioned } from './positioned-projection.ts';
 
-/** What a list paged by cursor answers on the wire. */
+/** The body of a list that is paged by cursor. */
 export interface CursorEnvelope<Item> {
   readonly next: boolean;
   readonly previous: boolean;
-  /** The `cursor` of the next page; null where there is none. */
+  /** The `cursor` of the next page; null if there is none. */
   readonly next_cursor: string | null;
-  /** The `cursor` of the previous page; null where there is none. */
+  /** The `cursor` of the previous page; null if there is none. */
   readonly previous_cursor: string | null;
   readonly results: Item[];
 }
@@ -26,9 +24,10 @@ export interface CursorEnvelope<Item> {
  * Pages by place in the order (keyset): `?cursor=…&page_size=20`. A page costs the same however deep it is, and records
  * that come and go meanwhile neither repeat nor hide others. It takes any order: ties, NULLs, mixed directions.
  *
- * The answer is `{ next, previous, next_cursor, previous_cursor, results }`: a cursor to follow where the flag beside it
- * is true, else null. There is no count, and one query a page. A cursor is opaque and signed: one that was altered, or
- * comes from another list or another `sort`, is a 400. It does not hold the filters; send them along.
+ * The answer is `{ next, previous, next_cursor, previous_cursor, results }`: a cursor to follow if the flag beside it is
+ * true, else null. There is no count, and one query a page. A cursor is encrypted, and shows nothing of the record that it
+ * points to; one that was altered, or comes from another path or another `sort`, is a 400. It does not hold the filters;
+ * send them along.
  *
  * @throws ImproperlyConfigured at registration, without a secret of at least 32 bytes
  * @example
@@ -55,7 +54,7 @@ export class CursorPagination extends Paginator {
     const description = 'Where the page begins: next_cursor or previous_cursor of another page of the same order';
     return [
       { name: this.cursorParameter, schema: Type.String({ description }) },
-      sizeDeclaration(this.pageSizeParameter, this.sizes),
+      this.declareSize(this.pageSizeParameter),
     ];
   }
 
@@ -75,7 +74,7 @@ export class CursorPagination extends Paginator {
     parameters: QueryParameters,
   ): Promise<CursorEnvelope<R>> {
     const keys = queryset.totalOrder();
-    const basis = basisOf(this.options.name, queryset.meta.className, keys);
+    const basis = basisOf(this.options, queryset.meta.className, keys);
     const { cursor, pageSize } = this.#read(parameters, basis);
     const { backwards, position } = cursor;
     const order = backwards ? reversed(keys) : keys;
@@ -107,7 +106,7 @@ export class CursorPagination extends Paginator {
     throw invalidParameter(this.cursorParameter, 'must be a cursor that this list gave out for the same order');
   }
 
-  /** @param more whether records lie beyond the page in the direction of reading; those behind are where we came from */
+  /** @param more true if records lie beyond the page in the direction of reading; those behind are where we came from */
   #answer<R>(
     basis: string,
     { backwards, position }: Cursor,
@@ -132,11 +131,40 @@ export class CursorPagination extends Paginator {
 
 const START: Cursor = Object.freeze({ backwards: false, position: null });
 
-/** What list and order a place belongs to, as JSON. */
-function basisOf(view: string | undefined, entity: string, keys: readonly OrderKey[]): string {
+/** Names the list and the order that a place belongs to, as JSON. */
+function basisOf({ path, name }: PaginatorOptions, entity: string, keys: readonly OrderKey[]): string {
   return JSON.stringify([
-    view ?? null,
+    path ?? null,
+    name ?? null,
     entity,
-    keys.map(({ path, descending }) => [path.key, path.type.kind, descending]),
+    keys.map((key) => [key.path.key, key.path.type.kind, key.descending]),
   ]);
+}
+
+/** A record, and its place in the order. */
+interface Positioned<Record> {
+  readonly record: Record;
+  readonly position: readonly PositionValue[];
+}
+
+/**
+ * Makes a projection that reads with each record the values of the order's keys, whether or not the record shows them. They come from the row
+ * wherever there is one: an entity may hold less than the column, such as no microseconds.
+ */
+function withPosition<Record>(
+  projection: Projection<Record>,
+  keys: readonly OrderKey[],
+): Projection<Positioned<Record>> {
+  const positions = orderValues(keys);
+  const width = projection.paths.length;
+  return {
+    ...projection,
+    paths: [...projection.paths, ...positions.paths],
+    readRow: (row) => ({ record: projection.readRow(row), position: positions.readRow(row.slice(width)) }),
+    readEntity: (entity, row) => ({
+      record: projection.readEntity(entity, row),
+      position: row === undefined ? positions.readEntity(entity) : positions.readRow(row.slice(width)),
+    }),
+    populate: projection.ofEntities === true ? projection.populate : [...projection.populate, ...positions.populate],
+  };
 }

@@ -4,16 +4,15 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { CountedPagination } from './counted-pagination.ts';
-import { integerParameter } from './integer-parameter.ts';
+import { integerDeclaration, integerParameter } from './integer-parameter.ts';
 import type { PageEnvelope } from './paginated-result.ts';
-import { integerDeclaration, sizeDeclaration } from './parameter-schemas.ts';
 
 /**
  * Pages by place: `?limit=20&offset=40` skips 40 records and takes 20.
  *
  * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise; `next` is true when
- * records follow, `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is `pageSize`. Anything
- * but canonical integers up to 2147483647, `limit` from 1 and `offset` from 0, is a 400.
+ * records follow, `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is
+ * `pageSize`. Anything but canonical integers up to 2147483647, `limit` from 1 and `offset` from 0, is a 400.
  *
  * @example
  * // GET /products?limit=20&offset=40
@@ -27,8 +26,8 @@ export class LimitOffsetPagination extends CountedPagination {
 
   get parameters(): readonly ParameterDeclaration[] {
     return [
-      sizeDeclaration(this.limitParameter, this.sizes),
-      integerDeclaration(this.offsetParameter, 0, 'Records to skip'),
+      this.declareSize(this.limitParameter),
+      integerDeclaration(this.offsetParameter, { minimum: 0, default: 0 }, 'Records to skip'),
     ];
   }
 

@@ -4,16 +4,15 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { CountedPagination } from './counted-pagination.ts';
-import { integerParameter } from './integer-parameter.ts';
+import { integerDeclaration, integerParameter } from './integer-parameter.ts';
 import { PaginatedResult } from './paginated-result.ts';
-import { integerDeclaration, sizeDeclaration } from './parameter-schemas.ts';
 
 /**
  * Pages by number, from 1: `?page=2&page_size=20`. The default paginator.
  *
  * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise. A page past the end
- * is empty, with `next` false and `previous` true. A size above the maximum is the maximum. Anything but a canonical positive integer up to
- * 2147483647 is a 400.
+ * is empty, with `next` false and `previous` true. A size above the maximum is the maximum. Anything but a canonical
+ * positive integer up to 2147483647 is a 400.
  *
  * @example
  * // GET /products?page=3&page_size=20
@@ -27,8 +26,8 @@ export class PageNumberPagination extends CountedPagination {
 
   get parameters(): readonly ParameterDeclaration[] {
     return [
-      integerDeclaration(this.pageParameter, 1, 'Number of the page, from 1'),
-      sizeDeclaration(this.pageSizeParameter, this.sizes),
+      integerDeclaration(this.pageParameter, { minimum: 1, default: 1 }, 'Number of the page, from 1'),
+      this.declareSize(this.pageSizeParameter),
     ];
   }
 

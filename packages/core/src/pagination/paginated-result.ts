@@ -1,27 +1,50 @@
+import { Type, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { Counting } from '../language/counting.ts';
 import { wrongOption } from '../options.ts';
 
-/** What every page-numbered list answers on the wire. */
+/** The body of every list with numbered pages. */
 export interface PageEnvelope<Item, Count extends number | null = number> {
-  /** Records in all, on every page together; null where they were not counted. */
+  /** Records in all, on every page together; null if they were not counted. */
   readonly count: Count;
-  /** Whether a next page exists. */
+  /** True if a next page exists. */
   readonly next: boolean;
-  /** Whether a previous page exists. */
+  /** True if a previous page exists. */
   readonly previous: boolean;
   readonly results: Item[];
 }
 
-/** What a page made by hand consists of. */
+const COUNT_SCHEMAS: Readonly<Record<Counting, TSchema>> = {
+  exact: Type.Integer({ minimum: 0, description: 'Records in all, on every page together' }),
+  estimated: Type.Integer({
+    minimum: 0,
+    description:
+      'Records in all, on every page together: an estimate where counting is expensive; ' +
+      'never fewer than the pages up to this one show, and exact on the last page',
+  }),
+  none: Type.Null({ description: 'Records are not counted; follow next' }),
+};
+
+/** Makes the schema of `{ count, next, previous, results }`. */
+export function pageEnvelope(item: TSchema, counting: Counting = 'exact'): TSchema {
+  return Type.Object({
+    count: COUNT_SCHEMAS[counting],
+    next: Type.Boolean({ description: 'Whether a next page exists' }),
+    previous: Type.Boolean({ description: 'Whether a previous page exists' }),
+    results: Type.Array(item, { description: 'The records of this page' }),
+  });
+}
+
+/** The parts of a page that is made by hand. */
 export interface PaginatedResultOptions<
   Item,
   Extra extends object | undefined = undefined,
   Count extends number | null = number,
 > {
   readonly results: Item[];
-  /** Records in all; null where they were not counted, and `next` has to be said. */
+  /** Records in all; null if they were not counted, and then `next` has to be said. */
   readonly count: Count;
-  /** Whether a next page exists. Default: whether the count says so. */
+  /** True if a next page exists. Default: by the count. */
   readonly next?: boolean | undefined;
   /** From 1. Default: 1. */
   readonly page?: number;
@@ -61,7 +84,7 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
     return this.#page;
   }
 
-  /** How many records a full page has. Not in the JSON. */
+  /** The number of records of a full page. Not in the JSON. */
   get page_size(): number {
     return this.#pageSize;
   }
@@ -75,7 +98,7 @@ export type PaginatedResult<Item, Extra extends object = object, Count extends n
   Readonly<Extra>;
 
 /**
- * The page envelope, built by hand where a paginator does not: in a custom action, from a search engine, from a cache.
+ * The page envelope, built by hand where no paginator does: in a custom action, from a search engine, from a cache.
  *
  * Its JSON is `{ count, next, previous, results }` and the fields of `extra`; `page` and `page_size` are attributes for
  * the code around it and never on the wire.

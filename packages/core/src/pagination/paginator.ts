@@ -5,26 +5,28 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { Counting } from '../language/counting.ts';
 import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { integerParameter } from './integer-parameter.ts';
+import { integerDeclaration, integerParameter } from './integer-parameter.ts';
 
-/** What a view says about its pages. */
+/** The pages that a view declares, and its place. */
 export interface PaginatorOptions {
-  /** The name of the view's class, for messages and as part of what a cursor is signed for. */
+  /** The name of the view's class, for messages. */
   readonly name?: string | undefined;
-  /** Records a page where the request names no size. Default: the paginator's own, 10. */
+  /** The path of the view's collection, `/api/products`: a cursor is taken at the path that gave it out alone. */
+  readonly path?: string | undefined;
+  /** Records a page if the request names no size. Default: the paginator's own, 10. */
   readonly pageSize?: number | undefined;
   /** Most records a page, whatever the request names. Default: the paginator's own, 100. */
   readonly maxPageSize?: number | undefined;
-  /** How the records in all are counted: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
+  /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's own, exact. */
   readonly count?: Counting | undefined;
-  /** Signs cursors, at least 32 bytes. Needed by CursorPagination alone. */
+  /** Encrypts cursors, at least 32 bytes. Needed by CursorPagination alone. */
   readonly secret?: string | Uint8Array | undefined;
 }
 
 /** A paginator as a view names it: the class. Each view gets an instance of its own when it is registered. */
 export type PaginatorClass = new (options: PaginatorOptions) => Paginator;
 
-/** How many records a page has. */
+/** The sizes of a view's pages, in records. */
 export interface PageSizes {
   readonly pageSize: number;
   readonly maxPageSize: number;
@@ -45,7 +47,7 @@ export interface PageSizes {
  * }
  */
 export abstract class Paginator {
-  /** Records a page where neither the request nor the view names a size. */
+  /** Records a page if neither the request nor the view names a size. */
   readonly pageSize: number = 10;
   /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
   readonly maxPageSize: number = 100;
@@ -63,11 +65,11 @@ export abstract class Paginator {
   /** The query parameters that this paginator reads. Read once, at registration. */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
-  /** The schema of a page of such items: what is sent of it, and how it is documented. */
+  /** Makes the schema of a page of such items, by which the page is sent and documented. */
   abstract envelope(item: TSchema): TSchema;
 
   /**
-   * The page that the parameters ask for, in the form of `envelope`.
+   * Reads the page that the parameters ask for, in the form of `envelope`.
    *
    * @throws InvalidUsage (400) for a parameter that does not fit
    */
@@ -83,14 +85,14 @@ export abstract class Paginator {
    */
   check(_parameters: QueryParameters): void {}
 
-  /** Who a message is about: the view where it is known, and the paginator. */
+  /** The subject of a message: the view if it is known, and the paginator. */
   protected get owner(): string {
     const { name } = this.options;
     return name === undefined ? this.constructor.name : `${name} (${this.constructor.name})`;
   }
 
   /**
-   * The sizes in force: the view's where it names them, else the class's. Fields of a subclass exist only after the
+   * The sizes in force: the view's if it names them, else the class's. Fields of a subclass exist only after the
    * constructor has run, so they are checked on first use, which is when `parameters` is read.
    *
    * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
@@ -99,7 +101,14 @@ export abstract class Paginator {
     return (this.#sizes ??= this.#resolveSizes());
   }
 
-  /** The size that a request asks for: the default where it does not, the maximum where it asks for more. */
+  /** Declares the parameter of the size, for `parameters`. */
+  protected declareSize(parameter: string): ParameterDeclaration {
+    const { pageSize, maxPageSize } = this.sizes;
+    const description = `Records a page; at most ${maxPageSize}, more counts as ${maxPageSize}`;
+    return integerDeclaration(parameter, { minimum: 1, default: pageSize }, description);
+  }
+
+  /** Reads the size that a request asks for: the default if it names none, the maximum if it asks for more. */
   protected readSize(parameters: QueryParameters, parameter: string): number {
     const { pageSize, maxPageSize } = this.sizes;
     return Math.min(integerParameter(parameters, parameter, 1) ?? pageSize, maxPageSize);

@@ -33,7 +33,7 @@ export interface ViewsetOptions {
   readonly pagination?: PaginatorClass | null;
   /** Query parameters to let pass though nothing declares them: true for all, or their names. Default: false. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
-  /** Signs the cursors of cursor pagination; at least 32 bytes, the same in every process. */
+  /** Encrypts the cursors of cursor pagination; at least 32 bytes, the same in every process. */
   readonly secret?: string;
   /**
    * A longer URL, query string included, is a 414, in characters. Default: 16,384, which is what Node takes for the URL

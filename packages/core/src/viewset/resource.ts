@@ -193,12 +193,12 @@ function makeFilters(
   return defaults.map((FilterClass) => new FilterClass(target));
 }
 
-function makePaginator(name: string, options: AnyModelOptions, { defaults }: ViewContext): Paginator | null {
+function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
   checkPagination(name, options.pagination);
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   if (Pagination === null) return null;
   const { pageSize, maxPageSize, count } = options;
-  return new Pagination({ name, pageSize, maxPageSize, count, secret: defaults.secret });
+  return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
 }
 
 /** Every parameter name that the view's filters and paginator read; no two of them may read the same. */

@@ -12,7 +12,7 @@ export interface ViewDefaults {
   readonly filters: readonly FilterClass[];
   readonly pagination: PaginatorClass | null;
   readonly ignoreUnknownParameters: boolean | readonly string[];
-  /** Signs cursors; undefined if the application gave none. */
+  /** Encrypts cursors; undefined if the application gave none. */
   readonly secret: string | undefined;
 }
 

@@ -17,6 +17,15 @@ t.test('a cursor comes back exactly as it was sealed', async (t) => {
   });
 });
 
+t.test('a cursor shows nothing of its place, not even how long its texts are', async (t) => {
+  const sealed = (...position: string[]) =>
+    Buffer.from(codec.seal('basis', { backwards: false, position }), 'base64url');
+  const seals = [sealed('secret'), sealed('secret'), sealed('s')];
+  t.notOk(seals.some((bytes) => bytes.includes('secret')));
+  t.equal(new Set(seals.map((bytes) => bytes.toString('hex').slice(0, 24))).size, 3, 'each has a start of its own');
+  t.equal(new Set(seals.map(({ length }) => length)).size, 1);
+});
+
 t.test('a cursor is plain in a URL', async (t) => {
   t.match(codec.seal('basis', cursor), /^[A-Za-z0-9_-]+$/);
 });

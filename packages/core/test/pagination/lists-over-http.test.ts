@@ -30,6 +30,12 @@ class ByOffset extends ModelViewSet(Item, { ...declared, pagination: LimitOffset
 class ByCursor extends ModelViewSet(Item, { ...declared, pagination: CursorPagination, pageSize: 2 }) {}
 class Whole extends ModelViewSet(Item, { ...declared, pagination: null }) {}
 
+/** Another view of the same class name. */
+const Namesake = (() => {
+  class ByCursor extends ModelViewSet(Item, { ...declared, pagination: CursorPagination, pageSize: 2 }) {}
+  return ByCursor;
+})();
+
 forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const app = fastify(serverOptions());
@@ -40,6 +46,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   router.register('offsets', ByOffset);
   router.register('cursors', ByCursor);
   router.register('whole', Whole);
+  router.register('namesakes', Namesake);
   await app.register(router.plugin);
   const get = async <Body>(path: string) => (await app.inject(`/api/${path}`)).json<Body>();
   const ids = ({ results }: { results: { id: number }[] }) => results.map(({ id }) => id);
@@ -76,6 +83,23 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.same(ids(second), [4, 1]);
     t.same(ids(await get(`cursors?sort=-brand&cursor=${second.previous_cursor}`)), [5, 3]);
     t.equal((await app.inject(`/api/cursors?cursor=${first.next_cursor}`)).statusCode, 400);
+  });
+
+  t.test('a cursor shows nothing of what it is made of', async (t) => {
+    const bytes = async (sort: string) =>
+      Buffer.from((await get<CursorPage>(`cursors?sort=${sort}`)).next_cursor!, 'base64url');
+    const brands = [await bytes('brand'), await bytes('brand')] as const;
+    t.notOk(brands[0].includes('Élan'), 'no value is readable');
+    t.notSame(brands[0], brands[1], 'two of one place are not alike');
+    t.equal(brands[0].length, (await bytes('price')).length, 'a short and a long value take the same room');
+  });
+
+  t.test('a cursor is taken by the list that gave it out, and by no other view of its class name', async (t) => {
+    const { next_cursor: cursor } = await get<CursorPage>('cursors?sort=price');
+    t.equal((await app.inject(`/api/cursors?sort=price&cursor=${cursor}`)).statusCode, 200);
+    const refused = await app.inject(`/api/namesakes?sort=price&cursor=${cursor}`);
+    t.equal(refused.statusCode, 400);
+    t.match(refused.json(), { code: 'invalid_usage', details: [{ in: 'query', path: '/cursor' }] });
   });
 
   t.test('one answer names every parameter that does not fit, of filters and paginator alike', async (t) => {

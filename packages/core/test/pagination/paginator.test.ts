@@ -89,7 +89,8 @@ t.test('envelopes are schemas of what is sent', async (t) => {
 
 t.test('a cursor needs a secret, and the message names the view', async (t) => {
   t.throws(() => new CursorPagination({ name: 'ItemViewSet' }), {
-    message: /^ItemViewSet \(CursorPagination\): cursors are signed with a secret of at least 32 bytes, but none came/,
+    message:
+      /^ItemViewSet \(CursorPagination\): cursors are encrypted with a secret of at least 32 bytes, but none came/,
   });
   t.throws(() => new CursorPagination({ secret: 'short' }), ImproperlyConfigured);
 });
