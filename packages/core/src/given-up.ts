@@ -1,15 +1,31 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceUnavailable } from './errors.ts';
 
-/** Requests that were answered in their handler's place; what the handler still does must have no effect. */
+/** Requests that were answered in their handler's place, or whose client went away: their handlers must have no effect. */
 const givenUp = new WeakSet<FastifyRequest>();
+/** The transactions of requests, to be ended when their request is given up. */
+const listeners = new WeakMap<FastifyRequest, Set<() => void>>();
 
-/** Marks a request as answered with a failure, whatever its handler comes to. */
+/** Marks a request as failed, whatever its handler comes to, and ends its transactions. */
 export function giveUp(request: FastifyRequest): void {
+  if (givenUp.has(request)) return;
   givenUp.add(request);
+  for (const listener of listeners.get(request) ?? []) listener();
 }
 
-/** Throws where the client has been told already that the request failed: asked before a transaction is committed. */
+/** Throws if the request was given up. Asked before a write, and before a transaction is committed. */
 export function checkNotGivenUp(request: FastifyRequest): void {
-  if (givenUp.has(request)) throw new ServiceUnavailable('The request took too long');
+  if (givenUp.has(request)) throw tookTooLong();
+}
+
+/** Calls a function when the request is given up. Returns a function that cancels the call. */
+export function onGivenUp(request: FastifyRequest, listener: () => void): () => void {
+  let known = listeners.get(request);
+  if (known === undefined) listeners.set(request, (known = new Set()));
+  known.add(listener);
+  return () => known.delete(listener);
+}
+
+export function tookTooLong(): ServiceUnavailable {
+  return new ServiceUnavailable('The request took too long');
 }

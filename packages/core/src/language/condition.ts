@@ -62,6 +62,38 @@ export function asksForOne(condition: Condition, path: FieldPath): boolean {
   return condition.kind === 'compare' && condition.path === path && condition.lookup === 'exact';
 }
 
+/**
+ * Returns the columns that a condition reads, if all of them are of the record's own row; else undefined. A database asks
+ * such a condition again when it has waited for the row; of what a sub-select reads, it asks an old version.
+ */
+export function ownColumns(condition: Condition): ReadonlySet<FieldPath> | undefined {
+  const columns = new Set<FieldPath>();
+  return collectOwnColumns(condition, columns) ? columns : undefined;
+}
+
+function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boolean {
+  switch (condition.kind) {
+    case 'constant':
+      return true;
+    case 'compare':
+      return collectColumn(condition.path, columns);
+    case 'and':
+    case 'or':
+      return condition.conditions.every((part) => collectOwnColumns(part, columns));
+    case 'not':
+      return collectOwnColumns(condition.condition, columns);
+    case 'after':
+      return condition.keys.every(({ path }) => collectColumn(path, columns));
+    case 'matching':
+      return false;
+  }
+}
+
+function collectColumn(path: FieldPath, columns: Set<FieldPath>): boolean {
+  columns.add(path);
+  return path.steps.length === 0 && path.property.formula === undefined;
+}
+
 /** Flattens, drops what changes nothing (`neutral`), and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
   const conditions: Condition[] = [];

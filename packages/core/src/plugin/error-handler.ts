@@ -20,6 +20,8 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
+import { violationOf } from '../backends/sql/violation.ts';
+import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { fromDriverError } from './driver-errors.ts';
 import { logRefusal } from './security-event.ts';
 
@@ -136,5 +138,15 @@ function logError(request: FastifyRequest, answer: HttpError, error: unknown): v
   if (answer.event !== undefined) logRefusal(request, answer.event, answer.message);
   if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, answer.message);
   else if (answer.statusCode === 503) request.log.warn({ err: cause }, answer.message);
-  else request.log.debug({ err: error }, answer.message);
+  else if (!logConflict(request, error)) request.log.debug({ err: error }, answer.message);
+}
+
+/** A constraint that another statement than the write of the view's record violates is for the application to look at. */
+function logConflict(request: FastifyRequest, error: unknown): boolean {
+  const violation = ownWriteAnswer(error) === undefined ? violationOf(error) : undefined;
+  if (violation === undefined) return false;
+  const { constraint, table } = violation;
+  const { config, url } = request.routeOptions;
+  request.log.warn({ err: error, constraint, table }, `a statement of ${config.viewset?.action ?? url} met a conflict`);
+  return true;
 }

@@ -5,6 +5,7 @@ import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
 import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
+import { transactionalManager } from '../viewset/transaction.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { admitRequests } from './admission.ts';
@@ -29,7 +30,7 @@ declare module 'fastify' {
     readonly viewset: ViewsetInstance;
   }
   interface FastifyRequest {
-    /** The request's own entity manager, forked when first read. */
+    /** The request's own entity manager, forked when first read; within `em.transactional()`, the transaction's. */
     readonly em: EntityManager;
     /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
     readonly reader: EntityManager;
@@ -82,12 +83,12 @@ function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
   });
   app.decorateRequest('em', {
     getter(this: FastifyRequest) {
-      return (stateOf(this).em ??= orm.em.fork());
+      return transactionalManager(orm) ?? (stateOf(this).em ??= orm.em.fork());
     },
   });
   app.decorateRequest('reader', {
     getter(this: FastifyRequest) {
-      return knownStateOf(this)?.em ?? orm.em;
+      return transactionalManager(orm) ?? knownStateOf(this)?.em ?? orm.em;
     },
   });
 }

@@ -21,7 +21,7 @@ export interface RequestInFlight {
  *
  * A request takes a slot while anything may be done for it. It has none while its body comes in, which costs no more
  * than memory and lasts as long as its client likes; as many requests may do that as there are slots. A client that goes
- * away ends nothing that was begun for it, so its request keeps the slot until its handler is done.
+ * away ends its transaction and no more of what was begun for it, so its request keeps the slot until its handler is done.
  */
 export class RequestsInFlight {
   readonly #slots: number;
@@ -118,6 +118,8 @@ export class RequestsInFlight {
     const isAnswered = request.reply.sent && !request.isGivenUp;
     if (isBodyLost || isAnswered) this.#leave(request);
     else this.#leaveWhenDone(request);
+    // Nobody learns what comes of the request, so nothing may come of it.
+    if (!request.reply.sent) giveUp(request.reply.request);
   }
 
   #leaveWhenDone(request: RequestInFlight): void {

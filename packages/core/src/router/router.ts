@@ -7,6 +7,7 @@ import { OPERATIONS } from '../viewset/operations.ts';
 import { DEFINE } from '../viewset/view-definition.ts';
 import { viewRoutes } from '../viewset/view-routes.ts';
 import { ViewSet } from '../viewset/viewset.ts';
+import { prepareWrites, type WritePlan } from '../viewset/write-plan.ts';
 import { RouteNames } from './route-names.ts';
 import { shareSerializers } from './shared-serializers.ts';
 
@@ -81,13 +82,15 @@ export class Router {
     this.#mounted = true;
     readJsonOnly(app);
     const shared = shareSerializers(app);
+    const writes: WritePlan[] = [];
     for (const registration of this.#registrations) {
-      for (const route of this.#bind(app, registration)) addRoute(app, shared(route), registration.view);
+      for (const route of this.#bind(app, registration, writes)) addRoute(app, shared(route), registration.view);
     }
+    app.addHook('onReady', () => prepareWrites(app.viewset.orm, writes, app.log));
   };
 
   /** The routes of a view at its place, their names taken. */
-  #bind(app: FastifyInstance, { path, basename, view }: Registration): RouteOptions[] {
+  #bind(app: FastifyInstance, { path, basename, view }: Registration, writes: WritePlan[]): RouteOptions[] {
     const { orm, defaults, makeRules, routeNames } = app.viewset;
     const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     const context = {
@@ -97,6 +100,7 @@ export class Router {
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
     const definition = view[DEFINE](context);
+    if (definition.writes !== undefined) writes.push(definition.writes);
     const routes = viewRoutes({ view, definition, basename, context, makeRules });
     for (const { config, url } of routes) {
       const name = config!.viewset!.route;

@@ -15,8 +15,8 @@ export interface RequestState {
   /** The primary key of the path, read as the key's type; undefined on the collection. */
   pk: unknown;
   parameters: QueryParameters | undefined;
-  /** The record that the request acts on, once it has been looked up. */
-  object: object | undefined;
+  /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
+  object: { readonly entity: object; readonly transaction: unknown } | undefined;
 }
 
 /** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */

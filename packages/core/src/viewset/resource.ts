@@ -10,11 +10,12 @@ import { resolveOption } from '../filters/resolve-option.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
+import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey } from '../language/order.ts';
+import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
 import { ofEntities, type Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { RecordFinder } from '../query/record-finder.ts';
-import { isPlainlyWritten, type RowWriter, rowWriter } from '../query/write-rows.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
@@ -23,6 +24,7 @@ import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf } from './request-state.ts';
 import type { OperationSchemas, ViewContext, ViewDefinition } from './view-definition.ts';
+import { WritePlan } from './write-plan.ts';
 
 /** The options of a ModelViewSet with its type parameters forgotten. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
@@ -33,6 +35,8 @@ export interface ResourceHooks {
   getObject(request: FastifyRequest): Promise<object>;
   /** Undefined if the view does not override it. */
   readonly represent: ((entity: object) => object) | undefined;
+  /** The names of the hooks that the view overrides. */
+  readonly overridden: readonly string[];
 }
 
 /**
@@ -52,8 +56,9 @@ export class Resource implements ViewDefinition {
   readonly answers: Projection<object>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
-  /** Writes without entities; undefined where the entity's declaration asks for the unit of work. */
-  readonly rows: RowWriter<object> | undefined;
+  readonly writes: WritePlan;
+  /** True if a hook of the view has to see the record of a path as an entity. */
+  readonly readsEntities: boolean;
   readonly filters: readonly Filter[];
   readonly paginator: Paginator | null;
   /** All records in the view's order, to be read with the entity manager of a request. */
@@ -82,8 +87,10 @@ export class Resource implements ViewDefinition {
     this.answers = hooks.represent === undefined ? this.projection : ofEntities(this.projection, hooks.represent);
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     const written = Object.keys(this.write?.schema.properties ?? {});
-    const isPlain = isPlainlyWritten(this.meta, written, this.projection.paths);
-    this.rows = isPlain ? rowWriter(this.meta, this.projection) : undefined;
+    const { overridden } = hooks;
+    const { orm, meta, projection } = this;
+    this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
+    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     checkIgnoredParameters(name, options.ignoreUnknownParameters);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
@@ -133,6 +140,11 @@ export class Resource implements ViewDefinition {
     } catch {
       return undefined;
     }
+  }
+
+  /** Tells if a condition reads nothing but the record's own row, filters of MikroORM included. */
+  asksOwnColumns(condition: Condition): boolean {
+    return isKnownUnfiltered(this.orm.em, this.meta) && ownColumns(condition) !== undefined;
   }
 
   prepareDetailAction(request: FastifyRequest): Promise<unknown> {

@@ -1,23 +1,63 @@
+import { type EntityManager, type MikroORM, TransactionContext } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { checkNotGivenUp } from '../given-up.ts';
+import { checkNotGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 
 /**
- * Runs work in one transaction of the request's entity manager: committed when it is done, rolled back when it throws or
- * the client has been told meanwhile that it took too long, so that a request that fails leaves nothing behind. Inside a
- * transaction already, it is a savepoint.
+ * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
+ * undefined outside of one. MikroORM hands it to the callback alone, so that other code would write past the transaction.
+ */
+export function transactionalManager({ em: { name, config } }: MikroORM): EntityManager | undefined {
+  const em = TransactionContext.getEntityManager(name);
+  // Two ORMs of one application may have one name.
+  return em?.config === config ? em : undefined;
+}
+
+/**
+ * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides.
+ *
+ * A request that is given up is rolled back at once, so that a hook which never settles holds no connection. What the hook
+ * still asks of the entity manager then fails, because its transaction has ended.
  */
 export async function inTransaction<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+  checkNotGivenUp(request);
   const { em } = request;
-  await em.begin();
-  let result: Result;
+  const outer = em.getTransactionContext<object>();
+  await em.begin(outer === undefined ? {} : { ctx: outer });
+  const own = em.getTransactionContext<object>();
+  let isGivenUp = false;
+  let stopListening: (() => void) | undefined;
+  const givenUp = new Promise<never>((_, reject) => {
+    stopListening = onGivenUp(request, () => {
+      isGivenUp = true;
+      if (outer !== undefined) em.setTransactionContext(outer);
+      reject(tookTooLong());
+    });
+  });
   try {
-    result = await work();
+    // The request may have waited for a connection.
     checkNotGivenUp(request);
+    const result = await Promise.race([givenUp, flushed(work())]);
+    checkNotGivenUp(request);
+    stopListening?.();
     await em.commit();
+    if (outer !== undefined) em.setTransactionContext(outer);
+    return result;
   } catch (error) {
-    // On a connection that is lost there is nothing to roll back; what counts is why the transaction failed.
-    await em.rollback().catch(() => {});
+    // What counts is why the transaction failed. On a connection that is lost there is nothing to roll back.
+    if (isGivenUp) await em.getConnection('write').rollback(own).catch(ignore);
+    else await em.rollback().catch(ignore);
+    if (!isGivenUp && outer !== undefined) em.setTransactionContext(outer);
     throw error;
+  } finally {
+    stopListening?.();
   }
-  return result;
+
+  async function flushed(working: Promise<Result>): Promise<Result> {
+    const result = await working;
+    await em.flush();
+    return result;
+  }
 }
+
+function ignore(): void {}

@@ -5,6 +5,7 @@ import type { FilterClass } from '../filters/filter.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Operation } from './operations.ts';
+import type { WritePlan } from './write-plan.ts';
 
 /** The settings of the plugin for every view that does not say otherwise. */
 export interface ViewDefaults {
@@ -40,6 +41,8 @@ export interface ViewDefinition {
   readonly operations: readonly Operation[];
   /** The query parameters that the view's lists take. */
   readonly parameterNames: readonly string[];
+  /** The way of the view's own operations to the database. */
+  readonly writes?: WritePlan;
   schemasOf(operation: Operation, partial: boolean): OperationSchemas;
   /** Reads the pk of a path; undefined if it cannot be one. */
   parsePk(text: string): unknown;

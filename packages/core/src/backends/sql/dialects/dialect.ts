@@ -57,6 +57,8 @@ export interface Dialect {
   readonly sliceValue: string;
   /** What locks the rows of one table, named by its alias. */
   lock(alias: string): string;
+  /** The statement that lists the tables with triggers. */
+  readonly triggers: string;
   /** Whether the count of all records may ride along with the rows of a page; needs placeholders that tell their n. */
   readonly countsInline: boolean;
   /** Asks how many records there are without counting them; undefined where the database cannot say. */

@@ -13,6 +13,7 @@ import { FOLD, readSqlite } from './sqlite-reader.ts';
 export class SqliteDialect implements Dialect {
   readonly name = 'SQLite';
   readonly countsInline = false;
+  readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
   /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
   readonly sliceValue = `+${VALUE}`;
   /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */

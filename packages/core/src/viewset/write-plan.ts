@@ -1,0 +1,246 @@
+import {
+  Cascade,
+  type EntityMetadata,
+  type EventManager,
+  type EventSubscriber,
+  EventType,
+  type MikroORM,
+  ReferenceKind,
+  Utils,
+} from '@mikro-orm/core';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tablesWithTriggers } from '../backends/sql/triggers.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { customTypeOf } from '../fields/field-type.ts';
+import { type Condition, ownColumns } from '../language/condition.ts';
+import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
+import { type RowWriter, rowWriter } from '../query/write-rows.ts';
+import type { Projection } from '../language/projection.ts';
+import { stateOf } from './request-state.ts';
+
+/** The operations that write. */
+export type WriteOperation = 'create' | 'update' | 'destroy';
+
+/** The way of one operation of a view to the database. */
+export interface WriteExplanation {
+  /** True: `insert`, `update` or `delete … returning`. False: through MikroORM's unit of work, in a transaction. */
+  readonly oneStatement: boolean;
+  /** Why it is not one statement. */
+  readonly reasons: readonly string[];
+}
+
+/** The declarations of a view that decide how it writes. */
+export interface WriteDeclarations {
+  readonly name: string;
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  /** The fields that a body may name. */
+  readonly written: readonly string[];
+  readonly projection: Projection<object>;
+  /** The hooks that the view overrides. */
+  readonly overridden: readonly string[];
+}
+
+/** The hooks whose overrides have to see an entity, by operation. */
+const ENTITY_HOOKS: Readonly<Record<WriteOperation, readonly string[]>> = {
+  create: ['performCreate', 'represent'],
+  update: ['performUpdate', 'represent', 'getObject', 'checkObjectPermissions'],
+  destroy: ['performDestroy', 'getObject', 'checkObjectPermissions'],
+};
+
+const OPERATIONS = Object.keys(ENTITY_HOOKS) as WriteOperation[];
+
+/**
+ * Decides how a view writes. One statement writes past the unit of work and answers with the record as it was stored. It
+ * means the same as the unit of work only if nothing has to see an entity: no hook, subscriber, trigger, filter or code of the
+ * entity's class. All of that is decided when the view is registered; a request adds its permissions and transaction.
+ */
+export class WritePlan {
+  readonly name: string;
+  readonly #orm: MikroORM;
+  readonly #meta: EntityMetadata;
+  readonly #rows: RowWriter<object>;
+  readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
+  #subscribers = -1;
+  #isHeard = true;
+  /** Undefined until the database has told. */
+  #hasTriggers: boolean | undefined;
+
+  constructor({ name, orm, meta, written, projection, overridden }: WriteDeclarations) {
+    this.name = name;
+    this.#orm = orm;
+    this.#meta = meta;
+    const ofEntity = entityReasons(meta, written, projection.paths);
+    const reasonsOf = (operation: WriteOperation): readonly string[] => [
+      ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
+      ...ofEntity,
+    ];
+    this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };
+    this.#rows = rowWriter(meta, projection);
+  }
+
+  /**
+   * The writer of a request whose write is one statement; undefined if the unit of work has to write.
+   *
+   * @param target the records that may be written; an insert has none
+   * @param changes the fields that are written
+   */
+  statementFor(
+    request: FastifyRequest,
+    operation: WriteOperation,
+    target: Condition | undefined,
+    changes: object,
+  ): RowWriter<object> | undefined {
+    if (this.#reasons[operation].length > 0 || this.#hasTriggers !== false) return undefined;
+    if (!this.#keepsRights(request, operation, target, changes)) return undefined;
+    const { reader } = request;
+    if (!isKnownUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
+    return this.#hasSubscribers() ? undefined : this.#rows;
+  }
+
+  /** Tells how each operation writes, and what keeps it from being one statement. */
+  explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
+    const { create, update, destroy } = this.#reasons;
+    return { create: this.#explained(create), update: this.#explained(update), destroy: this.#explained(destroy) };
+  }
+
+  /** @internal */
+  learnTriggers(tables: ReadonlySet<string>): void {
+    this.#hasTriggers = tables.has(this.#meta.tableName.toLowerCase());
+  }
+
+  /**
+   * One statement cannot look at the record that it has written and undo it, and a condition on other rows is not asked
+   * again of a row that the statement had to wait for. Both need a transaction.
+   */
+  #keepsRights(
+    request: FastifyRequest,
+    operation: WriteOperation,
+    target: Condition | undefined,
+    changes: object,
+  ): boolean {
+    const { grant } = stateOf(request);
+    if (operation === 'create') return grant?.scope === undefined;
+    if (grant?.needsObject === true || (target !== undefined && ownColumns(target) === undefined)) return false;
+    if (operation === 'destroy' || grant?.scope === undefined) return true;
+    return ![...(ownColumns(grant.scope) ?? [])].some(({ property }) => property.name in changes);
+  }
+
+  /** MikroORM forgets no subscriber, so their number tells if any has come since they were asked. */
+  #hasSubscribers(): boolean {
+    const events = this.#orm.em.getEventManager();
+    const { size } = events.getSubscribers();
+    if (size !== this.#subscribers) {
+      this.#subscribers = size;
+      this.#isHeard = isHeard(events, this.#meta);
+    }
+    return this.#isHeard;
+  }
+
+  #explained(declared: readonly string[]): WriteExplanation {
+    const { className, tableName } = this.#meta;
+    const reasons = [...declared];
+    if (this.#hasSubscribers()) reasons.push(`a subscriber hears of ${className}`);
+    if (this.#hasTriggers === true) reasons.push(`the table "${tableName}" has triggers`);
+    if (this.#hasTriggers === undefined) reasons.push(`the database has not told yet if "${tableName}" has triggers`);
+    return { oneStatement: reasons.length === 0, reasons };
+  }
+}
+
+/** The start of an application does not wait longer for its database. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Finds out which tables have triggers, whose changes no statement returns, and tells at debug level why a view does not
+ * write in one statement. Until the database has answered, the unit of work writes.
+ */
+export async function prepareWrites(orm: MikroORM, plans: readonly WritePlan[], log: FastifyBaseLogger): Promise<void> {
+  if (plans.length === 0) return;
+  const learnt = tablesWithTriggers(orm.em).then(
+    (tables) => {
+      for (const plan of plans) plan.learnTriggers(tables);
+    },
+    (error: unknown) => log.warn({ err: error }, 'the database did not tell which tables have triggers'),
+  );
+  await Promise.race([learnt, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  for (const plan of plans) {
+    const explanation = plan.explain();
+    for (const operation of OPERATIONS) {
+      const { oneStatement, reasons } = explanation[operation];
+      if (!oneStatement) log.debug({ view: plan.name, operation, reasons }, 'this write takes more than one statement');
+    }
+  }
+}
+
+function entityReasons(meta: EntityMetadata, written: readonly string[], read: readonly FieldPath[]): string[] {
+  const { className } = meta;
+  const reasons: string[] = [];
+  if (meta.root.inheritanceType !== undefined) reasons.push(`${className} is one of several entities in its table`);
+  if (meta.versionProperty !== undefined) reasons.push(`${className} has a version`);
+  if (!isBareClass(meta.class)) reasons.push(`the class of ${className} has code of its own`);
+  for (const { name, onCreate, onUpdate } of meta.props) {
+    if (onCreate !== undefined || onUpdate !== undefined) reasons.push(`"${name}" has onCreate or onUpdate`);
+  }
+  for (const { name, cascade, orphanRemoval } of meta.relations) {
+    const cascades = orphanRemoval === true || cascade.some((kind) => kind !== Cascade.PERSIST);
+    if (cascades) reasons.push(`"${name}" cascades`);
+  }
+  const columns = [
+    ...read,
+    ...written.filter((name) => name in meta.properties).map((name) => fieldPath(meta, name, '.')),
+  ];
+  const others = written.filter((name) => !(name in meta.properties));
+  const names = new Set([...columns.filter((path) => !isPlainColumn(path)).map(({ key }) => key), ...others]);
+  for (const name of names) reasons.push(`"${name}" is not a plain column of ${className}`);
+  return reasons;
+}
+
+const PLAIN_KINDS: ReadonlySet<string> = new Set([
+  'string',
+  'integer',
+  'bigint',
+  'number',
+  'decimal',
+  'boolean',
+  'datetime',
+  'uuid',
+  'enum',
+]);
+
+function isPlainColumn({ steps, property, type }: FieldPath): boolean {
+  if (steps.length > 0 || property.kind !== ReferenceKind.SCALAR) return false;
+  if (property.persist === false || property.formula !== undefined) return false;
+  const { hasConvertToJSValueSQL, hasConvertToDatabaseValueSQL, fieldNames, embedded } = property;
+  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
+    return false;
+  }
+  return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
+}
+
+/** The class that `defineEntity` makes: no constructor and no field initialisers that would set what is not sent. */
+function isBareClass(entity: unknown): boolean {
+  return /^class(?:\s+\w+)?\s*\{\s*\}$/.test(Function.prototype.toString.call(entity));
+}
+
+/** Events of a written entity; a subscriber hears of those of the entities that it names. */
+const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== EventType.onLoad);
+/** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
+const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
+
+function isHeard(events: EventManager, meta: EntityMetadata): boolean {
+  if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
+  return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));
+}
+
+/** A subscriber that names its entities and says `flushesOfOthers: false` asks for no flush that has nothing of them. */
+function listensToFlushes(
+  subscriber: EventSubscriber & { readonly flushesOfOthers?: boolean },
+  meta: EntityMetadata,
+): boolean {
+  if (!FLUSH_EVENTS.some((event) => subscriber[event] !== undefined)) return false;
+  const named = subscriber.getSubscribedEntities?.() ?? [];
+  const isAbout =
+    named.length === 0 || named.some((entity) => meta.class === entity || meta.className === Utils.className(entity));
+  return isAbout || subscriber.flushesOfOthers !== false;
+}

@@ -1,0 +1,286 @@
+import type { InferEntity, MikroORM } from '@mikro-orm/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import t from 'tap';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ModelViewSet, readShape, Router, ServiceUnavailable, type WriteData, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, LIBRARY, testApp } from '../support/library.ts';
+
+type Data = WriteData<InferEntity<typeof Book>, { title: string; pages?: number }>;
+
+const read = readShape(Book, ['id', 'title', 'pages']);
+const write = writeShape(Book, ['title', 'pages']);
+
+class BookViewSet extends ModelViewSet(Book, { read, write }) {}
+
+/** Every write within a transaction that the view itself has begun; a title of "fail" has it fail after the write. */
+class OuterViewSet extends ModelViewSet(Book, { read, write }) {
+  override create(...args: Parameters<BookViewSet['create']>) {
+    return this.#within(args[0], () => super.create(...args));
+  }
+  override update(...args: Parameters<BookViewSet['update']>) {
+    return this.#within(args[0], () => super.update(...args));
+  }
+  override destroy(...args: Parameters<BookViewSet['destroy']>) {
+    return this.#within(args[0], () => super.destroy(...args));
+  }
+
+  async #within<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    return request.em.transactional(async () => {
+      const result = await work();
+      if (request.headers['x-fail'] !== undefined) {
+        throw new ServiceUnavailable('the transaction fails after its write');
+      }
+      return result;
+    });
+  }
+}
+
+class HookedOuterViewSet extends OuterViewSet {
+  override performCreate(request: FastifyRequest, data: Data) {
+    return super.performCreate(request, data);
+  }
+}
+
+/** The transaction of a request as an application writes it: begun before the handler, ended before the answer is sent. */
+function transactionPerRequest(app: FastifyInstance): void {
+  app.addHook('preHandler', async (request) => {
+    if (request.method !== 'GET') await request.em.begin();
+  });
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (request.method === 'GET' || !request.em.isInTransaction()) return payload;
+    if (reply.statusCode < 400) await request.em.commit();
+    else await request.em.rollback();
+    return payload;
+  });
+}
+
+forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, orm, database) => {
+  const fill = async () => {
+    await orm.schema.clear();
+    await orm.em.fork().insertMany(Book, [
+      { id: 101, title: 'One', pages: 1 },
+      { id: 102, title: 'Two', pages: 2 },
+    ]);
+  };
+  const titles = async () =>
+    (await orm.em.fork().findAll(Book, { orderBy: { id: 1 } })).map(({ title }: { title: string }) => title);
+
+  for (const [name, View] of [
+    ['by one statement', OuterViewSet],
+    ['by a hook', HookedOuterViewSet],
+  ] as const) {
+    t.test(`a write ${name} inside the application's own transaction is part of it`, async (t) => {
+      await fill();
+      const app = await testApp(t, orm, [new Router().register('books', View)]);
+      await app.inject('/books');
+      const fail = { 'x-fail': 'yes' };
+      for (const [method, url, payload] of [
+        ['POST', '/books', { title: 'Three' }],
+        ['PATCH', '/books/101', { title: 'Changed' }],
+        ['DELETE', '/books/102', undefined],
+      ] as const) {
+        const failed = await app.inject({ method, url, headers: fail, ...(payload && { payload }) });
+        t.equal(failed.statusCode, 503, failed.body);
+        t.same(await titles(), ['One', 'Two'], `${method} that failed left nothing`);
+      }
+      t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'Three' } })).statusCode, 201);
+      t.equal((await app.inject({ method: 'PATCH', url: '/books/101', payload: { title: 'Uno' } })).statusCode, 200);
+      t.equal((await app.inject({ method: 'DELETE', url: '/books/102' })).statusCode, 204);
+      t.same((await titles()).toSorted(), ['Three', 'Uno']);
+    });
+  }
+
+  t.test('a transaction per request, begun in preHandler and ended in onSend', async (t) => {
+    for (const View of [BookViewSet, OuterViewSet, HookedOuterViewSet]) {
+      await fill();
+      const app = await testApp(t, orm, [new Router().register('books', View)], { before: transactionPerRequest });
+      const answers = [];
+      for (let count = 0; count < 6; count += 1) {
+        answers.push(await app.inject({ method: 'POST', url: '/books', payload: { title: `New ${count}` } }));
+      }
+      t.same(
+        answers.map(({ statusCode }) => statusCode),
+        [201, 201, 201, 201, 201, 201],
+        View.name,
+      );
+      t.equal((await app.inject({ method: 'PATCH', url: '/books/101', payload: { title: 'Uno' } })).statusCode, 200);
+      t.equal((await app.inject({ method: 'DELETE', url: '/books/102' })).statusCode, 204);
+      for (let count = 0; count < 6; count += 1) {
+        t.equal((await app.inject({ method: 'DELETE', url: '/books/999' })).statusCode, 404);
+      }
+      t.equal((await app.inject('/books')).json().count, 7, 'no row is lost');
+      t.ok((await titles()).includes('Uno'));
+    }
+  });
+
+  t.test('an error answer rolls all of the transaction back', async (t) => {
+    await fill();
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)], {
+      before(app) {
+        transactionPerRequest(app);
+        app.addHook('preHandler', async (request) => {
+          if (request.method !== 'GET') await request.em.insert(Book, { title: 'by the application' });
+        });
+        app.addHook('preSerialization', async (request) => {
+          if (request.headers['x-fail'] !== undefined) throw new ServiceUnavailable('failed after the handler');
+        });
+      },
+    });
+    await app.inject('/books');
+    const failed = { method: 'POST' as const, url: '/books', payload: { title: 'x' }, headers: { 'x-fail': 'yes' } };
+    for (let count = 0; count < 6; count += 1) t.equal((await app.inject(failed)).statusCode, 503);
+    t.equal((await app.inject({ method: 'DELETE', url: '/books/999' })).statusCode, 404);
+    t.same(await titles(), ['One', 'Two']);
+  });
+
+  t.test(
+    'all writes of a request that fails in one transaction are undone, and a part that is caught alone',
+    async (t) => {
+      await fill();
+      class Twice extends ModelViewSet(Book, { read, write }) {
+        override create(request: FastifyRequest, reply: Parameters<BookViewSet['create']>[1]) {
+          return request.em.transactional(async (em) => {
+            await em.insert(Book, { title: 'kept' });
+            await super.create(request, reply).catch(() => undefined);
+            return { id: 1, title: 'caught', pages: 0 };
+          });
+        }
+        override async performCreate(request: FastifyRequest, data: Data) {
+          const book = await super.performCreate(request, data);
+          if (book.title === 'lost') throw new Error('the savepoint goes, the transaction stays');
+          return book;
+        }
+      }
+      const app = await testApp(t, orm, [new Router().register('books', Twice)]);
+      await app.inject({ method: 'POST', url: '/books', payload: { title: 'lost' } });
+      t.same((await titles()).toSorted(), ['One', 'Two', 'kept']);
+    },
+  );
+
+  t.test('a hook that never settles', async (t) => {
+    await fill();
+    const stuck = new Map<string, () => void>();
+    class Stuck extends ModelViewSet(Book, { read, write }) {
+      override async performCreate(request: FastifyRequest, data: Data) {
+        const book = await super.performCreate(request, data);
+        if (data.title === 'early') return book;
+        await new Promise<void>((resolve) => stuck.set(data.title, resolve));
+        await request.em.insert(Book, { title: `${data.title}, too late` }).catch(() => undefined);
+        await super.performCreate(request, { title: `${data.title}, much too late` }).catch(() => undefined);
+        return book;
+      }
+    }
+    const app = await testApp(t, orm, [new Router().register('books', Stuck)], { options: { handlerTimeoutMs: 200 } });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const count = database === 'sqlite' ? 1 : 4;
+    const late = await Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        app.inject({ method: 'POST', url: '/books', payload: { title: `stuck ${n}` } }),
+      ),
+    );
+    t.same(new Set(late.map(({ statusCode }) => statusCode)), new Set([503]));
+    const next = await app.inject({ method: 'POST', url: '/books', payload: { title: 'early' } });
+    t.equal(next.statusCode, 201, 'its connection is free again');
+    t.same((await titles()).toSorted(), ['One', 'Two', 'early'], 'and what it wrote is undone');
+    for (const goOn of stuck.values()) goOn();
+    await sleep(100);
+    t.same((await titles()).toSorted(), ['One', 'Two', 'early'], 'nor does it write afterwards');
+  });
+
+  for (const [name, View] of [
+    ['one statement', BookViewSet],
+    ['a hook', HookedOuterViewSet],
+  ] as const) {
+    t.test(`what was to be written by ${name} is not, once the client has been told that it failed`, async (t) => {
+      await fill();
+      const app = await testApp(t, orm, [new Router().register('books', View)], {
+        options: { handlerTimeoutMs: 100 },
+        before: (app) =>
+          void app.addHook('preHandler', async ({ method }) => void (method !== 'GET' && (await sleep(400)))),
+      });
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      await app.inject('/books');
+      const late = await Promise.all([
+        app.inject({ method: 'POST', url: '/books', payload: { title: 'Late' } }),
+        app.inject({ method: 'PATCH', url: '/books/101', payload: { title: 'Late' } }),
+        app.inject({ method: 'DELETE', url: '/books/102' }),
+      ]);
+      t.same(
+        late.map(({ statusCode }) => statusCode),
+        [503, 503, 503],
+      );
+      await sleep(600);
+      t.same(await titles(), ['One', 'Two']);
+    });
+
+    t.test(`what was to be written by ${name} is not, once the client has gone away`, async (t) => {
+      await fill();
+      const gate: { entered?: () => void; leave?: Promise<unknown> } = {};
+      const app = await testApp(t, orm, [new Router().register('books', View)], {
+        before: (app) =>
+          void app.addHook('preHandler', async ({ method }) => {
+            if (method === 'GET') return;
+            gate.entered?.();
+            await gate.leave;
+          }),
+      });
+      const address = await app.listen({ port: 0, host: '127.0.0.1' });
+      await app.inject('/books');
+      const leaving = new AbortController();
+      const entered = new Promise<void>((resolve) => (gate.entered = resolve));
+      gate.leave = sleep(300);
+      const gone = fetch(`${address}/books/101`, {
+        method: 'PATCH',
+        body: JSON.stringify({ title: 'Gone' }),
+        headers: { 'content-type': 'application/json' },
+        signal: leaving.signal,
+      }).catch(() => 'gone');
+      await entered;
+      leaving.abort();
+      t.equal(await gone, 'gone');
+      await sleep(500);
+      t.same(await titles(), ['One', 'Two']);
+    });
+
+    const isCancelled = database === 'sqlite' || View !== BookViewSet;
+    t.test(`a write by ${name} that waited for a lock too long`, { skip: !isCancelled }, async (t) => {
+      await fill();
+      const app = await testApp(t, orm, [new Router().register('books', View)], { options: { handlerTimeoutMs: 100 } });
+      await app.listen({ port: 0, host: '127.0.0.1' });
+      await app.inject('/books');
+      const requests = [
+        ['POST', '/books', { title: 'Waited' }],
+        ['PATCH', '/books/101', { title: 'Waited' }],
+        ['DELETE', '/books/102', undefined],
+      ] as const;
+      await holdingBooks(orm, async () => {
+        const late = await Promise.all(
+          requests.map(([method, url, payload]) => app.inject({ method, url, ...(payload && { payload }) })),
+        );
+        t.same(
+          late.map(({ statusCode }) => statusCode),
+          [503, 503, 503],
+        );
+      });
+      await sleep(200);
+      t.same(await titles(), ['One', 'Two']);
+      t.equal((await app.inject({ method: 'PATCH', url: '/books/101', payload: { title: 'Uno' } })).statusCode, 200);
+    });
+  }
+});
+
+/** Runs work while nobody else can write books. Not `transactional`: what runs inside of it is in its transaction. */
+async function holdingBooks(orm: MikroORM, work: () => Promise<void>): Promise<void> {
+  const em = orm.em.fork();
+  await em.begin();
+  try {
+    await em.nativeUpdate(Book, {}, { in_print: true });
+    if (em.getPlatform().constructor.name.includes('Postgre')) {
+      await em.getConnection().execute('lock table book in exclusive mode', [], 'run', em.getTransactionContext());
+    }
+    await work();
+  } finally {
+    await em.rollback();
+  }
+}
