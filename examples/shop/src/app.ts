@@ -51,6 +51,11 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
     mailer: mailer(settings, app),
   });
 
+  // What is known of an account stays in no cache, nor does a refusal.
+  app.addHook('onSend', async ({ routeOptions }, reply) => {
+    if (routeOptions.url?.startsWith('/api/accounts') === true) reply.header('cache-control', 'no-store');
+  });
+
   const router = new Router({ prefix: 'api' });
   router.register('products', ProductViewSet);
   router.register('roles', RoleViewSet);

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { PasswordHasher } from '@viewset/auth';
 import type { FastifyBaseLogger } from 'fastify';
+import { ADMIN_ROLE } from './administrators.ts';
 import { CATALOGUE } from './catalogue.ts';
 import type { Database } from './database.ts';
 import { Account } from './entities/account.ts';
@@ -35,8 +36,8 @@ export async function seed(
 
 async function seedAdministrator(em: EntityManager, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
   const { adminEmail: email, adminPassword, bcryptRounds } = settings;
-  if ((await em.count(Account, { role: { name: 'admin' } })) > 0) return;
-  const role = await em.findOne(Role, { name: 'admin' });
+  if ((await em.count(Account, { role: { name: ADMIN_ROLE } })) > 0) return;
+  const role = await em.findOne(Role, { name: ADMIN_ROLE });
   if (role === null) {
     log.warn('no administrator is seeded: no role has the name "admin"');
     return;

@@ -1,0 +1,118 @@
+import tap, { type Test } from 'tap';
+import type { Answer } from './support/http-client.ts';
+import { isError } from './support/expect.ts';
+import type { Page } from './support/records.ts';
+import { freshDatabase, isMissing, queryDatabase } from './support/database.ts';
+import { ADMIN, PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
+import { claimsOf } from './support/token.ts';
+
+interface Account {
+  readonly id: number;
+  readonly email: string;
+  readonly role: string | null;
+  readonly is_active: boolean;
+}
+
+const ACCOUNTS = '/api/accounts';
+const ROLES = '/api/roles';
+
+/** The ways in which an administrator may be taken away: method and body. */
+const REMOVALS = [
+  ['PATCH', { role: 'user' }],
+  ['PATCH', { role: null }],
+  ['PATCH', { is_active: false }],
+  ['PATCH', { role: 'user', is_active: false }],
+  ['PUT', { name: 'x', email: ADMIN.email, is_active: true, role: 'user' }],
+  ['PUT', { name: 'x', email: ADMIN.email, is_active: false, role: 'admin' }],
+  ['DELETE', undefined],
+] as const;
+
+type Removal = (typeof REMOVALS)[number];
+const RACES: readonly Removal[] = [REMOVALS[0], REMOVALS[2], REMOVALS[6]];
+
+function remove(shop: Shop, id: number, [method, json]: Removal, token: string): Promise<Answer> {
+  return shop.request(method, `${ACCOUNTS}/${id}`, json === undefined ? { token } : { json, token });
+}
+
+withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
+  const token = await shop.login();
+  const adminId = Number(claimsOf(token)['user_id']);
+
+  await t.test('the last administrator stays, and nothing of the write is kept', async (t) => {
+    for (const removal of REMOVALS) {
+      isError(t, await remove(shop, adminId, removal, token), 'conflict', JSON.stringify(removal));
+    }
+    const { body } = await shop.get<Account>(`${ACCOUNTS}/${adminId}`, { token });
+    t.match(body, { email: ADMIN.email, name: 'Administrator', role: 'admin', is_active: true });
+    const renamed = await shop.patch<Account>(`${ACCOUNTS}/${adminId}`, { name: 'Somebody' }, { token });
+    t.equal(renamed.status, 200, 'what leaves an administrator is written');
+  });
+
+  await t.test('a disabled administrator is none, and any other account may go', async (t) => {
+    const id = await shop.register('disabled@example.com');
+    const path = `${ACCOUNTS}/${id}`;
+    t.equal((await shop.patch(path, { role: 'admin', is_active: false }, { token })).status, 200);
+    isError(t, await shop.patch(`${ACCOUNTS}/${adminId}`, { role: 'user' }, { token }), 'conflict');
+    t.equal((await shop.patch(path, { role: 'user' }, { token })).status, 200);
+    t.equal((await shop.delete(path, { token })).status, 204);
+  });
+
+  await t.test('the role admin is neither renamed nor deleted', async (t) => {
+    const { results } = (await shop.get<Page<{ id: number; name: string }>>(ROLES, { token })).body;
+    const path = `${ROLES}/${results.find(({ name }) => name === 'admin')!.id}`;
+    isError(t, await shop.patch(path, { name: 'boss' }, { token }), 'conflict', 'PATCH');
+    isError(t, await shop.put(path, { name: 'Admin', description: null }, { token }), 'conflict', 'PUT');
+    isError(t, await shop.delete(path, { token }), 'conflict', 'DELETE');
+    t.equal((await shop.patch(path, { description: 'Everything' }, { token })).status, 200, 'its description changes');
+    t.equal((await shop.put(path, { name: 'admin' }, { token })).status, 200, 'and its own name is no other');
+  });
+
+  await t.test('no cache keeps what is known of accounts', async (t) => {
+    for (const path of [ACCOUNTS, `${ACCOUNTS}/${adminId}`, `${ACCOUNTS}/999999`]) {
+      for (const who of [token, undefined]) {
+        const { headers, status } = await shop.get(path, who === undefined ? {} : { token: who });
+        t.equal(headers.get('cache-control'), 'no-store', `${path} ${status}`);
+      }
+    }
+    t.equal((await shop.get('/api/products')).headers.get('cache-control'), null, 'products may be kept');
+  });
+
+  await t.test('of two administrators who take each other away at once, one stays', async (t) => {
+    for (const [round, removal] of [...RACES, ...RACES].entries()) await oneStays(t, [shop, shop], removal, round);
+  });
+});
+
+tap.test('in two processes too', { skip: isMissing('postgresql') }, async (t) => {
+  const databaseUrl = await freshDatabase(t, 'postgresql');
+  const variables = { THROTTLE_IP: 'off', THROTTLE_USER: 'off' };
+  const first = await startShop(t, { kind: 'postgresql', databaseUrl, variables });
+  const second = await startShop(t, { kind: 'postgresql', databaseUrl, variables });
+  for (const [round, removal] of RACES.entries()) await oneStays(t, [first, second], removal, round);
+});
+
+/** Makes two accounts the only administrators, has each take the other away at once, and looks who is left. */
+async function oneStays(t: Test, shops: readonly [Shop, Shop], removal: Removal, round: number): Promise<void> {
+  const [shop] = shops;
+  const emails = [`a${round}@example.com`, `b${round}@example.com`] as const;
+  const ids = [await shop.register(emails[0]), await shop.register(emails[1])] as const;
+  const role = (name: string): string => `(select id from role where name = '${name}')`;
+  await queryDatabase(shop, `update account set role_id = ${role('user')}`);
+  await queryDatabase(shop, `update account set role_id = ${role('admin')} where id in (${ids.join()})`);
+  const [first, second] = [
+    await shop.login({ email: emails[0], password: PASSWORD }),
+    await shop.login({ email: emails[1], password: PASSWORD }),
+  ];
+  const answers = await Promise.all([
+    remove(shops[0], ids[1], removal, first),
+    remove(shops[1], ids[0], removal, second),
+  ]);
+  const statuses = answers.map(({ status }) => status).toSorted((one, other) => one - other);
+  t.ok(statuses[0]! < 300, `${JSON.stringify(removal)}: one succeeds (${statuses.join()})`);
+  // Whoever has been taken away by the time that permissions are asked is refused for that.
+  t.ok([401, 403, 409].includes(statuses[1]!), `${JSON.stringify(removal)}: the other does not`);
+  const left = await queryDatabase<{ id: number }>(
+    shop,
+    `select id from account where role_id = ${role('admin')} and is_active`,
+  );
+  t.same(left, [{ id: answers[0].status < 300 ? ids[0] : ids[1] }], 'one administrator is left');
+}
