@@ -2,16 +2,17 @@ import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProp
 import type { TObject, TSchema } from 'typebox';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { columnRule, type ColumnRule } from './column-rule.ts';
-import { MAX_PROBLEMS, type Problem } from './copy-input.ts';
+import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 import { primaryKeyOf } from './declared-field.ts';
 import { invalidInput } from './error-details.ts';
 import { writeSchema } from './field-schema.ts';
 import { checkWritable } from './json-types.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { resolveReferences, type Reference } from './references.ts';
-import { partialOf, speaksOfTheWhole, withProperties, without } from './schema-object.ts';
+import { partialOf, withProperties } from './schema-object.ts';
 import { boundField, type ShapeField } from './shape-field.ts';
-import { compileInspect, type Inspect } from './validator.ts';
+import { isRecord } from './schema-rules.ts';
+import { compileInspect, type Inspect, type Inspected } from './validator.ts';
 import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, type WriteField } from './write-field.ts';
 
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
@@ -75,17 +76,16 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
     this.partialSchema = partialOf(schema);
     this.#fields = fields;
     this.#references = fields.map(({ reference }) => reference).filter((reference) => reference !== undefined);
-    // What is required is checked here, so that one compiled schema serves a whole body and a part of one.
-    this.#inspect = compileInspect(without(schema, 'required'), 'body');
-    this.#inspectPartial = speaksOfTheWhole(schema) ? compileInspect(this.partialSchema, 'body') : this.#inspect;
+    this.#inspect = compileInspect(schema, 'body');
+    this.#inspectPartial = compileInspect(this.partialSchema, 'body');
   }
 
   validate(body: unknown): object {
-    return this.#check(body, false);
+    return this.#check(this.#inspect(body));
   }
 
   validatePartial(body: unknown): object {
-    return this.#check(body, true);
+    return this.#check(this.#inspectPartial(body));
   }
 
   async resolveReferences(em: EntityManager, data: object): Promise<Data> {
@@ -93,25 +93,20 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
     return (await resolveReferences(em, data as Record<string, unknown>, this.#references)) as Data;
   }
 
-  #check(body: unknown, partial: boolean): object {
-    const inspect = partial ? this.#inspectPartial : this.#inspect;
-    const { value, problems } = inspect(body, { defaults: !partial });
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidInput('body', problems);
-    const values = value as Record<string, unknown>;
+  #check({ value, problems }: Inspected): object {
+    if (!isRecord(value)) throw invalidInput('body', problems);
+    const values = problems.length === 0 ? value : { ...value };
     const found = [...problems];
-    for (const field of this.#fields) checkField(field, values, partial, found);
+    for (const field of this.#fields) checkField(field, values, found);
     if (found.length === 0) return values;
     throw invalidInput('body', inOrder(found, this.#fields).slice(0, MAX_PROBLEMS));
   }
 }
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
-function checkField(field: BoundField, values: Record<string, unknown>, partial: boolean, problems: Problem[]): void {
-  const { name, path, required, nullable, rule } = field;
-  if (!Object.hasOwn(values, name)) {
-    if (required && !partial) problems.push({ path, message: 'is required' });
-    return;
-  }
+function checkField(field: BoundField, values: Record<string, unknown>, problems: Problem[]): void {
+  const { name, path, nullable, rule } = field;
+  if (!Object.hasOwn(values, name)) return;
   if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
   const json = values[name];
   if (json === null) {

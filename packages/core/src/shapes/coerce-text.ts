@@ -1,5 +1,4 @@
-import { namedTypes, type JsonSchema } from './json-schema.ts';
-import type { ResolveRef } from './schema-refs.ts';
+import { namedTypes, type JsonSchema, type ResolveRef } from './json-schema.ts';
 
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

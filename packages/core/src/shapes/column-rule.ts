@@ -4,7 +4,7 @@ import type { FieldType } from '../fields/field-type.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { characters, decimalsMessage } from './error-details.ts';
 import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
-import { FORMAT_MESSAGES } from './formats.ts';
+import { formatMessage } from './formats.ts';
 import { isDate, isTime, parseDateTime } from './iso-date.ts';
 import type { ShapeField } from './shape-field.ts';
 
@@ -120,11 +120,11 @@ function decimalSize({ precision, scale = 0 }: FieldType): ((value: number | str
 
 function moment(json: unknown): Date {
   const parsed = typeof json === 'string' ? parseDateTime(json) : undefined;
-  return parsed ?? fail(FORMAT_MESSAGES['date-time'] as string);
+  return parsed ?? fail(formatMessage('date-time'));
 }
 
 function formatted(format: string, matches: (text: string) => boolean): ColumnRule {
-  return (json) => (typeof json === 'string' && matches(json) ? json : fail(FORMAT_MESSAGES[format] as string));
+  return (json) => (typeof json === 'string' && matches(json) ? json : fail(formatMessage(format)));
 }
 
 function bytes(json: unknown): Buffer {

@@ -1,9 +1,6 @@
-import type { ErrorObject } from 'ajv';
 import { InvalidUsage, type ErrorDetail } from '../errors.ts';
-import { MAX_PROBLEMS, type Problem } from './copy-input.ts';
-import { FORMAT_MESSAGES } from './formats.ts';
+import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 import { decimalPlaces } from './exact-number.ts';
-import { pointerStep } from '../json-pointer.ts';
 
 export type Place = ErrorDetail['in'];
 
@@ -38,52 +35,40 @@ function shortened(path: string): string {
   return path.length <= MAX_PATH_LENGTH ? path : `${path.slice(0, MAX_PATH_LENGTH).toWellFormed()}…`;
 }
 
-/** What a validation error means to the person who sent the value. */
-export function problemOf(error: ErrorObject, place: Place): Problem {
-  const missing: unknown = error.params['missingProperty'];
-  if (error.keyword === 'required' || error.keyword === 'dependentRequired') {
-    return { path: error.instancePath + pointerStep(String(missing)), message: 'is required' };
-  }
-  return { path: error.instancePath, message: messageOf(error, place) };
-}
-
-function messageOf(error: ErrorObject, place: Place): string {
-  const { keyword, params, data } = error;
-  const { limit, comparison, multipleOf } = params as { limit?: number; comparison?: string; multipleOf?: number };
+/** Says in words what one keyword has against a value. `params` are those of TypeBox's error. */
+export function faultMessage(
+  keyword: string,
+  params: Readonly<Record<string, unknown>>,
+  value: unknown,
+  place: Place,
+): string {
+  const limit = Number(params['limit']);
   switch (keyword) {
     case 'type':
-      return typeMessage(error.schema as string | readonly string[], data, place);
+      return typeMessage(params['type'] as string | readonly string[], value, place);
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
     case 'exclusiveMaximum':
-      return `must be ${comparison} ${limit}`;
-    case 'multipleOf':
-      return multipleMessage(Number(multipleOf));
+      return `must be ${String(params['comparison'])} ${limit}`;
     case 'minLength':
       return limit === 1 ? 'must not be empty' : `must be at least ${limit} characters`;
     case 'maxLength':
-      return `must be at most ${characters(Number(limit))}`;
+      return `must be at most ${characters(limit)}`;
     case 'minItems':
-      return `must have at least ${counted(Number(limit), 'item')}`;
+      return `must have at least ${counted(limit, 'item')}`;
     case 'maxItems':
-    case 'additionalItems':
-      return `must have at most ${counted(Number(limit), 'item')}`;
-    case 'uniqueItems':
-      return 'must not have the same item twice';
-    case 'format':
-      return FORMAT_MESSAGES[String(params['format'])] ?? `must be of the format ${String(params['format'])}`;
+      return `must have at most ${counted(limit, 'item')}`;
+    case 'minProperties':
+      return `must NOT have fewer than ${limit} properties`;
+    case 'maxProperties':
+      return `must NOT have more than ${limit} properties`;
     case 'enum':
       return mustBeOneOf(params['allowedValues'] as unknown[]);
     case 'const':
       return `must be ${written(params['allowedValue'])}`;
-    case 'not':
-    case 'false schema':
-      return 'is not allowed';
-    case 'oneOf':
-      return 'must match exactly one of the forms allowed';
     default:
-      return error.message ?? 'is not valid';
+      return 'is not valid';
   }
 }
 
@@ -115,7 +100,8 @@ function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
-function multipleMessage(step: number): string {
+/** `must have at most 2 decimals`, `must be a multiple of 5` */
+export function multipleMessage(step: number): string {
   const places = decimalPlaces(step);
   return step === Number(`1e-${places}`) && places > 0 ? decimalsMessage(places) : `must be a multiple of ${step}`;
 }

@@ -1,33 +1,89 @@
-import type { Ajv } from 'ajv';
-import addFormats from 'ajv-formats';
-import { formatNames } from 'ajv-formats/dist/formats.js';
-import { IsIdnEmail, IsIdnHostname, IsIri, IsIriReference } from 'typebox/format';
+import {
+  IsIPv4,
+  IsIPv6,
+  IsIdnEmail,
+  IsIdnHostname,
+  IsIri,
+  IsIriReference,
+  IsJsonPointer,
+  IsJsonPointerUriFragment,
+  IsRegex,
+  IsRelativeJsonPointer,
+  IsUri,
+  IsUriReference,
+  IsUriTemplate,
+  IsUuid,
+} from 'typebox/format';
 import { isDate, isDateTime, isTime } from './iso-date.ts';
 
-/**
- * The formats that a schema may name: those of ajv-formats, the international ones of TypeBox, and `date`, `time` and
- * `date-time` as this framework reads them, so that what is valid can always be kept.
- */
-export function addAllFormats(ajv: Ajv): void {
-  addFormats.default(ajv);
-  for (const [name, isValid] of Object.entries(OWN_FORMATS)) ajv.addFormat(name, isValid);
-}
+type IsOfFormat<Value> = (value: Value) => boolean;
 
-const OWN_FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+const EMAIL =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+const HOST_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*\.?$/i;
+const DURATION = /^P(?!$)(?:(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+S)?)?|\d+W)$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const ISO_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(z|[+-]\d\d(?::?\d\d)?)?$/i;
+
+/**
+ * The formats of texts that a schema may name. Each is judged in a time that grows with the text and not with its square.
+ * `date`, `time` and `date-time` are as this framework reads them, so that what is valid can always be kept.
+ */
+const TEXT_FORMATS: Readonly<Record<string, IsOfFormat<string>>> = {
+  binary: () => true,
+  byte: (text) => BASE64.test(text),
   date: isDate,
   'date-time': isDateTime,
-  time: isTime,
+  duration: (text) => DURATION.test(text),
+  email: (text) => EMAIL.test(text),
+  hostname: (text) => text.length <= 254 && HOST_NAME.test(text),
   'idn-email': IsIdnEmail,
   'idn-hostname': IsIdnHostname,
+  ipv4: IsIPv4,
+  ipv6: IsIPv6,
   iri: IsIri,
   'iri-reference': IsIriReference,
+  'iso-date-time': (text) =>
+    isDate(text.slice(0, 10)) && /^[t ]/i.test(text.slice(10)) && ISO_TIME.test(text.slice(11)),
+  'iso-time': (text) => ISO_TIME.test(text),
+  'json-pointer': IsJsonPointer,
+  'json-pointer-uri-fragment': IsJsonPointerUriFragment,
+  password: () => true,
+  regex: IsRegex,
+  'relative-json-pointer': IsRelativeJsonPointer,
+  time: isTime,
+  uri: IsUri,
+  'uri-reference': IsUriReference,
+  'uri-template': IsUriTemplate,
+  url: isUrl,
+  uuid: IsUuid,
 };
 
-/** The names of all of them. */
-export const FORMAT_NAMES: ReadonlySet<string> = new Set([...formatNames, ...Object.keys(OWN_FORMATS)]);
+/** Formats that say nothing about the length of a text: a file may stand in it. */
+export const UNBOUNDED_FORMATS: ReadonlySet<string> = new Set(['binary', 'byte', 'password']);
 
-/** How a person is told what a format asks for. */
-export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+/** The formats of numbers, which are OpenAPI's. */
+const NUMBER_FORMATS: Readonly<Record<string, IsOfFormat<number>>> = {
+  double: () => true,
+  float: () => true,
+  int32: (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31,
+  int64: Number.isInteger,
+};
+
+export const FORMAT_NAMES: ReadonlySet<string> = new Set(Object.keys({ ...TEXT_FORMATS, ...NUMBER_FORMATS }));
+
+/** Judges a value by a format; a value of a type that the format does not speak of fits. */
+export function isOfFormat(name: string, value: unknown): boolean {
+  if (typeof value === 'string') return TEXT_FORMATS[name]?.(value) ?? true;
+  return typeof value === 'number' ? (NUMBER_FORMATS[name]?.(value) ?? true) : true;
+}
+
+/** Says to a person what a format asks for. */
+export function formatMessage(name: string): string {
+  return MESSAGES[name] ?? `must be of the format ${name}`;
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
   date: 'must be a date such as 2026-01-31',
   'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
   email: 'must be an e-mail address',
@@ -40,3 +96,13 @@ export const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   url: 'must be a URL',
   uuid: 'must be a UUID',
 };
+
+const PRIVATE_IPV4 = /^(?:0|10|127|22[4-9]|2[345]\d)\.|^169\.254\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./;
+const PUBLIC_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
+
+/** Tells the address of something public on the web: http, https or ftp, of a domain or a public IPv4 address. */
+function isUrl(text: string): boolean {
+  if (!/^(?:https?|ftp):\/\/[^/\\]/i.test(text) || /[\s\\]/.test(text)) return false;
+  const host = URL.parse(text)?.hostname ?? '';
+  return IsIPv4(host) ? !PRIVATE_IPV4.test(host) : PUBLIC_NAME.test(host);
+}

@@ -1,14 +1,37 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { DANGEROUS_NAMES } from './copy-input.ts';
 import type { JsonSchema } from './json-schema.ts';
-import { LIST_OF_SCHEMAS, MAP_OF_SCHEMAS, ONE_SCHEMA, OPENNESS, REFINE } from './schema-keywords.ts';
+import { isUnsafeName } from './scan-input.ts';
 import { simplifyUnion } from './simplify-union.ts';
 
+/** The keyword that a refinement becomes, under a name that no schema has by itself. */
+export const REFINE = 'viewset:refine';
+
+const ONE_SCHEMA: ReadonlySet<string> = new Set([
+  'additionalItems',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+]);
+const LIST_OF_SCHEMAS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'items', 'oneOf']);
+const MAP_OF_SCHEMAS: ReadonlySet<string> = new Set([
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'patternProperties',
+  'properties',
+]);
+/** Closed or open, an object keeps what its schema names: what is unknown is dropped, never refused. */
+const OPENNESS: ReadonlySet<string> = new Set(['additionalProperties', 'unevaluatedProperties']);
+
 /**
- * A TypeBox schema as the plain JSON Schema that validation runs on: patterns as text, refinements as a keyword, unions
- * that need no trial (`string | null`, a choice of literals) as a single schema. A copy at every depth: what is changed
- * of the schema later, by a hook of the application or by whoever made it, changes no validator.
+ * Copies a TypeBox schema as the plain JSON Schema that validation runs on: patterns as text, refinements as a keyword,
+ * unions that need no trial (`string | null`, a choice of literals) as a single schema. The copy goes to every depth, so
+ * that a change to the schema, by a hook of the application or by its maker, changes no validator.
  *
  * @throws ImproperlyConfigured for what JSON cannot carry or validation would have to leave out
  */
@@ -17,8 +40,8 @@ export function plainSchema(schema: TSchema | boolean): JsonSchema {
   const plain: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(withTuple(schema))) {
     if (keyword.startsWith('x-')) continue;
-    plain[keyword] = plainKeyword(keyword, value);
-    if (plain[keyword] === undefined) delete plain[keyword];
+    const copied = plainKeyword(keyword, value);
+    if (copied !== undefined) plain[keyword] = copied;
   }
   const { '~refine': refine, '~codec': codec } = schema as { '~refine'?: unknown; '~codec'?: unknown };
   if (refine !== undefined) plain[REFINE] = refine;
@@ -27,7 +50,7 @@ export function plainSchema(schema: TSchema | boolean): JsonSchema {
       'Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view',
     );
   }
-  return simplifyUnion(plain);
+  return simplifyUnion(withNull(plain));
 }
 
 function plainKeyword(keyword: string, value: unknown): unknown {
@@ -43,7 +66,7 @@ function plainKeyword(keyword: string, value: unknown): unknown {
 function plainMap(schemas: Readonly<Record<string, TSchema | boolean>>): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
-      if (DANGEROUS_NAMES.has(name)) {
+      if (isUnsafeName(name)) {
         throw new ImproperlyConfigured(
           `A schema may not declare a property named "${name}": it is dropped from every request`,
         );
@@ -53,11 +76,17 @@ function plainMap(schemas: Readonly<Record<string, TSchema | boolean>>): Record<
   );
 }
 
-/** The tuple of draft 2020 in the words of draft 2019, which TypeBox writes. */
+/** Writes the tuple of draft 2020 as draft 2019, TypeBox's own, has it. */
 function withTuple(schema: TSchema): object {
   if ((schema as { prefixItems?: unknown }).prefixItems === undefined) return schema;
   const { prefixItems, items, ...rest } = schema as { prefixItems?: unknown; items?: unknown };
   return { ...rest, items: prefixItems, ...(items !== undefined && { additionalItems: items }) };
+}
+
+/** Writes OpenAPI's `nullable` as JSON Schema has it. */
+function withNull({ nullable, ...schema }: JsonSchema): JsonSchema {
+  if (nullable !== true || schema.type === undefined) return schema;
+  return { ...schema, type: [...new Set([schema.type, 'null'].flat())] };
 }
 
 function plainOpenness(value: TSchema | boolean): JsonSchema | true | undefined {

@@ -15,7 +15,7 @@ type Convert = (value: never) => unknown;
 
 /**
  * Compiles the reading of records: one function for rows, one for entities, both around the same object literal, so that
- * they cannot differ. The functions are generated as source text, as AJV's and the serializer's are: a list spends most
+ * they cannot differ. The functions are generated as source text, as TypeBox's and the serializer's are: a list spends most
  * of its own time here, and a literal is the fastest way to make an object.
  */
 export function compileProjection<Output>(

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Computed } from './computed.ts';
-import { DANGEROUS_NAMES } from './copy-input.ts';
+import { isUnsafeName } from './scan-input.ts';
 import type { ObjectSchema } from './schema-object.ts';
 
 /** One field of an answer, and where it comes from. */
@@ -34,7 +34,7 @@ interface NestedField {
 /** The fields of a schema written by hand: columns, and objects in the place of relations. */
 export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
-    if (DANGEROUS_NAMES.has(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
+    if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
     const nested = objectOf(child);
     if (nested === undefined) return { kind: 'column', name, path: name, schema: child };
     return { kind: 'nested', name, relation: name, fields: readFieldsOf(nested), schema: child };

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
 import type { Projection } from '../language/projection.ts';
 import { isComputed, type Computed } from './computed.ts';
-import { DANGEROUS_NAMES } from './copy-input.ts';
+import { isUnsafeName } from './scan-input.ts';
 import { declaredField, declaredMetadata } from './declared-field.ts';
 import { readSchema } from './field-schema.ts';
 import { nullableObject } from './nullable-object.ts';
@@ -83,7 +83,7 @@ export function readShape<
     ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {}),
   ];
   for (const [name, source] of sources) {
-    const problem = DANGEROUS_NAMES.has(name)
+    const problem = isUnsafeName(name)
       ? 'is no name for a field'
       : Object.hasOwn(properties, name)
         ? 'is named twice'

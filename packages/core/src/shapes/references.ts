@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core'
 import { fieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { QuerySet } from '../query/queryset.ts';
-import type { Problem } from './copy-input.ts';
+import type { Problem } from './scan-input.ts';
 import { invalidInput } from './error-details.ts';
 import { pointerStep } from '../json-pointer.ts';
 

@@ -61,8 +61,3 @@ export function partialOf(schema: TObject): TObject {
   const properties = mapProperties(schema, (child) => without(child, 'default'));
   return withProperties(schema, properties, ...OF_THE_WHOLE);
 }
-
-/** Whether the schema says anything of the object as a whole, besides what is required. */
-export function speaksOfTheWhole(schema: TObject): boolean {
-  return OF_THE_WHOLE.some((keyword) => keyword !== 'required' && Object.hasOwn(schema, keyword));
-}

@@ -1,17 +1,5 @@
-import type { JsonSchema } from './json-schema.ts';
+import { ANNOTATIONS, type JsonSchema } from './json-schema.ts';
 
-/** Keywords that say nothing about which values are valid. */
-const ANNOTATIONS = new Set([
-  'title',
-  'description',
-  'default',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'example',
-  'examples',
-  '$comment',
-]);
 /** Keywords that speak of values of one type only, and leave those of every other type alone. */
 const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   string: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -32,7 +20,7 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A union as one schema, where its members cannot be mistaken for each other: literals as an `enum`, members of
+ * Writes a union as one schema if its members cannot be mistaken for each other: literals as an `enum`, members of
  * different types as one schema of several types. The same values are valid; the errors are plain, and no member has to
  * be tried. Any other union comes back as it is.
  */

@@ -321,10 +321,43 @@ t.test('names that reach a prototype are never written', async (t) => {
     t.notOk('admin' in object);
   }
   t.notOk('admin' in {});
-  t.throws(() => compileValidator(Type.Object({ constructor: Type.String() } as never), 'body'), {
+  t.throws(() => compileValidator(Type.Object({ ['__proto__']: Type.String() }), 'body'), {
     name: 'ImproperlyConfigured',
-    message: /"constructor"/,
+    message: /"__proto__"/,
   });
+});
+
+t.test('every other name is a property like any, those that objects inherit too', async (t) => {
+  const value = { constructor: { prototype: 1 }, prototype: { constructor: 2 }, toString: 'x' };
+  t.equal(
+    JSON.stringify(body(Type.Object({ json: Type.Unknown() }), { json: value })),
+    JSON.stringify({ json: value }),
+  );
+  const schema = Type.Object({
+    constructor: Type.String({ maxLength: 3 }),
+    valueOf: Type.String(),
+    toString: Type.Optional(Type.String()),
+  });
+  t.strictSame(body(schema, { constructor: 'a', valueOf: 'b' }), { constructor: 'a', valueOf: 'b' });
+  t.same(problems(schema, { constructor: 'long', toString: 1 }), [
+    '/constructor must be at most 3 characters',
+    '/valueOf is required',
+    '/toString must be a string',
+  ]);
+});
+
+t.test('a schema that is changed once its validator is made changes nothing', async (t) => {
+  const schema = Type.Object({ a: Type.Object({ b: Type.String() }) });
+  const validate = compileValidator(schema, 'body');
+  for (const part of [schema, schema.properties.a, schema.properties.a.properties.b]) {
+    Object.assign(part, { additionalProperties: false, maxLength: 1, 'x-note': 'of a documentation' });
+  }
+  t.same(validate({ a: { b: 'two', c: 1 }, d: 1 }), { a: { b: 'two' } });
+});
+
+t.test('a property may have the name of a keyword', async (t) => {
+  const schema = Type.Object({ anyOf: Type.Optional(Type.String()), if: Type.Optional(Type.Boolean()) });
+  t.same(body(schema, { anyOf: 'a', if: true, not: 1 }), { anyOf: 'a', if: true });
 });
 
 t.test('defaults are filled in at every depth that is there, each time anew', async (t) => {
@@ -425,6 +458,8 @@ t.test('the texts of a path are coerced too, and an empty one is there', async (
 });
 
 t.test('a schema that cannot be kept to is refused at once', async (t) => {
+  const circle: { again?: unknown } = {};
+  circle.again = circle;
   const refused: [TSchema, RegExp][] = [
     [Type.String({ maxLenght: 3 }), /unknown keyword: "maxLenght"/],
     [Type.String({ format: 'emial' as never }), /unknown format "emial"/],
@@ -432,6 +467,9 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
     [Type.Number({ multipleOf: 0 }), /multipleOf must be greater than 0, not 0/],
     [Type.Codec(Type.String()).Decode(Number).Encode(String), /Type\.Codec/],
     [Type.Ref('Elsewhere'), /Elsewhere/],
+    [Type.String({ pattern: 'a(' }), /pattern must be a regular expression, not "a\("/],
+    [Type.String({ minLength: '1' as never }), /minLength must be a whole number from 0 on, not "1"/],
+    [Type.Object({}, { default: circle }), /default must be JSON/],
   ];
   for (const [schema, message] of refused) {
     t.throws(() => compileValidator(Type.Object({ a: schema }), 'body'), { name: 'ImproperlyConfigured', message });

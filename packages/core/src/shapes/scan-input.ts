@@ -1,0 +1,79 @@
+import { jsonPointer } from '../json-pointer.ts';
+
+/** A value of a request that cannot be used, by the JSON pointer to it. */
+export interface Problem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Deeper than any document that a person means, far shallower than what overflows a stack. */
+const MAX_DEPTH = 100;
+/** An answer names this many problems and no more: enough for any form, and bounded whatever is sent. */
+export const MAX_PROBLEMS = 50;
+
+/**
+ * Tells the name that sets an object's prototype where it is assigned; it is dropped wherever it stands, and no schema
+ * may declare it. Every other name (`constructor` and `prototype` too) is a property like any, once it is assigned to a
+ * new object instead of merged into one that is there.
+ */
+export function isUnsafeName(name: string): boolean {
+  return name === '__proto__';
+}
+
+export interface Scanned {
+  readonly problems: readonly Problem[];
+  /** The number of values that the document holds, itself included. */
+  readonly size: number;
+  readonly isTooDeep: boolean;
+}
+
+/**
+ * Finds what no schema says of a JSON document and no database keeps: NUL characters, text that is not well-formed
+ * Unicode (a lone surrogate), in values and in names alike, and nesting deeper than 100 levels.
+ */
+export function scanInput(input: unknown): Scanned {
+  const scan = new Scan();
+  scan.visit(input);
+  return scan;
+}
+
+/** The walk through one document. */
+class Scan implements Scanned {
+  readonly problems: Problem[] = [];
+  size = 0;
+  isTooDeep = false;
+  /** The way to where the walk is. */
+  readonly #keys: (string | number)[] = [];
+
+  visit(value: unknown): void {
+    this.size += 1;
+    if (typeof value === 'string') this.#judge(value, '');
+    if (typeof value !== 'object' || value === null) return;
+    if (this.#keys.length >= MAX_DEPTH) {
+      this.isTooDeep = true;
+      this.#report(`must not be nested more than ${MAX_DEPTH} levels deep`);
+    } else if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) this.#visitAt(index, value[index]);
+    } else {
+      for (const key of Object.keys(value)) {
+        this.#judge(key, 'the name of a property ');
+        this.#visitAt(key, value[key as never]);
+      }
+    }
+  }
+
+  #visitAt(key: string | number, value: unknown): void {
+    this.#keys.push(key);
+    this.visit(value);
+    this.#keys.pop();
+  }
+
+  #judge(text: string, subject: string): void {
+    if (text.includes('\0')) this.#report(`${subject}must not contain a NUL character`);
+    else if (!text.isWellFormed()) this.#report(`${subject}must be well-formed Unicode`);
+  }
+
+  #report(message: string): void {
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ path: jsonPointer(this.#keys), message });
+  }
+}
