@@ -21,6 +21,7 @@ import {
   UriTooLong,
 } from '../errors.ts';
 import { violationOf } from '../backends/sql/violation.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { fromDriverError } from './driver-errors.ts';
 import { logRefusal } from './security-event.ts';
@@ -68,6 +69,7 @@ function own<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKe
  * The HTTP answer for anything that was thrown. What is not known to be the client's fault is a 500 that says nothing.
  */
 export function toHttpError(error: unknown): HttpError {
+  if (error instanceof FieldValueError) return new InternalError({ cause: error });
   if (error instanceof HttpError) return error;
   const known = fromDriverError(error) ?? fromFastifyError(error as FastifyError);
   return known ?? new InternalError({ cause: error });

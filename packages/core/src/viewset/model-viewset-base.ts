@@ -12,7 +12,7 @@ import type { RecordFinder } from '../query/record-finder.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { type AnyModelOptions, Resource, type ResourceHooks } from './resource.ts';
+import { type AnyModelOptions, applyFilter, Resource, type ResourceHooks } from './resource.ts';
 import { ownWrite } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
@@ -83,8 +83,7 @@ export abstract class ModelViewSetBase<
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
-    const parameters = parametersOf(request);
-    return this.#resolved.filters.reduce((narrowed, filter) => filter.apply(narrowed, parameters, request), queryset);
+    return this.#resolved.filters.reduce((narrowed, filter) => applyFilter(filter, narrowed, request), queryset);
   }
 
   /**

@@ -1,10 +1,11 @@
 import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { parseFieldText } from '../fields/field-text.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import type { Filter, FilterClass } from '../filters/filter.ts';
 import { resolveOption } from '../filters/resolve-option.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
@@ -127,10 +128,9 @@ export class Resource implements ViewDefinition {
   /** Asks every filter and the paginator which parameters do not fit them; no query is run. */
   checkListParameters(request: FastifyRequest): void {
     const problems = new InvalidUsageCollector();
-    const parameters = parametersOf(request);
     const queryset = this.records.using(request);
-    for (const filter of this.filters) problems.attempt(() => filter.apply(queryset, parameters, request));
-    problems.attempt(() => this.paginator?.check(parameters));
+    for (const filter of this.filters) problems.attempt(() => applyFilter(filter, queryset, request));
+    problems.attempt(() => this.paginator?.check(parametersOf(request)));
     problems.throwIfAny();
   }
 
@@ -161,6 +161,19 @@ export class Resource implements ViewDefinition {
   /** The path of one record, `/api/products/7`. */
   pathOf(pk: unknown): string {
     return `${this.path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
+  }
+}
+
+/** Applies a filter, whose values are the client's: one that fits no field is a 400. */
+export function applyFilter<Entity extends object>(
+  filter: Filter,
+  queryset: QuerySet<Entity>,
+  request: FastifyRequest,
+): QuerySet<Entity> {
+  try {
+    return filter.apply(queryset, parametersOf(request), request);
+  } catch (error) {
+    throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
   }
 }
 
