@@ -22,7 +22,7 @@ export interface AuthOptions {
   readonly keys?: TokenKeys;
   /** How long a token is valid, in whole seconds. Default: 86400, a day. */
   readonly expirationDelta?: number;
-  /** Where the three routes are mounted. Default: `/auth`. */
+  /** Where the three routes are mounted, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
   /** The payload of a request; throws Unauthorized where there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
@@ -96,7 +96,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
 const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
-export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
+export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): ResolvedAuthOptions {
   checkOptionNames('auth', options, OPTION_NAMES);
   if (options.account === undefined) throw wrong('account', 'the entity of accounts', options.account);
   if (typeof options.mailer?.send !== 'function') {
@@ -117,7 +117,9 @@ export function resolveAuthOptions(options: AuthOptions): ResolvedAuthOptions {
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
     userCache: resolveUserCache(options),
-    endpoints: new NonAuthEndpoints(options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${urlPrefix}/${path}`)),
+    endpoints: new NonAuthEndpoints(
+      options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${scopePrefix}${urlPrefix}/${path}`),
+    ),
     mailer: options.mailer,
     store: options.store,
     codeKey: resolveCodeKey(options),

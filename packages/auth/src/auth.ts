@@ -41,7 +41,7 @@ declare module 'fastify' {
  */
 export const auth = fp(
   async (app: FastifyInstance, given: AuthOptions): Promise<void> => {
-    const options = resolveAuthOptions(given);
+    const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
     const model = checkAccount(orm, options.account);
     const hasher = sharedHasher(orm, model, options.hasher);

@@ -31,14 +31,18 @@ declare module 'fastify' {
   }
 }
 
+/** Where the user of a request comes from that the application keeps elsewhere: option `user` of the plugin. */
+export const USER_SOURCE: unique symbol = Symbol('viewset.user');
+
 /**
- * Who is logged in, or null when nobody is.
+ * Who is logged in, or null when nobody is: `request.user`, unless option `user` of the plugin says otherwise.
  *
  * @example
  * const user = getCurrentUser(request);
  * if (user === null) throw new Unauthorized();
  */
 export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
-  const user: unknown = request.user;
+  const { [USER_SOURCE]: known } = request as { [USER_SOURCE]?: CurrentUser | null };
+  const user: unknown = known === undefined ? request.user : known;
   return typeof user === 'object' ? (user as CurrentUser | null) : null;
 }

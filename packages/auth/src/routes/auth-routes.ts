@@ -37,7 +37,7 @@ export function addAuthRoutes(scope: FastifyInstance, urlPrefix: string, parts: 
   scope.setValidatorCompiler(() => () => true);
   for (const { path, summary, body, status, answer, handler } of routesOf(parts)) {
     const url = `${urlPrefix}/${path}`;
-    scope.viewset.routeNames.add(`auth-${path}`, url);
+    scope.viewset.routeNames.add(`auth-${path}`, scope.prefix + url);
     const schema = { tags: ['auth'], summary, body, response: { [status]: answer } };
     scope.post(url, { schema, bodyLimit: BODY_LIMIT, handler });
   }

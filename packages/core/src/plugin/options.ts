@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import type { CurrentUser } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
@@ -13,10 +14,28 @@ import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { checkFilters, checkIgnoredParameters, checkPagination } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 
+/** Answers with the user of a request, or null, from what the application knows of it by then. */
+export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;
+
 /** What the `viewset` plugin takes. Only `orm` is required. */
 export interface ViewsetOptions {
   /** The initialised ORM. The plugin never closes it. */
   readonly orm: MikroORM;
+  /**
+   * Where the user of a request comes from. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
+   * Default: `'own'`; to be said where the application's requests have a `user` already.
+   */
+  readonly user?: 'own' | UserSource;
+  /**
+   * Where the entity manager of a request comes from. `'own'`: `request.em` is a fork of `orm`, whatever the application
+   * sets. `'existing'`: it is the application's, of the same MikroORM. Default: a fork, unless a hook has set another of the same
+   * MikroORM; to be said where the application's requests have an `em` already.
+   */
+  readonly em?: 'own' | 'existing';
+  /** False: the errors of this scope are answered by the application's own error handler. Default: true. */
+  readonly errorHandler?: boolean;
+  /** False: unknown paths and methods are left to the application's not-found handler. Default: true. */
+  readonly notFoundHandler?: boolean;
   /** Rules that count every request to a route. Default: none. */
   readonly throttles?: readonly RateLimitRule[];
   /** Asked on every request to a route, after the rules; false answers 429. */
@@ -25,6 +44,8 @@ export interface ViewsetOptions {
   readonly store?: Store;
   /** Its checks are answered at `/health/`, beside `/health/live` and `/health/ready`; false: no such routes. Default: no checks. */
   readonly health?: HealthRegistry | false;
+  /** Where the health routes are. Default: `/health`. */
+  readonly healthPath?: string;
   /** For views that declare none. Default: none, which lets everybody in whom the authentication let pass. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** For views that declare none. Default: `DEFAULT_FILTERS`. */
@@ -49,10 +70,15 @@ export interface ViewsetOptions {
 /** The options with their defaults, checked and frozen. */
 export interface ResolvedOptions {
   readonly orm: MikroORM;
+  readonly user: ViewsetOptions['user'];
+  readonly em: ViewsetOptions['em'];
+  readonly errorHandler: boolean;
+  readonly notFoundHandler: boolean;
   readonly throttles: readonly RateLimitRule[];
   readonly throttleRate: ViewsetOptions['throttleRate'];
   readonly store: Store | undefined;
   readonly health: HealthRegistry | false | undefined;
+  readonly healthPath: string;
   readonly defaults: ViewDefaults;
   readonly maxUrlLength: number;
   readonly maxRequestsInFlight: number;
@@ -65,10 +91,15 @@ const HANDLER_TIMEOUT_MS = 30_000;
 
 const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
   'orm',
+  'user',
+  'em',
+  'errorHandler',
+  'notFoundHandler',
   'throttles',
   'throttleRate',
   'store',
   'health',
+  'healthPath',
   'permissionClasses',
   'filters',
   'pagination',
@@ -89,7 +120,8 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkFilters('viewset', options.filters);
   checkPagination('viewset', options.pagination);
   checkIgnoredParameters('viewset', options.ignoreUnknownParameters);
-  checkHealth(options.health);
+  checkHealth(options);
+  checkPlace(options);
   if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
     throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
   }
@@ -98,10 +130,15 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   }
   return Object.freeze({
     orm: options.orm,
+    user: options.user,
+    em: options.em,
+    errorHandler: options.errorHandler ?? true,
+    notFoundHandler: options.notFoundHandler ?? true,
     throttles: options.throttles ?? [],
     throttleRate: options.throttleRate,
     store: options.store,
     health: options.health,
+    healthPath: options.healthPath ?? '/health',
     defaults: Object.freeze({
       permissionClasses: options.permissionClasses ?? [],
       filters: options.filters ?? DEFAULT_FILTERS,
@@ -124,9 +161,26 @@ function limit(options: ViewsetOptions, name: LimitName, fallback: number): numb
   throw wrongOption('viewset', name, 'a positive integer, or Infinity for none', value);
 }
 
-function checkHealth(health: unknown): void {
-  if (health === undefined || health === false || health instanceof HealthRegistry) return;
-  throw wrongOption('viewset', 'health', 'a HealthRegistry, or false for no health routes', health);
+function checkHealth({ health, healthPath }: ViewsetOptions): void {
+  if (health !== undefined && health !== false && !(health instanceof HealthRegistry)) {
+    throw wrongOption('viewset', 'health', 'a HealthRegistry, or false for no health routes', health);
+  }
+  if (healthPath !== undefined && !/^(\/[^/:*?#\s]+)+$/.test(healthPath)) {
+    throw wrongOption('viewset', 'healthPath', 'a path such as "/health"', healthPath);
+  }
+}
+
+/** Checks what fits the plugin into an application that is there already. */
+function checkPlace({ user, em, errorHandler, notFoundHandler }: ViewsetOptions): void {
+  if (user !== undefined && user !== 'own' && typeof user !== 'function') {
+    throw wrongOption('viewset', 'user', '"own" or a function of the request', user);
+  }
+  if (em !== undefined && em !== 'own' && em !== 'existing') {
+    throw wrongOption('viewset', 'em', '"own" or "existing"', em);
+  }
+  for (const [name, value] of Object.entries({ errorHandler, notFoundHandler })) {
+    if (value !== undefined && typeof value !== 'boolean') throw wrongOption('viewset', name, 'true or false', value);
+  }
 }
 
 function checkArrays(options: ViewsetOptions): void {

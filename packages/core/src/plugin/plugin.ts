@@ -1,17 +1,17 @@
-import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { MikroORM } from '@mikro-orm/core';
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
+import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
-import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
-import { transactionalManager } from '../viewset/transaction.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { RuleListFactory } from '../viewset/view-routes.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
 import { releaseLostConnections } from '../mikro/lost-connections.ts';
 import { answerNotFound } from './not-found.ts';
+import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';
 
@@ -29,17 +29,15 @@ declare module 'fastify' {
   interface FastifyInstance {
     readonly viewset: ViewsetInstance;
   }
-  interface FastifyRequest {
-    /** The request's own entity manager, forked when first read; within `em.transactional()`, the transaction's. */
-    readonly em: EntityManager;
-    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
-    readonly reader: EntityManager;
-  }
 }
 
 /**
  * The Fastify plugin under every viewset: `request.em` and `request.user`, one shape for every error, 405 and OPTIONS,
- * throttling, health routes. Register it on the root instance, before `auth` and the routers.
+ * throttling, health routes. Register it before `auth` and the routers.
+ *
+ * It reaches as far as the scope that it is registered in: the whole application on the root instance; in a scope with a
+ * prefix the requests below that prefix, their errors and unknown paths included. An application may register it in
+ * several scopes beside each other, one for each MikroORM; docs/existing-application.md has an example.
  *
  * Throws ImproperlyConfigured for a wrong option.
  *
@@ -50,45 +48,33 @@ declare module 'fastify' {
 export const viewset = fp(
   async (app: FastifyInstance, given: ViewsetOptions): Promise<void> => {
     const options = resolveOptions(given);
-    decorateRequests(app, options.orm);
+    if (app.hasDecorator('viewset')) {
+      throw new ImproperlyConfigured(
+        'viewset: this scope has the plugin already, from itself or an outer scope; register each in a scope of its own',
+      );
+    }
+    decorateRequests(app, options);
     app.addHook('onReady', () => releaseLostConnections(options.orm));
-    app.setErrorHandler(errorHandler);
-    answerNotFound(app);
+    if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
+    if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const { makeRules, address } = addThrottles(app, options);
     admitRequests(app, options, address);
-    const { orm, defaults } = options;
+    const { orm, defaults, health, healthPath } = options;
     app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));
-    if (options.health !== false) healthRoutes(app, options.health ?? new HealthRegistry());
+    if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
   },
   { name: '@viewset/core', fastify: '5.x' },
 );
 
-function decorateRequests(app: FastifyInstance, orm: MikroORM): void {
-  app.decorateRequest(REQUEST_STATE, null);
-  app.decorateRequest('user', {
-    getter(this: FastifyRequest) {
-      return knownStateOf(this)?.user ?? null;
-    },
-    setter(this: FastifyRequest, user) {
-      stateOf(this).user = user;
-    },
-  });
-  app.decorateRequest('challenge', {
-    getter(this: FastifyRequest) {
-      return knownStateOf(this)?.challenge ?? null;
-    },
-    setter(this: FastifyRequest, challenge) {
-      stateOf(this).challenge = challenge;
-    },
-  });
-  app.decorateRequest('em', {
-    getter(this: FastifyRequest) {
-      return transactionalManager(orm) ?? (stateOf(this).em ??= orm.em.fork());
-    },
-  });
-  app.decorateRequest('reader', {
-    getter(this: FastifyRequest) {
-      return transactionalManager(orm) ?? knownStateOf(this)?.em ?? orm.em;
-    },
-  });
+/** Names the option for an application that has a handler of its own in the same scope. */
+function orSay(option: 'errorHandler' | 'notFoundHandler', set: () => void): void {
+  try {
+    set();
+  } catch (cause) {
+    throw new ImproperlyConfigured(
+      `viewset: this scope has a handler of its own already (${(cause as Error).message}); set option "${option}" to false ` +
+        'to keep it, or register the plugin in a scope with a prefix',
+      { cause },
+    );
+  }
 }

@@ -1,0 +1,127 @@
+import type { EntityManager } from '@mikro-orm/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isPromise } from '../awaitable.ts';
+import { type CurrentUser, USER_SOURCE } from '../current-user.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
+import { transactionalManager } from '../viewset/transaction.ts';
+import type { ResolvedOptions, UserSource } from './options.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The request's own entity manager, forked when first read, or what the application has set; within `em.transactional()`, the transaction's. */
+    em: EntityManager;
+    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
+    readonly reader: EntityManager;
+  }
+}
+
+/** A property of requests that is read and written through what the plugin keeps of a request. */
+interface Accessor<Value> {
+  readonly getter: (this: FastifyRequest) => Value;
+  readonly setter: (this: FastifyRequest, value: Value) => void;
+}
+
+/**
+ * Gives requests `user`, `challenge`, `em` and `reader`. A `user` or `em` that the application's requests have already
+ * is never replaced in silence: its options say what becomes of it.
+ *
+ * @throws ImproperlyConfigured for a `user` or `em` that is there already, where no option says what it is
+ */
+export function decorateRequests(app: FastifyInstance, options: ResolvedOptions): void {
+  app.decorateRequest(REQUEST_STATE, null);
+  app.decorateRequest('challenge', {
+    getter(this: FastifyRequest) {
+      return knownStateOf(this)?.challenge ?? null;
+    },
+    setter(this: FastifyRequest, challenge) {
+      stateOf(this).challenge = challenge;
+    },
+  });
+  decorateUser(app, options.user);
+  decorateEntityManager(app, options);
+}
+
+function decorateUser(app: FastifyInstance, source: ResolvedOptions['user']): void {
+  const isTaken = app.hasRequestDecorator('user');
+  if (isTaken && source === undefined) throw taken('user', '(request) => …, which answers with the user of a request');
+  const getter = typeof source === 'function' ? userGetter(source) : keptUser;
+  if (typeof source === 'function') app.decorateRequest(USER_SOURCE, { getter });
+  if (isTaken && source !== 'own') return;
+  decorate(app, 'user', {
+    getter,
+    setter(user) {
+      stateOf(this).user = user;
+    },
+  });
+}
+
+/**
+ * Gives requests an accessor. Where those of a scope around this one have a decorator of that name, each request is
+ * given the accessor by itself; if `keeps` is true, with the value that it has.
+ */
+function decorate<Name extends 'user' | 'em'>(
+  app: FastifyInstance,
+  name: Name,
+  { getter, setter }: Accessor<FastifyRequest[Name]>,
+  keeps = false,
+): void {
+  if (!app.hasRequestDecorator(name)) {
+    app.decorateRequest(name, { getter: getter as never, setter: setter as never });
+    return;
+  }
+  const property = { get: getter, set: setter, configurable: true, enumerable: true };
+  app.addHook('onRequest', async (request) => {
+    const known = keeps ? request[name] : undefined;
+    Object.defineProperty(request, name, property);
+    if (known !== undefined && known !== null) request[name] = known;
+  });
+}
+
+function keptUser(this: FastifyRequest): CurrentUser | null {
+  return knownStateOf(this)?.user ?? null;
+}
+
+function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
+  return function userOf(this: FastifyRequest) {
+    const user: unknown = source(this);
+    // A promise is an object, and so would be somebody.
+    if (!isPromise(user)) return typeof user === 'object' ? (user as CurrentUser | null) : null;
+    throw new ImproperlyConfigured('viewset: option "user" must answer at once, but it answered with a promise');
+  };
+}
+
+function decorateEntityManager(app: FastifyInstance, { orm, em: source }: ResolvedOptions): void {
+  const isTaken = app.hasRequestDecorator('em');
+  if (isTaken && source === undefined) throw taken('em', '"existing", if it is of the same MikroORM');
+  if (!isTaken && source === 'existing') {
+    throw new ImproperlyConfigured('viewset: option "em" is "existing", but requests have no "em" yet');
+  }
+  app.decorateRequest('reader', {
+    getter(this: FastifyRequest) {
+      return transactionalManager(orm) ?? knownStateOf(this)?.em ?? orm.em;
+    },
+  });
+  const accessor: Accessor<EntityManager> = {
+    getter() {
+      return transactionalManager(orm) ?? (stateOf(this).em ??= orm.em.fork());
+    },
+    setter(em) {
+      if (source === 'own') return;
+      if (em.getDriver() !== orm.em.getDriver()) {
+        throw new ImproperlyConfigured(
+          'viewset: request.em was set to an entity manager of another MikroORM; option "em" must be "own"',
+        );
+      }
+      stateOf(this).em = em;
+    },
+  };
+  decorate(app, 'em', accessor, source === 'existing');
+}
+
+function taken(name: 'user' | 'em', use: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(
+    `viewset: this application's requests have a "${name}" already; say with option "${name}" what it is to the views: ` +
+      `${use}; or "own", if the views are to have one of their own`,
+  );
+}
