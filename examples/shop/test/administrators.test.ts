@@ -67,6 +67,34 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal((await shop.put(path, { name: 'admin' }, { token })).status, 200, 'and its own name is no other');
   });
 
+  await t.test('each change of what an account may do is a line in the log, once it is made', async (t) => {
+    const target = await shop.register('changed@example.com');
+    const path = `${ACCOUNTS}/${target}`;
+    for (const json of [
+      { role: 'admin' },
+      { role: null, is_active: false },
+      { is_active: true },
+      { name: 'Another', is_active: true },
+      { role: 'admin', email: ADMIN.email },
+    ]) {
+      await shop.patch(path, json, { token });
+    }
+    await shop.delete(path, { token });
+    await shop.process.logged((line) => line.event === 'auth.account_deleted' && line.target === target);
+    const event = { account: adminId, address: '127.0.0.1', level: 30, route: '/api/accounts/:pk' };
+    t.match(
+      shop.process.log.filter((line) => line.target === target),
+      [
+        { ...event, event: 'auth.role_changed', role: 'admin', was: 'user' },
+        { ...event, event: 'auth.role_changed', role: null, was: 'admin' },
+        { ...event, event: 'auth.account_disabled' },
+        { ...event, event: 'auth.account_enabled' },
+        { ...event, event: 'auth.account_deleted' },
+      ],
+      'a name is no access, and a write that was refused has changed none',
+    );
+  });
+
   await t.test('no cache keeps what is known of accounts', async (t) => {
     for (const path of [ACCOUNTS, `${ACCOUNTS}/${adminId}`, `${ACCOUNTS}/999999`]) {
       for (const who of [token, undefined]) {

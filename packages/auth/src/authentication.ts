@@ -2,7 +2,6 @@ import { type CurrentUser, toHttpError, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { bearerToken, invalidToken } from './bearer-token.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
-import { logSecurityEvent } from './security-events.ts';
 
 /** What a request says of its sender: the claims of a verified token, or what an `authenticate` of your own answers. */
 export type AuthPayload = Readonly<Record<string, unknown>> & { readonly user_id?: unknown };
@@ -50,9 +49,6 @@ export class Authentication {
       await this.#identify(request);
     } catch (error) {
       refusal = isPublic && error instanceof Unauthorized ? this.#ignore(request, error) : asError(error);
-    }
-    if (refusal instanceof Unauthorized && request.headers.authorization !== undefined) {
-      logSecurityEvent(request, 'auth.token_refused', { reason: refusal.message });
     }
     done(refusal);
   }

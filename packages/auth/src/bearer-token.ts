@@ -24,7 +24,11 @@ export function requireBearerToken(header: string | undefined): string {
 
 /** The 401 for a token that was sent and is no good (RFC 6750, section 3.1). */
 export function invalidToken(message: string, cause?: unknown): Unauthorized {
-  return new Unauthorized(message, { headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE }, cause });
+  return new Unauthorized(message, {
+    headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE },
+    cause,
+    event: 'auth.token_refused',
+  });
 }
 
 const INVALID_TOKEN_CHALLENGE = 'Bearer error="invalid_token"';

@@ -57,7 +57,8 @@ export function readCode(body: unknown): string {
 }
 
 export function wrongCode(message: string): InvalidUsage {
-  return new InvalidUsage(`The verification code ${message}`, { details: [{ in: 'body', path: '/code', message }] });
+  const details = [{ in: 'body', path: '/code', message }] as const;
+  return new InvalidUsage(`The verification code ${message}`, { details, event: 'auth.registration_failed' });
 }
 
 /** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */

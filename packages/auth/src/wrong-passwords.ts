@@ -62,5 +62,6 @@ function holdMs(holds: number): number {
 }
 
 function held(retryAfterMs: number): TooManyRequests {
-  return new TooManyRequests(retryAfterMs / 1000, 'Too many wrong passwords were tried; try again later');
+  const message = 'Too many wrong passwords were tried; try again later';
+  return new TooManyRequests(retryAfterMs / 1000, message, { event: 'auth.login_held' });
 }

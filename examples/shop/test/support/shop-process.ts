@@ -32,6 +32,9 @@ export interface LogLine {
   level: number;
   msg: string;
   port?: number;
+  /** The name of a security event, and the account that it happened to. */
+  event?: string;
+  target?: number;
   /** What would have been sent, had there been a mail server. */
   mail?: { recipient: string; subject: string; content: string; is_html: boolean };
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailable, TooManyRequests, Unauthorized } from '@viewset/core';
+import { securityEvent, StoreUnavailable, Unauthorized } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from '../account-contract.ts';
 import { type TokenClaims, claimsOf } from '../access-tokens.ts';
@@ -6,7 +6,6 @@ import type { Accounts } from '../accounts.ts';
 import { MAX_EMAIL_LENGTH } from '../email-address.ts';
 import type { PasswordHasher } from '../password-hasher.ts';
 import { readCredentials } from '../request-body.ts';
-import { logSecurityEvent } from '../security-events.ts';
 import type { WrongPasswords } from '../wrong-passwords.ts';
 
 export interface LoginParts {
@@ -28,11 +27,11 @@ export function loginHandler(parts: LoginParts) {
     // The account may have been disabled while bcrypt was at work.
     const isActive = account.is_active && (await accounts.recordLogin(request.em, account.id));
     if (!isActive) {
-      logSecurityEvent(request, 'auth.login_failed', { account_id: account.id, reason: 'disabled' });
+      logFailure(request, account, 'disabled');
       throw new Unauthorized('The account is disabled');
     }
     if (isOutdated) await renewHash(parts, request, account, password!);
-    logSecurityEvent(request, 'auth.login', { account_id: account.id });
+    request.log.info({ ...securityEvent(request, 'auth.login'), account: account.id }, 'somebody logged in');
     return { access_token: tokens.issue(claimsOf(account)) };
   };
 }
@@ -50,23 +49,19 @@ async function findAccount(
   const account = isAskable ? await accounts.byEmail(request.em, email) : undefined;
   const { matches, isOutdated } = await hasher.check(password, account?.password);
   if (account !== undefined && matches) {
-    await limited(request, () => wrongPasswords.check(email), account);
+    await limited(request, () => wrongPasswords.check(email));
     return { account, isOutdated };
   }
-  if (isAskable) await limited(request, () => wrongPasswords.count(email), account);
-  const reason = account === undefined ? 'no_account' : 'wrong_password';
-  logSecurityEvent(request, 'auth.login_failed', { account_id: account?.id, reason });
+  if (isAskable) await limited(request, () => wrongPasswords.count(email));
+  logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');
   throw new Unauthorized('The e-mail address or the password is not correct');
 }
 
 /** Runs a step of the limit of wrong passwords. If the store is down, logins pass uncounted, as requests pass throttles. */
-async function limited(request: FastifyRequest, step: () => Promise<unknown>, account?: AccountEntity): Promise<void> {
+async function limited(request: FastifyRequest, step: () => Promise<unknown>): Promise<void> {
   try {
     await step();
   } catch (error) {
-    if (error instanceof TooManyRequests) {
-      logSecurityEvent(request, 'auth.login_failed', { account_id: account?.id, reason: 'held' });
-    }
     if (!(error instanceof StoreUnavailable)) throw error;
     request.log.warn({ err: error }, 'the store does not answer: wrong passwords pass uncounted');
   }
@@ -82,6 +77,11 @@ async function renewHash(
   try {
     await accounts.replaceHash(request.em, account, await hasher.hash(password));
   } catch (error) {
-    request.log.warn({ err: error, account_id: account.id }, 'the hash of a password could not be renewed');
+    request.log.warn({ err: error, account: account.id }, 'the hash of a password could not be renewed');
   }
+}
+
+function logFailure(request: FastifyRequest, account: AccountEntity | undefined, reason: string): void {
+  const event = { ...securityEvent(request, 'auth.login_failed'), account: account?.id ?? null, reason };
+  request.log.info(event, 'a login failed');
 }

@@ -1,7 +1,7 @@
+import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts.ts';
 import { readAccount, readCode, wrongCode } from '../request-body.ts';
-import { logSecurityEvent } from '../security-events.ts';
 import type { TakenCode, VerificationCodes } from '../verification-codes.ts';
 
 export interface RegisterParts {
@@ -24,14 +24,11 @@ export function registerHandler({ accounts, codes }: RegisterParts) {
     const account = readAccount(request.body);
     const code = readCode(request.body);
     const taken = await codes.take(account.email, code);
-    if (taken === undefined) {
-      logSecurityEvent(request, 'auth.registration_failed', { reason: 'wrong_code' });
-      throw wrongCode('is wrong or has expired');
-    }
+    if (taken === undefined) throw wrongCode('is wrong or has expired');
     try {
       await accounts.requireUnregistered(request.em, account.email);
       const { id, email, name } = await accounts.create(request.em, account);
-      logSecurityEvent(request, 'auth.registered', { account_id: id });
+      request.log.info({ ...securityEvent(request, 'auth.registered'), account: id }, 'an account was registered');
       reply.code(201);
       return { message: 'The account is registered', user: { id, email, name } };
     } catch (error) {

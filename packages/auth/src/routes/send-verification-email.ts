@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceUnavailable } from '@viewset/core';
+import { securityEvent, ServiceUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { EmailSender, EmailText, VerificationEmail } from '../email-sender.ts';
 import { readAddress } from '../request-body.ts';
-import { logSecurityEvent } from '../security-events.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from '../verification-codes.ts';
 
 /** The client has its answer within ten seconds, whatever the sender does. */
@@ -34,7 +33,7 @@ export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
       });
       throw failure;
     }
-    logSecurityEvent(request, 'auth.code_sent');
+    request.log.info(securityEvent(request, 'auth.code_sent'), 'a verification code was sent');
     return { message: 'A verification code has been sent' };
   };
 }

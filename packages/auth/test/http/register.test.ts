@@ -115,7 +115,7 @@ forEachDatabase(t, { entities: [Account, Role] }, async (t, orm) => {
       {},
       '12345',
       '1234567',
-      'x'.repeat(100_000),
+      'x'.repeat(10_000),
       ' 123456',
       '１２３４５６',
       '1\0',

@@ -32,33 +32,27 @@ t.test('each security event is one line with the account and the address, and no
     return { answer, events: lines.slice(from).filter(({ event }) => event !== undefined) };
   };
   const login = (email: string, password: string) => events('/auth/login', { email, password });
-  const event = (name: string, more: object = {}): object => ({
-    event: name,
-    msg: name,
-    level: 30,
-    address: ADDRESS,
-    ...more,
-  });
+  const event = (name: string, more: object = {}): object => ({ event: name, level: 30, address: ADDRESS, ...more });
 
   const email = 'ann@example.com';
   const sent = await events('/auth/send-verification-email', { email });
-  t.match(sent.events, [event('auth.code_sent')]);
+  t.match(sent.events, [event('auth.code_sent', { account: null, route: '/auth/send-verification-email' })]);
   const code = /\d{6}/.exec(mailer.mails[0]!.content)![0];
   const account = { email, password: PASSWORD, name: 'Ann' };
   const wrong = await events('/auth/register', { ...account, code: 'wrong' });
-  t.match(wrong.events, [event('auth.registration_failed', { reason: 'wrong_code' })]);
+  t.match(wrong.events, [event('auth.registration_failed')]);
   const registered = await events('/auth/register', { ...account, code });
   const { id } = registered.answer.json<{ user: { id: number } }>().user;
-  t.match(registered.events, [event('auth.registered', { account_id: id })]);
+  t.match(registered.events, [event('auth.registered', { account: id })]);
 
   const good = await login(email, PASSWORD);
-  t.match(good.events, [event('auth.login', { account_id: id })]);
+  t.match(good.events, [event('auth.login', { account: id })]);
   const bad = await login(email, 'wrong-password');
-  t.match(bad.events, [event('auth.login_failed', { account_id: id, reason: 'wrong_password' })]);
+  t.match(bad.events, [event('auth.login_failed', { account: id, reason: 'wrong_password' })]);
   const nobody = await login('nobody@example.com', 'wrong-password');
-  t.match(nobody.events, [event('auth.login_failed', { account_id: undefined, reason: 'no_account' })]);
+  t.match(nobody.events, [event('auth.login_failed', { account: null, reason: 'no_account' })]);
   for (let more = 0; more < 9; more++) await login(email, 'wrong-password');
-  t.match((await login(email, 'wrong-password')).events, [event('auth.login_failed', { reason: 'held' })]);
+  t.match((await login(email, 'wrong-password')).events, [event('auth.login_held')]);
 
   const { access_token: token } = good.answer.json<{ access_token: string }>();
   t.strictSame(
@@ -68,11 +62,12 @@ t.test('each security event is one line with the account and the address, and no
   );
   t.strictSame((await events('/me', undefined)).events, [], 'nor is no token');
   const forged = await events('/me', undefined, { authorization: `Bearer ${token}x` });
-  t.match(forged.events, [event('auth.token_refused', { reason: 'The token is not valid' })]);
-  await orm.em.fork().nativeUpdate(Account, { id }, { is_active: false });
-  const disabled = await events('/me', undefined, { authorization: `Bearer ${token}` });
-  t.match(disabled.events, [event('auth.token_refused', { reason: 'The token is no longer valid' })]);
-
+  t.match(forged.events, [event('auth.token_refused', { msg: 'The token is not valid' })]);
+  t.strictSame(
+    (await events('/auth/login', {}, { authorization: 'Bearer bad' })).events.length,
+    1,
+    'one that counts as none is none',
+  );
   const all = JSON.stringify(lines);
   for (const secret of [PASSWORD, 'wrong-password', code, token, SECRET, 'ann@', 'nobody@', '$2b$']) {
     t.notOk(all.includes(secret), `no line has ${secret}`);
