@@ -4,25 +4,72 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** A date that lies between two milliseconds, as a Date of JavaScript cannot. */
+export class PreciseDate extends Date {
+  /** The microseconds since the millisecond: above 0, below 1000, with nanoseconds behind the point. */
+  readonly microseconds: number;
+
+  constructor(milliseconds: number, microseconds: number) {
+    super(milliseconds);
+    this.microseconds = microseconds;
+  }
+}
+
 /**
- * Reads RFC 3339 with or without the time, the seconds and the offset, which is UTC where it is missing; a fraction is
- * cut to milliseconds. A space counts as the plus sign that a query string has made of it. Undefined for anything else,
- * and outside the years 1 to 9999, which are those that every database keeps.
+ * Reads RFC 3339 with or without the time, the seconds and the offset, which is UTC if it is missing; the fraction of a
+ * second may have nine digits. A space counts as the plus sign that a query string has made of it. Undefined for anything
+ * else, and outside the years 1 to 9999, which are those that every database keeps.
  */
-export function parseDateTime(text: string): Date | undefined {
+export function parsePreciseDate(text: string): Date | PreciseDate | undefined {
   const match = DATE_TIME.exec(text);
   if (match === null) return undefined;
   const [, day = '', clock = '00:00', seconds = '00', fraction = '', , sign = '+', hours = '00', minutes = '00'] =
     match;
   if (parseDate(day) === undefined || parseTime(`${clock}:${seconds}`) === undefined) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
-  const local = Date.parse(`${day}T${clock}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}Z`);
+  const digits = fraction.padEnd(9, '0');
+  const local = Date.parse(`${day}T${clock}:${seconds}.${digits.slice(0, 3)}Z`);
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  const instant = new Date(sign === '-' ? local + offsetMs : local - offsetMs);
-  return isStorable(instant) ? instant : undefined;
+  const date = dateOf(sign === '-' ? local + offsetMs : local - offsetMs, Number(digits.slice(3)) / 1000);
+  return isStorable(date) ? date : undefined;
 }
 
-/** The text, if it is a day of the calendar in the years 1 to 9999. */
+/** Reads a date like `parsePreciseDate`, and cuts it to milliseconds. */
+export function parseDateTime(text: string): Date | undefined {
+  const date = parsePreciseDate(text);
+  return date === undefined ? undefined : new Date(date);
+}
+
+/** Rounds a date to whole microseconds, the finest that any column holds. */
+export function roundToMicroseconds(date: Date, round: (microseconds: number) => number): Date {
+  return date instanceof PreciseDate ? dateOf(date.getTime(), round(date.microseconds)) : date;
+}
+
+/** True of a date that no column can hold: one that lies between two microseconds. */
+export function isBetweenMicroseconds(date: unknown): boolean {
+  return date instanceof PreciseDate && !Number.isInteger(date.microseconds);
+}
+
+/**
+ * Returns the milliseconds of a date as a column of whole milliseconds compares with it: of one between two of them, the
+ * middle, which no double is too coarse for.
+ */
+export function comparableMilliseconds(date: Date): number {
+  return date instanceof PreciseDate ? date.getTime() + 0.5 : date.getTime();
+}
+
+/** Puts the whole microseconds of a date into a text that has its milliseconds. */
+export function withMicroseconds(text: string, date: Date): string {
+  if (!(date instanceof PreciseDate)) return text;
+  return text.replace(/\.\d{3}/, (fraction) => fraction + String(Math.floor(date.microseconds)).padStart(3, '0'));
+}
+
+function dateOf(milliseconds: number, microseconds: number): Date {
+  if (microseconds === 0) return new Date(milliseconds);
+  return microseconds < 1000 ? new PreciseDate(milliseconds, microseconds) : new Date(milliseconds + 1);
+}
+
+/** Returns the text if it is a day of the calendar in the years 1 to 9999. */
 export function parseDate(text: string): string | undefined {
   const match = DATE.exec(text);
   if (match === null || text < '0001') return undefined;
@@ -31,7 +78,7 @@ export function parseDate(text: string): string | undefined {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) ? text : undefined;
 }
 
-/** A time of day with its seconds, if the text is one. */
+/** Returns a time of day with its seconds if the text is one. */
 export function parseTime(text: string): string | undefined {
   const match = TIME.exec(text);
   if (match === null) return undefined;

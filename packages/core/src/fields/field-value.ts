@@ -1,12 +1,99 @@
-import { isStorable } from './calendar.ts';
-import { checkFieldJson } from './field-json.ts';
-import { expect, parseFieldText } from './field-text.ts';
+import { InvalidUsage } from '../errors.ts';
+import { isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.ts';
 import type { FieldType } from './field-type.ts';
 
 /**
- * The value that a value of the program stands for: as JSON's, and besides Dates, BigInts, decimals as text, and
+ * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows where the
+ * value stood catches the error and names that place. A filter's parameters come from the client, so that an error which
+ * a filter lets through is a 400; anywhere else the value is the program's own, and the answer is a 500.
+ */
+export class FieldValueError extends InvalidUsage {}
+
+const INTEGER = /^(?:0|-?[1-9]\d*)$/;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const DECIMAL = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * Reads the value that a text of a query string stands for: a number for `integer` and `number`, a BigInt for `bigint`, the
+ * text itself for `decimal`, `date`, `time` and `uuid` (which keeps them exact), a Date for `datetime`, one that
+ * knows its microseconds if there are any.
+ * @throws FieldValueError if the text does not fit the type
+ * @example
+ * parseFieldText({ kind: 'integer' }, '12');    // 12
+ * parseFieldText({ kind: 'integer' }, '012');   // FieldValueError: must be an integer
+ */
+export function parseFieldText(type: FieldType, text: string): unknown {
+  switch (type.kind) {
+    case 'string':
+      return wellFormed(text);
+    case 'integer':
+      return within(type, INTEGER.test(text) ? Number(text) : undefined, 'an integer');
+    case 'bigint':
+      return within(type, INTEGER.test(text) && text.length <= 20 ? BigInt(text) : undefined, 'an integer');
+    case 'number':
+      return expect(NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined, 'a number');
+    case 'decimal':
+      return expect(DECIMAL.test(text) ? text : undefined, 'a decimal number');
+    case 'boolean':
+      return expect(text === 'true' ? true : text === 'false' ? false : undefined, 'true or false');
+    case 'datetime':
+      return expect(parsePreciseDate(text), 'a date and time, as in 2024-12-31T23:59:59Z');
+    case 'date':
+      return expect(parseDate(text), 'a date, as in 2024-12-31');
+    case 'time':
+      return expect(parseTime(text), 'a time, as in 23:59:59');
+    case 'uuid':
+      return expect(UUID.test(text.toLowerCase()) ? text.toLowerCase() : undefined, 'a UUID');
+    case 'enum':
+      return oneOf(
+        type,
+        type.values?.find((value) => String(value) === text),
+      );
+    case 'json':
+    case 'binary':
+      throw new FieldValueError('cannot be compared with a value');
+  }
+}
+
+/**
+ * Reads the value that a JSON value stands for; nothing is coerced from one JSON type to another. What JSON has no type for
+ * (dates, times, UUIDs, integers beyond 2^53) is a string, written as in a query string.
+ * @throws FieldValueError if the JSON value is of another type, or out of the field's range
+ * @example
+ * checkFieldJson({ kind: 'number' }, 1.5);     // 1.5
+ * checkFieldJson({ kind: 'number' }, '1.5');   // FieldValueError: must be a number
+ */
+export function checkFieldJson(type: FieldType, json: unknown): unknown {
+  switch (type.kind) {
+    case 'string':
+      return parseFieldText(type, expect(typeof json === 'string' ? json : undefined, 'a string'));
+    case 'integer':
+      return within(type, Number.isInteger(json) ? Number(json) + 0 : undefined, 'an integer');
+    case 'bigint':
+      if (typeof json === 'string' && type.mode !== 'number') return parseFieldText(type, json);
+      return within(type, Number.isSafeInteger(json) ? BigInt(json as number) : undefined, 'an integer');
+    case 'number':
+      return expect(Number.isFinite(json) ? (json as number) : undefined, 'a number');
+    case 'decimal':
+      if (typeof json === 'string' && type.mode !== 'number') return parseFieldText(type, json);
+      return expect(Number.isFinite(json) ? (json as number) : undefined, 'a number');
+    case 'boolean':
+      return expect(typeof json === 'boolean' ? json : undefined, 'true or false');
+    case 'enum':
+      return oneOf(
+        type,
+        type.values?.find((value) => value === json),
+      );
+    default:
+      return parseFieldText(type, typeof json === 'string' ? json : '');
+  }
+}
+
+/**
+ * Reads the value that a value of the program stands for: like JSON's, and besides Dates, BigInts, decimals as text, and
  * numbers outside of a field's range (nothing is equal to them, which is no mistake).
- * @throws FieldValueError where the value is of another type
+ * @throws FieldValueError if the value is of another type
  */
 export function checkFieldValue(type: FieldType, value: unknown): unknown {
   switch (type.kind) {
@@ -32,4 +119,30 @@ export function checkFieldValue(type: FieldType, value: unknown): unknown {
 
 function isNumeric(value: unknown): value is number | bigint {
   return typeof value === 'bigint' || (typeof value === 'number' && !Number.isNaN(value));
+}
+
+/** Returns the text if a database can keep it: no NUL character, no half of a surrogate pair. */
+function wellFormed(text: string): string {
+  if (text.includes('\0')) throw new FieldValueError('must not contain a NUL character');
+  if (!text.isWellFormed()) throw new FieldValueError('must be well-formed Unicode');
+  return text;
+}
+
+/** Returns the number if it is there and within the bounds of the type. */
+function within<T extends number | bigint>(type: FieldType, value: T | undefined, what: string): T {
+  const { minimum, maximum } = type;
+  if (minimum === undefined || maximum === undefined) return expect(value, what);
+  if (value !== undefined && value >= minimum && value <= maximum) return value;
+  throw new FieldValueError(`must be ${what} between ${minimum} and ${maximum}`);
+}
+
+/** Returns the value if the enum has it. */
+function oneOf(type: FieldType, value: string | number | undefined): string | number {
+  return expect(value, `one of: ${type.values?.join(', ')}`);
+}
+
+/** Returns the value unless it is undefined. */
+function expect<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new FieldValueError(`must be ${what}`);
+  return value;
 }

@@ -1,6 +1,5 @@
-import { checkFieldJson } from '../fields/field-json.ts';
+import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
 import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { JsonLogicError } from './json-logic-error.ts';
 

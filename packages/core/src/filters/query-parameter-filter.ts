@@ -1,6 +1,5 @@
 import type { TSchema } from 'typebox';
-import { parseFieldText } from '../fields/field-text.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
+import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { compare } from '../language/compare.ts';

@@ -1,9 +1,9 @@
 import { Reference, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isBetweenMicroseconds, roundToMicroseconds } from '../fields/calendar.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { customTypeOf, valueProperty } from '../fields/field-type.ts';
-import { checkFieldValue } from '../fields/field-value.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
+import { FieldValueError, checkFieldValue } from '../fields/field-value.ts';
 import { never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
@@ -91,8 +91,13 @@ function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Conditio
   return fit(path, lookup, value);
 }
 
-/** Brings a number into the range of an integer column, or decides the comparison where it lies beyond. */
+/** Brings a value to what the column can hold, or decides the comparison if none is equal to it or all lie to one side. */
 function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
+  if (isBetweenMicroseconds(value)) {
+    if (lookup === 'exact') return never;
+    const isBelow = lookup === 'lt' || lookup === 'lte';
+    return node(path, isBelow ? 'lte' : 'gte', roundToMicroseconds(value as Date, isBelow ? Math.floor : Math.ceil));
+  }
   const { minimum, maximum, kind } = path.type;
   const isInteger = kind === 'integer' || kind === 'bigint';
   if (!isInteger || minimum === undefined || maximum === undefined || customTypeOf(path.property) !== undefined) {

@@ -1,8 +1,7 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.ts';
-import { parseFieldText } from '../fields/field-text.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
+import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { nearest } from '../nearest.ts';
 import { compare } from './compare.ts';
 import type { Condition } from './condition.ts';

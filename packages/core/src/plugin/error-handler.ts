@@ -21,7 +21,7 @@ import {
   UriTooLong,
 } from '../errors.ts';
 import { violationOf } from '../backends/sql/violation.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
+import { FieldValueError } from '../fields/field-value.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { fromDriverError } from './driver-errors.ts';
 import { logRefusal } from './security-event.ts';

@@ -1,6 +1,6 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import type { TObject, TSchema } from 'typebox';
-import { FieldValueError } from '../fields/field-value-error.ts';
+import { FieldValueError } from '../fields/field-value.ts';
 import { columnRule, type ColumnRule } from './column-rule.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 import { primaryKeyOf } from './declared-field.ts';

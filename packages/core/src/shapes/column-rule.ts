@@ -1,7 +1,6 @@
 import type { EntityProperty } from '@mikro-orm/core';
-import { checkFieldJson } from '../fields/field-json.ts';
+import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import type { FieldType } from '../fields/field-type.ts';
-import { FieldValueError } from '../fields/field-value-error.ts';
 import { characters, decimalsMessage } from './error-details.ts';
 import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
 import { formatMessage } from './formats.ts';

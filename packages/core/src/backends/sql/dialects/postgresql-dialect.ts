@@ -1,5 +1,6 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
+import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/field-type.ts';
 import { foldCase } from './case-folding.ts';
@@ -117,7 +118,8 @@ export class PostgreSqlDialect implements Dialect {
   #timestamp(path: FieldPath, value: Date): string {
     const platform = this.#platform as Platform & { formatDate?: (value: Date) => string };
     const hasZone = valueProperty(path.property).columnTypes[0]?.startsWith('timestamptz') ?? false;
-    return hasZone || platform.formatDate === undefined ? value.toISOString() : platform.formatDate(value);
+    const text = hasZone || platform.formatDate === undefined ? value.toISOString() : platform.formatDate(value);
+    return withMicroseconds(text, value);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
+import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { foldCase, isAscii } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
@@ -111,7 +112,7 @@ function parameter(path: FieldPath, value: unknown): unknown {
 
 function plain(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return value instanceof Date ? value.getTime() : value;
+  return value instanceof Date ? comparableMilliseconds(value) : value;
 }
 
 /** One parameter whatever the number of values. JSON's integers are exact in SQLite, so BigInts are written as such. */

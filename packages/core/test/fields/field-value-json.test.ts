@@ -1,5 +1,5 @@
 import t from 'tap';
-import { checkFieldJson } from '../../src/fields/field-json.ts';
+import { checkFieldJson } from '../../src/fields/field-value.ts';
 import type { FieldType } from '../../src/fields/field-type.ts';
 
 const INT: FieldType = { kind: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
