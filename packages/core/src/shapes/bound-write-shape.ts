@@ -8,7 +8,7 @@ import { invalidInput } from './error-details.ts';
 import { writeSchema } from './field-schema.ts';
 import { checkWritable } from './json-types.ts';
 import { pointerStep } from '../json-pointer.ts';
-import { resolveReferences, type Reference } from './references.ts';
+import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
 import { partialOf, withProperties } from './schema-object.ts';
 import { boundField, type ShapeField } from './shape-field.ts';
 import { isRecord } from './schema-rules.ts';
@@ -31,9 +31,12 @@ export interface BoundWriteShape<Data extends object> {
   /**
    * The data with the related entities in the place of references, loaded by `em`.
    *
+   * @param grantOf which records may be referred to; default: all that the filters of their entity show
    * @throws InvalidUsage with a detail for every reference to a record that is not there
    */
-  resolveReferences(em: EntityManager, data: object): Promise<Data>;
+  resolveReferences(em: EntityManager, data: object, grantOf?: GrantOfReference): Promise<Data>;
+  /** The fields that refer to records of other entities. */
+  readonly references: readonly Reference[];
 }
 
 /** A field of a body and its column. */
@@ -67,7 +70,7 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
   readonly schema: TObject;
   readonly partialSchema: TObject;
   readonly #fields: readonly BoundField[];
-  readonly #references: readonly Reference[];
+  readonly references: readonly Reference[];
   readonly #inspect: Inspect;
   readonly #inspectPartial: Inspect;
 
@@ -75,7 +78,7 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
     this.schema = schema;
     this.partialSchema = partialOf(schema);
     this.#fields = fields;
-    this.#references = fields.map(({ reference }) => reference).filter((reference) => reference !== undefined);
+    this.references = fields.map(({ reference }) => reference).filter((reference) => reference !== undefined);
     this.#inspect = compileInspect(schema, 'body');
     this.#inspectPartial = compileInspect(this.partialSchema, 'body');
   }
@@ -88,9 +91,9 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
     return this.#check(this.#inspectPartial(body));
   }
 
-  async resolveReferences(em: EntityManager, data: object): Promise<Data> {
-    if (this.#references.length === 0) return data as Data;
-    return (await resolveReferences(em, data as Record<string, unknown>, this.#references)) as Data;
+  async resolveReferences(em: EntityManager, data: object, grantOf?: GrantOfReference): Promise<Data> {
+    if (this.references.length === 0) return data as Data;
+    return (await resolveReferences(em, data as Record<string, unknown>, this.references, grantOf)) as Data;
   }
 
   #check({ value, problems }: Inspected): object {

@@ -1,6 +1,8 @@
 import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { Awaitable } from '../awaitable.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
+import { always, type Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Problem } from './scan-input.ts';
 import { invalidInput } from './error-details.ts';
@@ -16,9 +18,21 @@ export interface Reference {
   readonly held: string | undefined;
 }
 
+/** The records that a request may refer to. */
+export interface ReferenceGrant {
+  readonly denied: boolean;
+  /** Undefined if there is none but the filters of the entity. */
+  readonly scope: Condition | undefined;
+  allows(record: object): Awaitable<boolean>;
+}
+
+/** Tells which records a reference may lead to; undefined if it may lead to any. */
+export type GrantOfReference = (reference: Reference) => Awaitable<ReferenceGrant | undefined>;
+
 /**
  * Puts the related entities in the place of what the client sent for them: one query for each reference that is there.
- * The filters of the related entity hold, so that nobody refers to a record that they could not find.
+ * The filters of the related entity and the grant hold, so that nobody refers to a record that they could not find: it is
+ * answered like one that is not there.
  *
  * @throws InvalidUsage with a detail for every reference to a record that is not there
  */
@@ -26,6 +40,7 @@ export async function resolveReferences(
   em: EntityManager,
   data: Readonly<Record<string, unknown>>,
   references: readonly Reference[],
+  grantOf?: GrantOfReference,
 ): Promise<Record<string, unknown>> {
   const resolved: Record<string, unknown> = { ...data };
   const problems: Problem[] = [];
@@ -33,7 +48,7 @@ export async function resolveReferences(
     const value = data[reference.name];
     if (value === undefined || value === null) continue;
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(em, reference, value);
+    const found = await find(em, reference, value, await grantOf?.(reference));
     if (found === undefined) problems.push({ path: pointerStep(reference.name), message: unknownReference(reference) });
     else resolved[reference.name] = reference.held === undefined ? found : found[reference.held];
   }
@@ -41,14 +56,19 @@ export async function resolveReferences(
   return resolved;
 }
 
-function find(
+async function find(
   em: EntityManager,
   { target, key }: Reference,
   value: unknown,
+  grant: ReferenceGrant | undefined,
 ): Promise<Record<string, unknown> | undefined> {
-  return QuerySet.of(em, target.class as EntityName<Record<string, unknown>>)
+  if (grant?.denied === true) return undefined;
+  const found = await QuerySet.of(em, target.class as EntityName<Record<string, unknown>>)
     .where(compare(fieldPath(target, key, '.'), 'exact', value))
+    .where(grant?.scope ?? always)
     .entity();
+  if (found === undefined || grant === undefined) return found;
+  return (await grant.allows(found)) ? found : undefined;
 }
 
 function unknownReference({ target, key }: Reference): string {

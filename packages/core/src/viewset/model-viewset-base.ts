@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
-import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
+import { InvalidUsage, NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import type { Condition } from '../language/condition.ts';
@@ -9,7 +9,6 @@ import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type RowWriter, notStored } from '../query/write-rows.ts';
 import type { RecordFinder } from '../query/record-finder.ts';
-import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, applyFilter, Resource, type ResourceHooks } from './resource.ts';
@@ -151,7 +150,7 @@ export abstract class ModelViewSetBase<
     }
     const updated = await inTransaction(request, async () => {
       const entity = await this.getObject(request);
-      const data = await this.#writeShape.resolveReferences(request.em, changes);
+      const data = await this.#resolved.resolveReferences(request, changes);
       return this.#stored(
         request,
         await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>),
@@ -258,6 +257,7 @@ export abstract class ModelViewSetBase<
     const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
     const hooks: ResourceHooks = {
       name: this.name,
+      getAction: (request) => this.getAction(request),
       getObject: (request) => this.getObject(request),
       represent: isOwn ? (entity) => this.represent(entity as Entity) : undefined,
       overridden: HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]),
@@ -272,12 +272,6 @@ export abstract class ModelViewSetBase<
 
   get #answers(): Projection<Output> {
     return this.#resolved.answers as Projection<Output>;
-  }
-
-  get #writeShape(): BoundWriteShape<object> {
-    const { write } = this.#resolved;
-    if (write === undefined) throw new ImproperlyConfigured(`${this.name}: create and update need the option "write"`);
-    return write;
   }
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
@@ -310,7 +304,7 @@ export abstract class ModelViewSetBase<
     const rows = this.#statementFor(request, 'create', undefined, body);
     if (rows !== undefined) return this.#own(request, (check) => rows.insert(request.reader, body, check));
     return inTransaction(request, async () => {
-      const data = await this.#writeShape.resolveReferences(request.em, body);
+      const data = await this.#resolved.resolveReferences(request, body);
       return this.#stored(request, await this.performCreate(request, data as WriteData<Entity, Input>));
     });
   }

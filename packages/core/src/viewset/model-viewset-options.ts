@@ -1,4 +1,4 @@
-import type { PathOf } from '../fields/field-name.ts';
+import type { PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
@@ -27,6 +27,11 @@ export interface ModelViewSetOptions<
   readonly read: Read & OwnNames<Entity, Read>;
   /** What comes in on create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
   readonly write?: Write & OwnNames<Entity, Write>;
+  /**
+   * Permission classes, by the field of a body that refers to another record: it may lead to no record that they hide from
+   * the request. Default: to any that the filters of its entity show, whose existence an answer then tells.
+   */
+  readonly referencePermissions?: Readonly<Partial<Record<ToOneName<Entity>, readonly PermissionClass[]>>>;
   /** Which operations get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Operation[];
   /** Fields that `?search=` looks in. */
@@ -61,6 +66,7 @@ export interface ModelViewSetOptions<
 export const MODEL_VIEWSET_OPTIONS = [
   'read',
   'write',
+  'referencePermissions',
   'operations',
   'searchFields',
   'filterFields',

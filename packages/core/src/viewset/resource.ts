@@ -23,6 +23,7 @@ import { checkFilters, checkIgnoredParameters, checkPagination, makeListedFilter
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf } from './request-state.ts';
+import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
 import type { OperationSchemas, ViewContext, ViewDefinition } from './view-definition.ts';
 import { WritePlan } from './write-plan.ts';
 
@@ -32,6 +33,7 @@ export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, obje
 /** The hooks of a view that its resource calls. */
 export interface ResourceHooks {
   readonly name: string;
+  getAction(request: FastifyRequest): string;
   getObject(request: FastifyRequest): Promise<object>;
   /** Undefined if the view does not override it. */
   readonly represent: ((entity: object) => object) | undefined;
@@ -57,6 +59,7 @@ export class Resource implements ViewDefinition {
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
   readonly writes: WritePlan;
+  readonly #referencePermissions: ReferencePermissions;
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
   readonly filters: readonly Filter[];
@@ -90,6 +93,11 @@ export class Resource implements ViewDefinition {
     const { overridden } = hooks;
     const { orm, meta, projection } = this;
     this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
+    this.#referencePermissions = referencePermissions(
+      hooks,
+      this.write?.references ?? [],
+      options.referencePermissions ?? {},
+    );
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     checkIgnoredParameters(name, options.ignoreUnknownParameters);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
@@ -139,6 +147,13 @@ export class Resource implements ViewDefinition {
     } catch {
       return undefined;
     }
+  }
+
+  /** The data of a body with the related entities in the place of references that the request may make. */
+  resolveReferences(request: FastifyRequest, data: object): Promise<object> {
+    return this.write!.resolveReferences(request.em, data, (reference) =>
+      this.#referencePermissions(request, reference),
+    );
   }
 
   /** Tells if a condition reads nothing but the record's own row, filters of MikroORM included. */

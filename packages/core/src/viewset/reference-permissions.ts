@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../awaitable.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { evaluatePermissions } from '../permissions/evaluate.ts';
+import { makePermissions, type PermissionClass, type PermissionView } from '../permissions/permission.ts';
+import type { Reference, ReferenceGrant } from '../shapes/references.ts';
+
+/** Tells which records the references of a request's body may lead to. */
+export type ReferencePermissions = (
+  request: FastifyRequest,
+  reference: Reference,
+) => Awaitable<ReferenceGrant | undefined>;
+
+/**
+ * Makes the permissions of references, each asked as if by a view of the entity referred to.
+ *
+ * @throws ImproperlyConfigured for a field that is no reference of the write shape
+ */
+export function referencePermissions(
+  view: Pick<PermissionView, 'name' | 'getAction'>,
+  references: readonly Reference[],
+  declared: Readonly<Record<string, readonly PermissionClass[] | undefined>>,
+): ReferencePermissions {
+  const { name } = view;
+  const asked = Object.entries(declared).map(([field, classes]) => {
+    const reference = references.find((one) => one.name === field);
+    if (reference === undefined) {
+      const known = references.map((one) => one.name).join(', ') || 'none';
+      throw new ImproperlyConfigured(
+        `${name}: option "referencePermissions" names "${field}", which is no reference of the write shape; it has: ${known}`,
+      );
+    }
+    const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: reference.target };
+    return [
+      field,
+      { target, permissions: makePermissions(classes ?? [], `${name}: referencePermissions.${field}`) },
+    ] as const;
+  });
+  const byField = new Map(asked);
+  return (request, { name: field }) => {
+    const known = byField.get(field);
+    return known && evaluatePermissions(known.permissions, request, known.target, { object: true });
+  };
+}
