@@ -5,7 +5,9 @@
  * failed, so that one run tells everything. Needs no package to be installed: installing is the first gate.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Counts, formatCounts } from './tap-results.ts';
 
@@ -14,10 +16,17 @@ interface Gate {
   readonly command: string;
   /** Whether the command's own last line of counts is added to the total, instead of one for the gate. */
   readonly counts?: boolean;
+  /** Environment variables of its own. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether the command's last line is said again at the end. */
+  readonly isFigure?: boolean;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [demoCommand, testCommand] = readmeCommands();
+/** What the processes of the tests say that they ran. */
+const coverage = mkdtempSync(join(tmpdir(), 'viewset-coverage-'));
+process.on('exit', () => rmSync(coverage, { recursive: true, force: true }));
 
 const gates: readonly Gate[] = [
   { name: 'install, as the lockfile says', command: 'pnpm install --frozen-lockfile' },
@@ -28,16 +37,24 @@ const gates: readonly Gate[] = [
   { name: 'build', command: 'pnpm build' },
   { name: 'packages as published', command: 'node scripts/check-packages.ts' },
   { name: "the README's demo command", command: `node scripts/check-demo.ts ${demoCommand}` },
-  { name: "the README's test command", command: testCommand, counts: true },
+  { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },
+  {
+    name: 'coverage',
+    command: 'node scripts/coverage.ts --report',
+    env: { NODE_V8_COVERAGE: coverage },
+    isFigure: true,
+  },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+const figures: string[] = [];
 for (const gate of gates) {
   console.log(`\n── ${gate.name}: ${gate.command}`);
   const startedAt = Date.now();
-  const { code, lastLine } = await run(gate.command);
+  const { code, lastLine } = await run(gate);
+  if (gate.isFigure === true) figures.push(lastLine);
   const counts = (gate.counts === true ? parseCounts(lastLine) : undefined) ?? { passed: 0, failed: 0, skipped: 0 };
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
   console.log(`── ${code === 0 ? 'ok' : 'FAILED'} in ${seconds} s: ${gate.name}`);
@@ -45,12 +62,17 @@ for (const gate of gates) {
   total.failed += counts.failed + (code === 0 ? 0 : 1);
   total.skipped += counts.skipped;
 }
-console.log(`\n${formatCounts(total)}`);
+console.log(`\n${[...figures, formatCounts(total)].join('\n')}`);
 process.exitCode = total.failed === 0 ? 0 : 1;
 
 /** Runs a shell command with its output passed on; also gives the last line that it printed. */
-async function run(command: string): Promise<{ code: number; lastLine: string }> {
-  const child = spawn(command, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
+async function run({ command, env }: Gate): Promise<{ code: number; lastLine: string }> {
+  const child = spawn(command, {
+    cwd: root,
+    shell: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  });
   let tail = '';
   child.stdout.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk);

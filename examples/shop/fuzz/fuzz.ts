@@ -1,0 +1,50 @@
+/**
+ * `pnpm fuzz [--seconds N] [--seed S] [--path P] [--database sqlite|postgresql]`: stories of requests, made at random, told
+ * to a shop on each database and to a model of it. Every answer has to be the model's. A story that goes wrong is made
+ * as short as it still goes wrong, and printed with the seed and the path that tell it again.
+ */
+import { parseArgs } from 'node:util';
+import * as fc from 'fast-check';
+import tap from 'tap';
+import { DATABASES, isMissing } from '../test/support/database.ts';
+import { story } from './action.ts';
+import { Teller } from './teller.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    path: { type: 'string' },
+    database: { type: 'string' },
+  },
+});
+const kinds = DATABASES.filter((kind) => options.database === undefined || options.database === kind);
+const secondsEach = Number(options.seconds) / kinds.length;
+if (kinds.length === 0 || !(secondsEach > 0)) throw new Error('Usage: pnpm fuzz [--seconds N] [--seed S] [--path P]');
+
+for (const kind of kinds) {
+  tap.test(`on ${kind}, seed ${options.seed}`, { skip: isMissing(kind) }, async (t) => {
+    const teller = await Teller.start(t, kind);
+    const outcome = await fc.check(
+      fc.asyncProperty(story, async ({ products, actions }) => teller.tell(products, actions)),
+      {
+        seed: Number(options.seed),
+        ...(options.path === undefined ? {} : { path: options.path }),
+        numRuns: Number.MAX_SAFE_INTEGER,
+        plugins: [fc.interruptAfterTimeLimit(secondsEach * 1000)],
+      },
+    );
+    t.comment(`${outcome.numRuns} stories, ${teller.summary()}`);
+    const again = `pnpm fuzz --database ${kind} --seed ${outcome.seed} --path ${outcome.counterexamplePath}`;
+    t.notOk(outcome.failed, `every answer is the model's`, {
+      story: outcome.failed ? (outcome.errorInstance as Error).message.split('\n') : [],
+      again,
+    });
+    t.ok(teller.requests > 0, 'requests were sent');
+    t.same(
+      teller.shop.process.log.filter(({ level }) => level >= 50),
+      [],
+      'none was a fault of the server',
+    );
+  });
+}
