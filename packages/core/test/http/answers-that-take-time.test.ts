@@ -20,6 +20,7 @@ type Pace = <Answer>(answer: Answer) => Answer | Promise<Answer>;
 const atOnce: Pace = (answer) => answer;
 const later: Pace = async (answer) => sleep(1, answer);
 const laterByAPromiseOfTheirOwn: Pace = (answer) =>
+  // oxlint-disable-next-line unicorn/no-thenable -- what a query builder or another library's promise is
   ({ then: (resolve: (value: unknown) => void) => setImmediate(resolve, answer) }) as never;
 
 function permissionsAt(pace: Pace): readonly PermissionClass[] {
@@ -39,7 +40,12 @@ function permissionsAt(pace: Pace): readonly PermissionClass[] {
     }
   }
   return [
-    ...[IsAnna, OfNorth, IsLong, IsAnna.and(OfNorth), IsAnna.or(IsLong), OfNorth.or(IsLong).not()],
+    IsAnna,
+    OfNorth,
+    IsLong,
+    IsAnna.and(OfNorth),
+    IsAnna.or(IsLong),
+    OfNorth.or(IsLong).not(),
     IsAnna.or(OfNorth.and(IsLong).not()),
   ];
 }
