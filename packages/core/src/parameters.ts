@@ -22,7 +22,7 @@ export interface ParameterDeclaration {
 export class QueryParameters {
   readonly #values: Readonly<Record<string, unknown>>;
 
-  /** @param values what Fastify parsed: a string for each name, or an array of them where the name came several times */
+  /** @param values what Fastify parsed: a string for each name, or an array of them if the name came several times */
   constructor(values: unknown) {
     this.#values = (values ?? {}) as Readonly<Record<string, unknown>>;
   }
@@ -31,37 +31,44 @@ export class QueryParameters {
     return Object.keys(this.#values);
   }
 
-  /** Whether a name was sent with anything but the empty value. */
+  /** Tells if a name was sent with anything but the empty value. */
   has(name: string): boolean {
-    const value = this.#values[name];
+    const value = this.#value(name);
     return value !== undefined && value !== '';
   }
 
-  /** Every non-empty value of a name, in the order sent. */
+  /** Returns every non-empty value of a name, in the order sent. */
   all(name: string): readonly string[] {
-    if (!this.has(name)) return [];
-    const value = this.#values[name];
-    const texts = (Array.isArray(value) ? value : [value]) as string[];
+    const value = this.#value(name);
+    if (value === undefined || value === '') return [];
+    const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
     return texts.filter((text) => text !== '').map((text) => checkText(name, text));
   }
 
-  /** The value of a name, or undefined where it is absent or empty. Throws InvalidUsage where it came several times. */
+  /** Returns the value of a name; undefined if it is absent or empty. Throws InvalidUsage if it came several times. */
   one(name: string): string | undefined {
-    if (!this.has(name)) return undefined;
-    const value = this.#values[name];
+    const value = this.#value(name);
+    if (value === undefined || value === '') return undefined;
     if (Array.isArray(value)) throw invalidParameter(name, 'must be given only once');
-    return checkText(name, value as string);
+    return checkText(name, value);
+  }
+
+  /** A parser may make a plain object, which inherits `constructor` and the like: none of these was sent. */
+  #value(name: string): unknown {
+    return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
   }
 }
 
-/** The 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
+/** Makes the 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
 export function invalidParameter(name: string, problem: string): InvalidUsage {
   return new InvalidUsage(`Query parameter "${name}" ${problem}`, {
     details: [{ in: 'query', path: pointerStep(name), message: problem }],
   });
 }
 
-function checkText(name: string, text: string): string {
+/** A parser that nests (`a[b]=1`) makes objects and arrays in places of texts. */
+function checkText(name: string, text: unknown): string {
+  if (typeof text !== 'string') throw invalidParameter(name, 'must be a plain text');
   if (text.includes('\0')) throw invalidParameter(name, 'must not contain a NUL character');
   if (!text.isWellFormed()) throw invalidParameter(name, 'must be well-formed Unicode');
   return text;

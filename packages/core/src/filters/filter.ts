@@ -1,9 +1,10 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 
-/** What a view declares about its lists, as its filters see it. */
+/** The declarations of a view about its lists, as its filters see them. */
 export interface FilterTarget {
   /** The name of the view's class, for messages. */
   readonly name: string;
@@ -49,12 +50,12 @@ export abstract class Filter {
 
   /**
    * The query parameters that this filter reads: a parameter that nothing declares is refused. Read once, at
-   * registration; none where the view declares nothing for the filter to work on.
+   * registration; none if the view declares nothing for the filter to work on.
    */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
   /**
-   * The query set with this filter's conditions or order; the same one where its parameters are absent.
+   * Returns the query set with this filter's conditions or order; the same one if its parameters are absent.
    *
    * @throws InvalidUsage (400), which names the parameter and says what was expected, for a value that does not fit
    */
@@ -63,4 +64,20 @@ export abstract class Filter {
     parameters: QueryParameters,
     request: FastifyRequest,
   ): QuerySet<E>;
+}
+
+/**
+ * Resolves a name that a view declares; the error of a mistake names the view, the option and the entry that has it.
+ *
+ * @example
+ * resolveOption('ProductViewSet', 'searchFields', 'nmae', () => fieldPath(meta, 'nmae', '__'));
+ * // ImproperlyConfigured: ProductViewSet: searchFields "nmae": Product has no field "nmae"; did you mean "name"? …
+ */
+export function resolveOption<T>(view: string, option: string, entry: string, resolve: () => T): T {
+  try {
+    return resolve();
+  } catch (error) {
+    if (!(error instanceof ImproperlyConfigured)) throw error;
+    throw new ImproperlyConfigured(`${view}: ${option} "${entry}": ${error.message}`, { cause: error });
+  }
 }

@@ -4,10 +4,9 @@ import { invalidParameter, type ParameterDeclaration, type QueryParameters } fro
 import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup } from '../language/resolve-lookup.ts';
-import { Filter, type FilterTarget } from './filter.ts';
-import { JsonLogicError } from './json-logic-error.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
+import { JsonLogicError } from './json-logic-operands.ts';
 import { JsonLogicReader } from './json-logic-reader.ts';
-import { resolveOption } from './resolve-option.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 /**
@@ -16,7 +15,8 @@ import { parseStrictJson, StrictJsonError } from './strict-json.ts';
  *
  * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Whatever the filter does not know is a 400 that says
  * where it stands, never dropped. A view without such fields has no `filter` parameter. Override `parameter` to rename
- * it, `maximumDepth` (default 5 operators, one inside the other) and `maximumComparisons` (default 50) or `maximumValues` (default 5000) to allow more.
+ * it, `maximumDepth` (default 5 operators, one inside the other), `maximumComparisons` (default 50) or `maximumValues`
+ * (default 5000) to allow more.
  *
  * @throws ImproperlyConfigured at registration, for a field that does not exist
  * @example

@@ -3,17 +3,19 @@ import { nearest } from '../nearest.ts';
 import { compare } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
 import type { Lookup } from '../language/lookup.ts';
-import { JsonLogicError } from './json-logic-error.ts';
 import {
+  checkComparable,
+  checkText,
+  checkValue,
   isObject,
+  JsonLogicError,
   readOperands,
   readOperation,
   type ComparisonOperator,
   type OrderOperator,
-} from './json-logic-operation.ts';
-import { checkComparable, checkText, checkValue } from './json-logic-value.ts';
+} from './json-logic-operands.ts';
 
-/** How large a rule may be. */
+/** The bounds of a rule. */
 export interface JsonLogicLimits {
   readonly maximumDepth: number;
   readonly maximumComparisons: number;
@@ -125,7 +127,7 @@ export class JsonLogicReader {
     return compare(path, lookup, checkValue(path, value, at));
   }
 
-  /** The field and the value of a comparison, which may stand either way round. */
+  /** Reads the field and the value of a comparison, which may stand either way round. */
   #sides([left, right]: readonly unknown[], at: string): Sides {
     const path = this.#field(left, `${at}/0`);
     const flippedPath = this.#field(right, `${at}/1`);
@@ -138,7 +140,7 @@ export class JsonLogicReader {
     throw new JsonLogicError('one operand must be a {"var": …} and the other a value', at);
   }
 
-  /** The field that an operand names, or undefined where it is no object at all. */
+  /** Reads the field that an operand names; undefined if the operand is no object at all. */
   #field(operand: unknown, at: string): FieldPath | undefined {
     if (!isObject(operand)) return undefined;
     const keys = Object.keys(operand);
@@ -164,10 +166,10 @@ interface Sides {
   readonly path: FieldPath;
   readonly value: unknown;
   readonly valueAt: string;
-  /** True where the value stands on the left. */
+  /** True if the value stands on the left. */
   readonly flipped: boolean;
 }
 
 const ORDERED = { '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
-/** What each becomes when the value stands on the left. */
+/** The lookups with the value on the left. */
 const FLIPPED = { '<': 'gt', '<=': 'gte', '>': 'lt', '>=': 'lte' } as const;

@@ -5,8 +5,7 @@ import { nearest } from '../nearest.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { Filter, type FilterTarget } from './filter.ts';
-import { resolveOption } from './resolve-option.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * `?sort=`: orders the list by the names in the view's `orderingFields`, separated by commas; a leading `-` means

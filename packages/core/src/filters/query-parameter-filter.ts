@@ -1,4 +1,5 @@
-import type { TSchema } from 'typebox';
+import { Type, type TSchema } from 'typebox';
+import type { FieldKind, FieldType } from '../fields/field-type.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
@@ -6,9 +7,7 @@ import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { Filter, type FilterTarget } from './filter.ts';
-import { lookupTextSchema } from './lookup-text-schema.ts';
-import { resolveOption } from './resolve-option.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
@@ -53,7 +52,7 @@ export class QueryParameterFilter extends Filter {
     return queryset.where(and(...conditions));
   }
 
-  /** How a parameter is documented. */
+  /** Makes the schema that documents a parameter. */
   protected schemaOf(resolved: ResolvedLookup): TSchema {
     return lookupTextSchema(resolved);
   }
@@ -84,3 +83,53 @@ function readCondition(
     throw invalidParameter(name, error.message);
   }
 }
+
+/** Makes the schema that documents a query parameter of a lookup: the type of its text, and its meaning in words. */
+function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
+  const described = { description: MEANINGS[lookup].replace('%', path.key) };
+  if (lookup === 'isnull') return Type.Boolean(described);
+  if (lookup === 'in' || lookup === 'range') return Type.String(described);
+  return SCALARS[path.type.kind](described, path.type);
+}
+
+const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
+  exact: '% is this; given several times: one of these',
+  iexact: '% is this, whatever the case',
+  ne: '% is not this',
+  contains: '% contains this',
+  icontains: '% contains this, whatever the case',
+  startswith: '% starts with this',
+  istartswith: '% starts with this, whatever the case',
+  endswith: '% ends with this',
+  iendswith: '% ends with this, whatever the case',
+  gt: '% is greater than this',
+  gte: '% is this or greater',
+  lt: '% is less than this',
+  lte: '% is this or less',
+  in: '% is one of these, separated by commas',
+  range: '% is between these two, separated by a comma, or is one of them',
+  isnull: 'true: % is null; false: it is not',
+};
+
+type Described = { readonly description: string };
+
+const integer = (described: Described) => Type.Integer({ ...described });
+const number = (described: Described) => Type.Number({ ...described });
+const text = (described: Described) => Type.String({ ...described });
+const formatted = (format: string) => (described: Described) => Type.String({ format, ...described });
+
+const SCALARS: Readonly<Record<FieldKind, (described: Described, type: FieldType) => TSchema>> = {
+  string: text,
+  integer,
+  bigint: integer,
+  number,
+  decimal: number,
+  boolean: (described) => Type.Boolean({ ...described }),
+  datetime: formatted('date-time'),
+  date: formatted('date'),
+  time: formatted('time'),
+  uuid: formatted('uuid'),
+  json: text,
+  binary: text,
+  enum: (described, type) => Type.Enum([...(type.values ?? [])], { ...described }),
+};

@@ -5,9 +5,7 @@ import { and, or, type Condition } from '../language/condition.ts';
 import type { Lookup } from '../language/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { Filter, type FilterTarget } from './filter.ts';
-import { resolveOption } from './resolve-option.ts';
-import { searchWords } from './search-words.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * `?search=`: every word must be found in at least one of the view's `searchFields`, whatever its case. Quotes keep a
@@ -67,4 +65,29 @@ function resolveSearchField(target: FilterTarget, field: string): ResolvedLookup
   const path = prefixed === undefined ? field : field.slice(1);
   const name = `${path}__${prefixed ?? 'icontains'}`;
   return resolveOption(target.name, 'searchFields', field, () => resolveLookup(target.meta, name));
+}
+
+const SEPARATOR_OR_QUOTE = /[\s"']/;
+const PHRASE_OR_WORD = /(["'])(.*?)\1(?!\S)|\S+/gs;
+
+/**
+ * Splits a search text into words: separated by white space, while quotes (`"` or `'`) keep a phrase together.
+ *
+ * A quote opens a phrase at the start of a word and closes it at the end of one; any other quote (`O'Brien`, `5" pipe`,
+ * one that is never closed) is an ordinary character. A phrase of nothing but white space is no word. Reading stops
+ * after `maximum + 1` words, so that a caller can tell "too many" and a hostile text costs no more than a long one.
+ *
+ * @example
+ * searchWords(`red "wide brim" o'neill`, 20);   // ['red', 'wide brim', "o'neill"]
+ */
+export function searchWords(text: string, maximum: number): string[] {
+  if (!SEPARATOR_OR_QUOTE.test(text)) return text === '' ? [] : [text];
+  const words: string[] = [];
+  for (const match of text.matchAll(PHRASE_OR_WORD)) {
+    const word = match[2] ?? match[0];
+    if (word.trim() === '') continue;
+    words.push(word);
+    if (words.length > maximum) break;
+  }
+  return words;
 }

@@ -34,7 +34,7 @@ export class HeaderRateLimit extends RateLimitRule {
   }
 
   key(request: FastifyRequest): string | undefined {
-    const value = request.headers[this.header];
+    const value = Object.hasOwn(request.headers, this.header) ? request.headers[this.header] : undefined;
     return value === undefined || value === '' ? undefined : hash('sha256', String(value), 'base64url');
   }
 

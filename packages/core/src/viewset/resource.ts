@@ -5,8 +5,8 @@ import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
-import type { Filter, FilterClass } from '../filters/filter.ts';
-import { resolveOption } from '../filters/resolve-option.ts';
+import { checkOptionsAreRead } from '../filters/default-filters.ts';
+import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
@@ -19,7 +19,7 @@ import { RecordFinder } from '../query/record-finder.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
-import { checkFilters, checkIgnoredParameters, checkPagination, makeListedFilters } from './list-options.ts';
+import { checkFilters, checkIgnoredParameters, checkPagination } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf } from './request-state.ts';
@@ -228,8 +228,8 @@ function makeFilters(
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
   };
   checkFilters(name, options.filters);
-  if (options.filters !== undefined) return makeListedFilters(target, options.filters);
-  return defaults.map((FilterClass) => new FilterClass(target));
+  if (options.filters !== undefined) checkOptionsAreRead(target, options.filters);
+  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
 }
 
 function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {

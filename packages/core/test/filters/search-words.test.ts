@@ -1,5 +1,5 @@
 import t from 'tap';
-import { searchWords } from '../../src/filters/search-words.ts';
+import { searchWords } from '../../src/filters/search-filter.ts';
 
 const words = (text: string) => searchWords(text, 20);
 

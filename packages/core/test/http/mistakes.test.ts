@@ -3,16 +3,21 @@ import t from 'tap';
 import { Type } from 'typebox';
 import {
   action,
+  compare,
   computed,
   DEFAULT_FILTERS,
+  fieldPath,
   Filter,
   HealthRegistry,
   ImproperlyConfigured,
   IsAuthenticated,
   JsonLogicFilter,
   ModelViewSet,
+  or,
   OrderingFilter,
   QueryParameterFilter,
+  type QueryParameters,
+  type QuerySet,
   readShape,
   Router,
   SearchFilter,
@@ -37,6 +42,19 @@ class FullTextFilter extends InPrintFilter {
   readonly columns = this.target.searchFields.join(' ');
 }
 class OwnSearchFilter extends SearchFilter {}
+/** Reads the option of its view when a list is asked for, and not before. */
+class LateFilter extends Filter {
+  readonly parameters = [{ name: 'begins', schema: Type.String() }];
+  apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
+    const text = parameters.one('begins');
+    if (text === undefined) return queryset;
+    const { searchFields } = this.target;
+    return queryset.where(
+      or(...searchFields.map((field) => compare(fieldPath(queryset.meta, field, '__'), 'startswith', text))),
+    );
+  }
+}
+class HeirOfLateFilter extends LateFilter {}
 
 /** What a view of some options says when it is mounted; undefined where nothing is wrong. */
 type Mount = (options: object) => Promise<unknown>;
@@ -131,6 +149,8 @@ forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t,
     for (const options of [
       { filters: [OwnSearchFilter], searchFields: ['title'] },
       { filters: [FullTextFilter], searchFields: ['title'] },
+      { filters: [LateFilter], searchFields: ['title'] },
+      { filters: [InPrintFilter, HeirOfLateFilter], searchFields: ['title'] },
       { filters: [QueryParameterFilter], filterFields: { title: 'title' } },
       { filters: [JsonLogicFilter], filterFields: { title: 'title' } },
       { filters: [JsonLogicFilter], jsonLogicFields: ['title'] },
@@ -140,6 +160,9 @@ forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t,
     ]) {
       t.equal(await mount(options), undefined);
     }
+    class LateViewSet extends ModelViewSet(Book, { read, filters: [LateFilter], searchFields: ['title'] }) {}
+    const app = await testApp(t, orm, [new Router().register('books', LateViewSet)]);
+    t.equal((await app.inject('/books?begins=X')).statusCode, 200);
     class SearchedViewSet extends ModelViewSet(Book, { read, searchFields: ['title'] }) {}
     const router = new Router().register('books', SearchedViewSet);
     await t.resolves(testApp(t, orm, [router], { options: { filters: [InPrintFilter] } }));
