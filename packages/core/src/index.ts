@@ -56,13 +56,12 @@ export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './shapes/validator.ts';
 export type { WritableSchema } from './shapes/writable-schema.ts';
 
-export { QuerySet, type EntityOptions } from './query/queryset.ts';
+export { QuerySet } from './query/queryset.ts';
+export type { EntityOptions } from './backends/backend.ts';
 export { RecordFinder } from './query/record-finder.ts';
-export type { Counting } from './language/counting.ts';
-export type { CountOf, Page } from './language/page.ts';
+export type { Counting, CountOf, Page } from './language/query.ts';
 export { compare } from './language/compare.ts';
-export { always, and, matching, never, not, or, type Condition } from './language/condition.ts';
-export { after, before } from './language/keyset.ts';
+export { after, always, and, before, matching, never, not, or, type Condition } from './language/condition.ts';
 export type { OrderKey } from './language/order.ts';
 export { resolveLookup, parseLookupText, type ResolvedLookup } from './language/resolve-lookup.ts';
 export type { Lookup } from './language/lookup.ts';

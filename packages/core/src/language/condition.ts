@@ -1,7 +1,7 @@
 import type { EntityMetadata, FilterQuery } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { Lookup } from './lookup.ts';
-import type { OrderKey } from './order.ts';
+import { reversed, type OrderKey } from './order.ts';
 
 /**
  * What a record must be like: an immutable tree. Every condition is true or false of a record, never unknown: a
@@ -56,6 +56,24 @@ export function matching(meta: EntityMetadata, where: FilterQuery<object>): Cond
   return { kind: 'matching', meta, where };
 }
 
+/**
+ * True of the records that come after a given one in an order; the keys must make the order total (`totalOrder()`).
+ * @param values what `orderValues(keys)` read from that record, one for each key
+ */
+export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
+  if (keys.length === 0 || keys.length !== values.length) {
+    throw new RangeError(
+      `after() takes one value for each key of the order: ${keys.length} keys, ${values.length} values`,
+    );
+  }
+  return { kind: 'after', keys, values };
+}
+
+/** True of the records that come before a given one in an order. */
+export function before(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
+  return after(reversed(keys), values);
+}
+
 /** True where a condition holds for one value of a column alone, as where it names a primary key. */
 export function asksForOne(condition: Condition, path: FieldPath): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
@@ -94,18 +112,19 @@ function collectColumn(path: FieldPath, columns: Set<FieldPath>): boolean {
   return path.steps.length === 0 && path.property.formula === undefined;
 }
 
-/** Flattens, drops what changes nothing (`neutral`), and stops at what decides (`deciding`). */
+/** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
-  const conditions: Condition[] = [];
+  const conditions = new Set<Condition>();
   for (const condition of given) {
     if (condition.kind === 'constant') {
       if (condition.value === (deciding === always)) return deciding;
     } else if (condition.kind === kind) {
-      for (const inner of condition.conditions) conditions.push(inner);
+      for (const inner of condition.conditions) conditions.add(inner);
     } else {
-      conditions.push(condition);
+      conditions.add(condition);
     }
   }
-  if (conditions.length === 0) return neutral;
-  return conditions.length === 1 ? (conditions[0] as Condition) : { kind, conditions };
+  if (conditions.size === 0) return neutral;
+  const [first] = conditions;
+  return conditions.size === 1 ? (first as Condition) : { kind, conditions: [...conditions] };
 }

@@ -4,7 +4,7 @@ import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.t
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { nearest } from '../nearest.ts';
 import { compare } from './compare.ts';
-import type { Condition } from './condition.ts';
+import { and, type Condition } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
 
 /** A lookup whose names are known to be right. */
@@ -68,6 +68,18 @@ function unknownLookup(
       `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${lookups.join(', ')}`,
     { cause },
   );
+}
+
+/**
+ * The records of which all of the lookups are true.
+ * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
+ */
+export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
+  const conditions = Object.entries(lookups).map(([name, value]) => {
+    const { path, lookup } = resolveLookup(meta, name);
+    return compare(path, lookup, value);
+  });
+  return and(...conditions);
 }
 
 /**

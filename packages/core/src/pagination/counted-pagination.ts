@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { wrongOption } from '../options.ts';
-import { COUNTINGS, type Counting } from '../language/counting.ts';
+import { COUNTINGS, type Counting } from '../language/query.ts';
 import { pageEnvelope } from './paginated-result.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 

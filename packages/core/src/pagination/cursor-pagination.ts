@@ -2,7 +2,7 @@ import { Type, type TSchema } from 'typebox';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
-import { after } from '../language/keyset.ts';
+import { after } from '../language/condition.ts';
 import { reversed, type OrderKey } from '../language/order.ts';
 import { orderValues, type Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';

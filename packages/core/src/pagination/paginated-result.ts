@@ -1,6 +1,6 @@
 import { Type, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { Counting } from '../language/counting.ts';
+import type { Counting } from '../language/query.ts';
 import { wrongOption } from '../options.ts';
 
 /** The body of every list with numbered pages. */

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
-import type { Counting } from '../language/counting.ts';
+import type { Counting } from '../language/query.ts';
 import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { integerDeclaration, integerParameter } from './integer-parameter.ts';

@@ -1,10 +1,11 @@
-import { helper, Utils } from '@mikro-orm/core';
+import { Utils } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { always, and, type Condition, isAlways, isNever, never, not, or } from '../language/condition.ts';
-import type { EntityManagerSource } from '../query/entity-manager-source.ts';
+import type { EntityManagerSource } from '../backends/source.ts';
+import { originOf } from '../mikro/entities.ts';
 import { QuerySet } from '../query/queryset.ts';
 
 /** Asks about one record. */
@@ -94,9 +95,7 @@ async function isInScope(source: EntityManagerSource, scope: Condition, object: 
   if (!Utils.isEntity<object>(object)) {
     throw new ImproperlyConfigured('A permission with a scope is asked about entities, but another object came');
   }
-  const entity = helper(object);
-  const { __em: em = source.em, __meta: meta } = entity;
-  const keys = entity.getPrimaryKeys() ?? [];
+  const { em = source.em, meta, keys } = originOf(object);
   const itself = meta.primaryKeys.map((name, place) => compare(fieldPath(meta, name, '.'), 'exact', keys[place]));
   return QuerySet.of(em, meta.class)
     .where(and(...itself, scope))

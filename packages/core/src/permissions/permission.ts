@@ -4,7 +4,7 @@ import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { describe, wrongOption } from '../options.ts';
 import { always, type Condition, isAlways, never } from '../language/condition.ts';
-import { lookupCondition } from '../language/lookup-condition.ts';
+import { lookupCondition } from '../language/resolve-lookup.ts';
 import type { Lookups } from '../language/lookup-name.ts';
 import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, scopeGrant, union } from './grant.ts';
 

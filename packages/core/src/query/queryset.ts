@@ -1,29 +1,16 @@
-import type { EntityManager, EntityMetadata, EntityName, FilterQuery } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import { Utils, type EntityManager, type EntityMetadata, type EntityName, type FilterQuery } from '@mikro-orm/core';
+import type { Awaitable } from '../awaitable.ts';
+import type { EntityOptions } from '../backends/backend.ts';
+import { backendOf } from './backend-of.ts';
+import { type EntityManagerSource, managerOf, readerOf } from '../backends/source.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { wrongOption } from '../options.ts';
-import { always, and, asksForOne, matching, never, not, type Condition } from '../language/condition.ts';
-import { COUNTINGS, type Counting } from '../language/counting.ts';
-import { entityRecords, recordSelection } from '../backends/sql/entity-records.ts';
-import { type EntityManagerSource, managerOf, metadataOf, unfilteredReader } from './entity-manager-source.ts';
-import { type Hydration, hydrationOf } from '../backends/sql/hydration.ts';
-import { lookupCondition } from '../language/lookup-condition.ts';
+import { always, and, matching, never, not, type Condition } from '../language/condition.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
-import { noOrder, Order, orderKey, primaryKey, type OrderKey } from '../language/order.ts';
-import type { CountOf, Page } from '../language/page.ts';
+import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
-import { readPage } from '../backends/sql/page.ts';
-import { readCount, readExists, readRows } from '../backends/sql/run.ts';
-import type { Selection } from '../backends/sql/selection.ts';
-import { oneRow, type Query, type Slice } from '../backends/sql/statement.ts';
-
-/** How records become entities. */
-export interface EntityOptions {
-  /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
-  readonly populate?: readonly string[];
-  /** Locks the rows against others' writes until the transaction ends (`for update`); only inside a transaction. */
-  readonly lock?: boolean;
-}
+import { COUNTINGS, type Counting, type CountOf, type Page, type Query } from '../language/query.ts';
+import { lookupCondition } from '../language/resolve-lookup.ts';
+import { wrongOption } from '../options.ts';
 
 /**
  * An immutable description of records. Each method answers with a new one; nothing runs until a method that answers with
@@ -41,31 +28,38 @@ export interface EntityOptions {
  */
 export class QuerySet<Entity extends object> {
   readonly #source: EntityManager | EntityManagerSource;
-  /** What is known of the entity. */
-  readonly meta: EntityMetadata<Entity>;
-  /** What a record must be like to be among these, whatever the order and the slice. */
-  readonly condition: Condition;
-  readonly #order: Order;
-  readonly #slice: Slice | undefined;
+  readonly #query: Query;
 
-  private constructor(
-    source: EntityManager | EntityManagerSource,
-    meta: EntityMetadata<Entity>,
-    condition: Condition,
-    order: Order,
-    slice: Slice | undefined,
-  ) {
+  private constructor(source: EntityManager | EntityManagerSource, query: Query) {
     this.#source = source;
-    this.meta = meta;
-    this.condition = condition;
-    this.#order = order;
-    this.#slice = slice;
+    this.#query = query;
   }
 
-  /** All records of an entity. @throws ImproperlyConfigured for an entity that MikroORM does not know */
+  /**
+   * All records of an entity.
+   * @throws ImproperlyConfigured for an entity that MikroORM does not know, or that the database cannot serve, and for a
+   * database that is not supported
+   */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
     const meta = metadataOf(source, entity);
-    return new QuerySet(source, meta, always, noOrder(meta), undefined);
+    backendOf(source).checkEntity(meta);
+    return new QuerySet(source, {
+      meta,
+      condition: always,
+      order: noOrder(meta),
+      slice: undefined,
+      isShapedByClient: false,
+    });
+  }
+
+  /** The metadata of the entity. */
+  get meta(): EntityMetadata<Entity> {
+    return this.#query.meta as EntityMetadata<Entity>;
+  }
+
+  /** What a record must be like to be among these, whatever the order and the slice. */
+  get condition(): Condition {
+    return this.#query.condition;
   }
 
   /** The entity manager that this reads with. */
@@ -75,12 +69,17 @@ export class QuerySet<Entity extends object> {
 
   /** The order asked for; see `totalOrder`. */
   get order(): readonly OrderKey[] {
-    return this.#order.keys;
+    return this.#query.order.keys;
+  }
+
+  /** True if `slice()` has taken a part of the records, which a further slice would forget. */
+  get isSliced(): boolean {
+    return this.#query.slice !== undefined;
   }
 
   /** The same records, read with another entity manager: another transaction, other filter parameters. */
   using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
-    return new QuerySet(source, this.meta, this.condition, this.#order, this.#slice);
+    return new QuerySet(source, this.#query);
   }
 
   /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
@@ -88,14 +87,14 @@ export class QuerySet<Entity extends object> {
     return this.where(lookupCondition(this.meta, lookups));
   }
 
-  /** Drops the records that filter(lookups) would keep, and no others: a record is kept where a value is NULL. */
+  /** Drops the records that filter(lookups) would keep, and no others: a record is kept if a value is NULL. */
   exclude(lookups: Lookups<Entity>): QuerySet<Entity> {
     return this.where(not(lookupCondition(this.meta, lookups)));
   }
 
   /** Keeps the records of which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
-    return this.#narrowed(and(this.condition, condition));
+    return this.#with({ condition: and(this.condition, condition) });
   }
 
   /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
@@ -105,7 +104,7 @@ export class QuerySet<Entity extends object> {
 
   /** Nothing; no statement is run for it. */
   none(): QuerySet<Entity> {
-    return this.#narrowed(never);
+    return this.#with({ condition: never });
   }
 
   /** Replaces the order: `role__name`, descending with a minus in front. */
@@ -115,12 +114,12 @@ export class QuerySet<Entity extends object> {
 
   /** Replaces the order. */
   orderByPaths(keys: readonly OrderKey[]): QuerySet<Entity> {
-    return new QuerySet(this.#source, this.meta, this.condition, new Order(this.meta, keys), this.#slice);
+    return this.#with({ order: new Order(this.meta, keys) });
   }
 
   /** The order with the primary key as its last key, unless it is in it: no two records are equal in it. */
   totalOrder(): readonly OrderKey[] {
-    return this.#order.total;
+    return this.#query.order.total;
   }
 
   /** Skips `offset` records and takes at most `limit`, of the total order. Replaces an earlier slice. */
@@ -130,37 +129,52 @@ export class QuerySet<Entity extends object> {
         throw new ImproperlyConfigured(`slice() takes whole numbers from 0 to 2^53 - 1, not ${offset} and ${limit}`);
       }
     }
-    return new QuerySet(this.#source, this.meta, this.condition, this.#order, { offset, limit });
+    return this.#with({ slice: { offset, limit } });
   }
 
-  /** How many records there are, whatever the slice. */
+  /**
+   * The same records, as what a client asked for: clients choose the forms of such statements, which are kept apart from
+   * those that the program decides.
+   * @internal
+   */
+  shapedByClient(): QuerySet<Entity> {
+    return this.#with({ isShapedByClient: true });
+  }
+
+  /** The number of records, whatever the slice. */
   async count(): Promise<number> {
-    return readCount(this.#reader, this.meta, this.condition);
+    return await backendOf(this.#source).count(this.#source, this.#query);
   }
 
-  /** Whether there is any record, whatever the slice. */
+  /** True if there is any record, whatever the slice. */
   async exists(): Promise<boolean> {
-    return readExists(this.#reader, this.meta, this.condition);
+    return await backendOf(this.#source).exists(this.#source, this.#query);
   }
 
   /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    const query = this.#query(recordSelection(this.meta, projection));
-    return this.#records(projection, await readRows(this.#reader, this.meta, query));
+    return await backendOf(this.#source).rows(this.#source, this.#query, projection);
   }
 
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    const query = this.#firstQuery(recordSelection(this.meta, projection));
-    return (await this.#records(projection, await readRows(this.#reader, this.meta, query)))[0];
+    return (await QuerySet.firstOf(this, projection))[0];
+  }
+
+  /**
+   * A list of the first record of the slice, at once if the driver answers at once.
+   * @internal
+   */
+  static firstOf<E extends object, R>(queryset: QuerySet<E>, projection: Projection<R>): Awaitable<R[]> {
+    return backendOf(queryset.#source).rows(queryset.#source, queryset.#firstQuery(), projection);
   }
 
   /**
    * The records of the slice, how many there are without it, and whether any follow. `count` says how to find the number:
    *
    * - `exact` (default): by counting; with the rows' own statement on PostgreSQL, else by a second one;
-   * - `estimated`: exactly where the page shows it, being the last, and where PostgreSQL's planner expects counting to be
-   *   cheap; else what the planner expects, but never less than the page proves. SQLite has no estimate: exactly;
+   * - `estimated`: exactly if the page shows it, being the last, or if PostgreSQL's planner expects counting to be cheap;
+   *   else what the planner expects, but never less than the page proves. SQLite has no estimate: exactly;
    * - `none`: not at all; null. One statement.
    *
    * @example
@@ -173,78 +187,47 @@ export class QuerySet<Entity extends object> {
     return QuerySet.pageOf(this, projection, options.count ?? ('exact' as How));
   }
 
-  /** What `page` answers, at once where the driver answers at once. @internal */
+  /**
+   * The answer of `page`, at once if the driver answers at once.
+   * @internal
+   */
   static pageOf<E extends object, R, How extends Counting>(
     queryset: QuerySet<E>,
     projection: Projection<R>,
     how: How,
   ): Awaitable<Page<R, CountOf<How>>> {
     if (!COUNTINGS.includes(how)) throw wrongOption('page()', 'count', `one of ${COUNTINGS.join(', ')}`, how);
-    const query = queryset.#query(recordSelection(queryset.meta, projection));
-    return whenReady(readPage(queryset.#reader, queryset.meta, query, how), ({ rows: found, count, next }) =>
-      whenReady(queryset.#records(projection, found), (rows) => ({ rows, count: count as CountOf<How>, next })),
-    );
+    const page = backendOf(queryset.#source).page(queryset.#source, queryset.#query, projection, how);
+    return page as Awaitable<Page<R, CountOf<How>>>;
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
-    const { selection, map } = this.#hydration(options);
-    return this.#mapped(map, await readRows(this.em, this.meta, this.#query(selection, options.lock)));
+    return (await backendOf(this.#source).entities(this.em, this.#query, options)) as Entity[];
   }
 
   /** The first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
-    const { selection, map } = this.#hydration(options);
-    const rows = await readRows(this.em, this.meta, this.#firstQuery(selection, options.lock));
-    return (await this.#mapped(map, rows))[0];
+    return (await backendOf(this.#source).entities(this.em, this.#firstQuery(), options))[0] as Entity | undefined;
   }
 
-  #hydration({ populate = [], lock = false }: EntityOptions): Hydration {
-    const { em, meta } = this;
-    if (lock && !em.isInTransaction()) {
-      throw new ImproperlyConfigured(
-        `${meta.className}: lock needs a transaction, outside of which it would end at once`,
-      );
-    }
-    return hydrationOf(meta, populate);
+  #firstQuery(): Query {
+    const { offset, limit } = this.#query.slice ?? { offset: 0, limit: 1 };
+    return { ...this.#query, slice: { offset, limit: Math.min(limit, 1) } };
   }
 
-  async #mapped(map: Hydration['map'], rows: readonly unknown[][]): Promise<Entity[]> {
-    const { em } = this;
-    const entities = rows.map((row) => map(em, row) as Entity);
-    await em.getUnitOfWork().dispatchOnLoadEvent();
-    return entities;
-  }
-
-  /** Rows are read without an entity manager of their own, where no filter can depend on one. */
-  get #reader(): EntityManager {
-    return unfilteredReader(this.#source, this.meta) ?? managerOf(this.#source);
-  }
-
-  #query(select: Selection, locked = false): Query {
-    const { condition } = this;
-    const order = this.#order.total;
-    return { select, condition, order, slice: this.#slice, related: undefined, counted: false, locked, one: false };
-  }
-
-  #firstQuery(select: Selection, locked = false): Query {
-    const { condition } = this;
-    const { offset, limit } = this.#slice ?? FIRST;
-    // Among one record there is no order, and no second one.
-    const isOne = offset === 0 && limit > 0 && asksForOne(condition, primaryKey(this.meta));
-    if (isOne) return { ...oneRow(select, this), locked };
-    const slice = { offset, limit: Math.min(limit, 1) };
-    return { ...oneRow(select, this, slice), order: this.#order.total, locked };
-  }
-
-  #records<R>(projection: Projection<R>, rows: readonly unknown[][]): R[] | Promise<R[]> {
-    if (projection.ofEntities === true) return entityRecords(this.em, this.meta, projection, rows);
-    return rows.map((row) => projection.readRow(row));
-  }
-
-  #narrowed(condition: Condition): QuerySet<Entity> {
-    return new QuerySet(this.#source, this.meta, condition, this.#order, this.#slice);
+  #with(changes: Partial<Query>): QuerySet<Entity> {
+    return new QuerySet(this.#source, { ...this.#query, ...changes });
   }
 }
 
-const FIRST: Slice = { offset: 0, limit: 1 };
+function metadataOf<E extends object>(
+  source: EntityManager | EntityManagerSource,
+  entity: EntityName<E>,
+): EntityMetadata<E> {
+  const known = readerOf(source).getMetadata();
+  const meta = known.find(entity);
+  // A schema knows of itself, whether or not an ORM has taken it in.
+  if (meta !== undefined && known.has(meta.class)) return meta;
+  throw new ImproperlyConfigured(`${Utils.className(entity)} is not among the entities of this MikroORM`);
+}

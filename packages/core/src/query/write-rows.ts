@@ -1,11 +1,9 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
-import { fieldPath } from '../fields/field-path.ts';
+import type { Awaitable } from '../awaitable.ts';
+import type { Inserted } from '../backends/backend.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
-import { entityPlan } from '../backends/sql/entity-plan.ts';
-import { selectionOf } from '../backends/sql/selection.ts';
-import { bindWrite, type Assignment, type Write } from '../backends/sql/write-statement.ts';
+import { backendOf } from './backend-of.ts';
 
 /**
  * Writes rows without entities, each as one statement that answers with the record as it was stored. Whether that means
@@ -15,11 +13,7 @@ import { bindWrite, type Assignment, type Write } from '../backends/sql/write-st
  * throws.
  */
 export interface RowWriter<Record> {
-  insert(
-    em: EntityManager,
-    data: object,
-    check: () => void,
-  ): Awaitable<{ readonly pk: unknown; readonly record: Record }>;
+  insert(em: EntityManager, data: object, check: () => void): Awaitable<Inserted<Record>>;
   /** Answers with undefined if the condition is true of no record. */
   update(em: EntityManager, condition: Condition, data: object, check: () => void): Awaitable<Record | undefined>;
   /** Answers with false if the condition is true of no record. */
@@ -27,50 +21,9 @@ export interface RowWriter<Record> {
 }
 
 export function rowWriter<Record>(meta: EntityMetadata, projection: Projection<Record>): RowWriter<Record> {
-  const pk = fieldPath(meta, meta.primaryKeys[0] as string, '.');
-  const key = selectionOf({ paths: [pk] });
-  const returning = selectionOf(projection);
-  const isPkShown = projection.paths.includes(pk);
-  const inserted = isPkShown ? returning : selectionOf({ paths: [...projection.paths, pk] });
-  const pkPlace = inserted.paths.indexOf(pk);
-  const run = (em: EntityManager, check: () => void, write: Write): Awaitable<unknown[][]> => {
-    const plan = entityPlan(em, meta);
-    const { statement, values } = bindWrite(em, plan, write);
-    return plan.dialect.write(em, (reader) => {
-      check();
-      return reader.rows(statement, values);
-    });
-  };
   return {
-    insert: (em, data, check) => {
-      const assignments = assignmentsOf(meta, data);
-      const written = run(em, check, { kind: 'insert', assignments, condition: undefined, returning: inserted });
-      return whenReady(written, ([row]) => {
-        if (row === undefined) throw notStored(meta);
-        return { pk: row[pkPlace], record: projection.readRow(row) };
-      });
-    },
-    update: (em, condition, data, check) => {
-      const assignments = assignmentsOf(meta, data);
-      const written = run(em, check, { kind: 'update', assignments, condition, returning });
-      return whenReady(written, ([row]) => (row === undefined ? undefined : projection.readRow(row)));
-    },
-    remove: (em, condition, check) => {
-      const removed = run(em, check, { kind: 'delete', assignments: [], condition, returning: key });
-      return whenReady(removed, (rows) => rows.length > 0);
-    },
+    insert: (em, data, check) => backendOf(em).insert({ em, meta, projection, data, check }),
+    update: (em, condition, data, check) => backendOf(em).update({ em, meta, projection, data, condition, check }),
+    remove: (em, condition, check) => backendOf(em).remove({ em, meta, condition, check }),
   };
-}
-
-/** The error of an insert after which there is no record: a trigger or a rule of the table has dropped it. */
-export function notStored({ className, tableName }: EntityMetadata): Error {
-  return new Error(`${className}: the insert stored no record; does a trigger of the table "${tableName}" drop it?`);
-}
-
-function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {
-  const assignments: Assignment[] = [];
-  for (const [name, value] of Object.entries(data) as [string, unknown][]) {
-    if (value !== undefined) assignments.push({ path: fieldPath(meta, name, '.'), value });
-  }
-  return assignments;
 }

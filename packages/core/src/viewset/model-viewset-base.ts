@@ -1,13 +1,14 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
-import { InvalidUsage, NotFound } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { type RowWriter, notStored } from '../query/write-rows.ts';
+import { notStored } from '../backends/backend.ts';
+import type { RowWriter } from '../query/write-rows.ts';
 import type { RecordFinder } from '../query/record-finder.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
@@ -82,7 +83,9 @@ export abstract class ModelViewSetBase<
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
-    return this.#resolved.filters.reduce((narrowed, filter) => applyFilter(filter, narrowed, request), queryset);
+    const { filters } = this.#resolved;
+    const narrowed = filters.reduce((records, filter) => applyFilter(filter, records, request), queryset);
+    return narrowed === queryset ? queryset : narrowed.shapedByClient();
   }
 
   /**
@@ -212,6 +215,7 @@ export abstract class ModelViewSetBase<
     if (paginator === null) {
       return Promise.reject(new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`));
     }
+    if (queryset.isSliced) return Promise.reject(slicedAway(this.name, 'what paginate() gets', 'the paginator'));
     return paginator.paginate(queryset, answers, parametersOf(request));
   }
 
@@ -276,6 +280,7 @@ export abstract class ModelViewSetBase<
 
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
   #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
+    if (queryset.isSliced) throw slicedAway(this.name, 'getQueryset()', 'its look-ups, and its paginator,');
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? queryset : queryset.where(scope);
   }
@@ -353,4 +358,8 @@ export abstract class ModelViewSetBase<
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
     return { pk, record: this.represent(entity) };
   }
+}
+
+function slicedAway(view: string, what: string, who: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would forget the slice`);
 }

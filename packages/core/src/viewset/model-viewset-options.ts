@@ -2,7 +2,7 @@ import type { PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
-import type { Counting } from '../language/counting.ts';
+import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema } from '../shapes/schema-object.ts';

@@ -12,7 +12,7 @@ import { wrongOption } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey } from '../language/order.ts';
-import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
+import { isUnfiltered } from '../backends/entity-filters.ts';
 import { ofEntities, type Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { RecordFinder } from '../query/record-finder.ts';
@@ -158,7 +158,7 @@ export class Resource implements ViewDefinition {
 
   /** Tells if a condition reads nothing but the record's own row, filters of MikroORM included. */
   asksOwnColumns(condition: Condition): boolean {
-    return isKnownUnfiltered(this.orm.em, this.meta) && ownColumns(condition) !== undefined;
+    return isUnfiltered(this.orm.em, this.meta) && ownColumns(condition) !== undefined;
   }
 
   prepareDetailAction(request: FastifyRequest): Promise<unknown> {

@@ -10,11 +10,11 @@ import {
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tablesWithTriggers } from '../backends/sql/triggers.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
-import { isKnownUnfiltered } from '../mikro/unfiltered.ts';
+import { isUnfiltered } from '../backends/entity-filters.ts';
+import { backendOf } from '../query/backend-of.ts';
 import { type RowWriter, rowWriter } from '../query/write-rows.ts';
 import type { Projection } from '../language/projection.ts';
 import { stateOf } from './request-state.ts';
@@ -95,7 +95,7 @@ export class WritePlan {
     if (this.#reasons[operation].length > 0 || this.#hasTriggers !== false) return undefined;
     if (!this.#keepsRights(request, operation, target, changes)) return undefined;
     const { reader } = request;
-    if (!isKnownUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
+    if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     return this.#hasSubscribers() ? undefined : this.#rows;
   }
 
@@ -157,12 +157,14 @@ const PATIENCE_MS = 2000;
  */
 export async function prepareWrites(orm: MikroORM, plans: readonly WritePlan[], log: FastifyBaseLogger): Promise<void> {
   if (plans.length === 0) return;
-  const learnt = tablesWithTriggers(orm.em).then(
-    (tables) => {
-      for (const plan of plans) plan.learnTriggers(tables);
-    },
-    (error: unknown) => log.warn({ err: error }, 'the database did not tell which tables have triggers'),
-  );
+  const learnt = backendOf(orm.em)
+    .tablesWithTriggers(orm.em)
+    .then(
+      (tables) => {
+        for (const plan of plans) plan.learnTriggers(tables);
+      },
+      (error: unknown) => log.warn({ err: error }, 'the database did not tell which tables have triggers'),
+    );
   await Promise.race([learnt, sleep(PATIENCE_MS, undefined, { ref: false })]);
   for (const plan of plans) {
     const explanation = plan.explain();

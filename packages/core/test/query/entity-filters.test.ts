@@ -130,6 +130,30 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame((await strict.entities()).length, (await orm.em.fork().find(Strict, {})).length);
   });
 
+  t.test('a strict filter that is added at run time hides the owner as well', async (t) => {
+    const strict = (em: EntityManager): void =>
+      em.addFilter({ name: 'live and named', cond: { name: 'live' }, entity: Group, strict: true });
+    const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
+    strict(ours);
+    strict(theirs);
+    const expected = (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name);
+    t.strictSame(expected, ['boss', 'other tenant']);
+    t.strictSame((await people(ours).rows(fields(orm, 'name'))).flat(), expected);
+    t.equal(await people(ours).count(), expected.length);
+  });
+
+  t.test('a filter that the global entity manager is given holds at once', async (t) => {
+    const global = orm.em as EntityManager;
+    const read = async (): Promise<unknown[]> =>
+      (await people({ em: orm.em.fork(), reader: global } as never).rows(fields(orm, 'name'))).flat();
+    t.equal((await read()).length, 3);
+    global.addFilter({ name: 'late', cond: () => ({ name: 'boss' }), entity: Person });
+    t.notOk(Object.hasOwn(global, 'addFilter'), 'no method of the ORM is replaced');
+    t.strictSame(await read(), ['boss']);
+    global.addFilter({ name: 'late', cond: {}, entity: Person });
+    t.equal((await read()).length, 3);
+  });
+
   t.test('filters that are switched on, with parameters', async (t) => {
     const fork = orm.em.fork();
     fork.addFilter({ name: 'grown', cond: { age: { $gte: 18 } }, entity: Person });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
-import { after, before } from '../../src/language/keyset.ts';
+import { after, before } from '../../src/language/condition.ts';
 import { reversed, type OrderKey } from '../../src/language/order.ts';
 import { orderValues, type OrderValue } from '../../src/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';

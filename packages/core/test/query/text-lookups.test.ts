@@ -136,6 +136,26 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     });
   }
 
+  t.test('generated texts are found as a model in JavaScript finds them', async (t) => {
+    const random = numbers(0x5eed);
+    const texts = Array.from({ length: 400 }, (_, index) => generated(random, index));
+    const em = orm.em.fork();
+    const last = await em.count(Product);
+    for (const name of texts) em.create(Product, { name });
+    await em.flush();
+    const generatedOnes = products.filter({ id__gt: last });
+    for (let time = 0; time < 150; time++) {
+      const needle = time % 2 === 0 ? texts[time]! : generated(random, time);
+      for (const [lookup, holds] of Object.entries(LOOKUPS)) {
+        const found = await generatedOnes.filter({ [`name__${lookup}`]: needle }).rows(names);
+        const wanted = texts.filter((text) => holds(text, needle));
+        const isSame = JSON.stringify(found.flat()) === JSON.stringify(wanted);
+        if (!isSame) t.strictSame(found.flat(), wanted, `${lookup} ${JSON.stringify(needle)}`);
+      }
+    }
+    await orm.em.fork().nativeDelete(Product, { id: { $gt: last } });
+  });
+
   t.test('case is folded by Unicode, of no language in particular', async (t) => {
     const count = (lookup: object): Promise<number> => products.filter(lookup).count();
     t.equal(await count({ name__iexact: 'É' }), 2, 'É finds é');
@@ -154,3 +174,24 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     }
   });
 });
+
+/** ASCII that others fold to, what folds to it, what folds to two letters or none, and what a pattern makes much of. */
+const LETTERS = 't,k,i,K,I,T,%,_,\\, ,a,ô,Ô,é,É,ß,ẞ,σ,ς,Σ,ſ,ı,İ,\u212a,\u2126,ω,😀,i\u0307,e\u0301'.split(',');
+
+/** Of four letters, so that they meet. */
+function generated(random: () => number, index: number): string {
+  const letters = [0, 7, 11, 19].map((step) => LETTERS[(index * step + (index % LETTERS.length)) % LETTERS.length]);
+  const length = Math.floor(random() * 6);
+  return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('');
+}
+
+/** The same numbers from 0 to 1 for the same seed (mulberry32). */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -14,13 +14,13 @@ const Special = defineEntity({ name: 'Special', extends: Base, properties: { ext
 t.test('an entity that cannot be read is named, with the reason', async (t) => {
   const orm = await MikroORM.init({ dbName: ':memory:', entities: [Seat, Report, Base, Special] });
   t.teardown(() => orm.close());
-  const count = (entity: unknown) => QuerySet.of(orm.em.fork(), entity as typeof Seat).count();
-  await t.rejects(count(Seat), {
+  const records = (entity: unknown) => (): unknown => QuerySet.of(orm.em.fork(), entity as typeof Seat);
+  t.throws(records(Seat), {
     name: 'ImproperlyConfigured',
-    message: /Seat cannot be read by a query set: its primary key is not one column/,
+    message: /Seat is not supported: its primary key is not one column/,
   });
-  await t.rejects(count(Report), { message: /Report cannot be read by a query set: it is a virtual entity/ });
-  await t.rejects(count(Special), { message: /table-per-type/ });
+  t.throws(records(Report), { message: /Report is not supported: it is a virtual entity/ });
+  t.throws(records(Special), { message: /table-per-type/ });
 });
 
 t.test('an entity that MikroORM does not know is refused at once', async (t) => {
@@ -45,9 +45,9 @@ t.test('a SQLite whose LIKE was made to mind case is refused', async (t) => {
 t.test('a database that is not supported is named, with those that are', async (t) => {
   const Thing = defineEntity({ name: 'Thing', properties: { _id: p.string().primary() } });
   const orm = new MongoORM({ dbName: 'none', clientUrl: 'mongodb://127.0.0.1:1', entities: [Thing] });
-  await t.rejects(QuerySet.of(orm.em.fork(), Thing).count(), {
+  t.throws(() => QuerySet.of(orm.em.fork(), Thing), {
     name: 'ImproperlyConfigured',
-    message: /SQLite .* and PostgreSQL .*, not on MongoPlatform/,
+    message: /SQLite .* and PostgreSQL .* got an ORM on MongoPlatform/,
   });
 });
 

@@ -1,50 +1,58 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { fieldPath, isToMany } from '../../fields/field-path.ts';
+import { type FieldPath, isToMany } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
+import { primaryKey } from '../../language/order.ts';
 import { COLUMN, type Comparison } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
-import { concat, fragment, joinBalanced, type Fragment } from './fragment.ts';
-import { keysetSql } from './keyset-sql.ts';
+import { writeKeyset } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 import { nextAlias, Scope } from './scope.ts';
+import { SqlText, writeChain } from './sql-text.ts';
 
-/** The SQL of a condition on the records of a scope. `conditionKey` walks the same tree in the same order. */
-export function conditionSql(scope: Scope, condition: Condition): Fragment {
-  const { dialect } = scope.context.plan;
+/** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
+export function writeCondition(out: SqlText, scope: Scope, condition: Condition): void {
   switch (condition.kind) {
     case 'constant':
-      return fragment(condition.value ? '1 = 1' : '1 = 0');
+      out.add(condition.value ? '1 = 1' : '1 = 0');
+      break;
     case 'and':
-    case 'or': {
-      const pieces = condition.conditions.map((inner) => parenthesized(scope, inner, condition.kind));
-      return pieces.length === 0
-        ? fragment(condition.kind === 'and' ? '1 = 1' : '1 = 0')
-        : joinBalanced(pieces, ` ${condition.kind} `);
-    }
+    case 'or':
+      if (condition.conditions.length === 0) out.add(condition.kind === 'and' ? '1 = 1' : '1 = 0');
+      writeChain(out, condition.conditions, condition.kind, (inner) => writeMember(out, scope, inner, condition.kind));
+      break;
     case 'not':
       // Not "not": what is unknown because of a NULL is not true.
-      return concat(['(', conditionSql(scope, condition.condition), ') is not true']);
+      out.add('(');
+      writeCondition(out, scope, condition.condition);
+      out.add(') is not true');
+      break;
     case 'compare': {
-      const { path } = condition;
-      const comparison = dialect.compare(path, condition.lookup, condition.value);
-      return pathSql(scope, path.steps, path.property, comparison);
+      const { path, lookup, value } = condition;
+      const comparison = scope.context.plan.dialect.compare(path, lookup, value);
+      writeComparison(out, scope, path, comparison);
+      break;
     }
     case 'after': {
       const columns = condition.keys.map(({ path }) => scope.column(path.steps, path.property));
-      return keysetSql(dialect, condition.keys, columns, condition.values);
+      writeKeyset(out, scope.context.plan.dialect, condition, columns);
+      break;
     }
     case 'matching': {
       checkEntity(scope.meta, condition.meta);
-      const pk = fieldPath(scope.meta, scope.meta.primaryKeys[0] as string, '.');
-      return pathSql(scope, [], pk.property, matchingSql(scope.context.em, condition));
+      writeComparison(out, scope, primaryKey(scope.meta), matchingSql(scope.context.em, condition));
     }
   }
 }
 
-function parenthesized(scope: Scope, condition: Condition, around: 'and' | 'or'): Fragment {
-  const sql = conditionSql(scope, condition);
-  return condition.kind === 'compare' || condition.kind === around ? sql : concat(['(', sql, ')']);
+function writeMember(out: SqlText, scope: Scope, condition: Condition, around: 'and' | 'or'): void {
+  if (condition.kind === 'compare' || condition.kind === around) {
+    writeCondition(out, scope, condition);
+  } else {
+    out.add('(');
+    writeCondition(out, scope, condition);
+    out.add(')');
+  }
 }
 
 function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
@@ -52,28 +60,20 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
   throw new ImproperlyConfigured(`a condition on ${of.className} cannot be asked of ${meta.className}`);
 }
 
+/** A column at the end of relations. */
+type Column = Pick<FieldPath, 'steps' | 'property'>;
+
 /** A comparison of the column at the end of a path; through a relation to many, that there is such a record. */
-function pathSql(
-  scope: Scope,
-  steps: readonly EntityProperty[],
-  property: EntityProperty,
-  comparison: Comparison,
-): Fragment {
-  const many = steps.findIndex(isToMany);
-  if (many >= 0) return existsSql(scope, steps, many, property, comparison);
-  return fragment(
-    comparison.template.replaceAll(COLUMN, () => scope.column(steps, property)),
-    comparison.values,
-  );
+function writeComparison(out: SqlText, scope: Scope, { steps, property }: Column, comparison: Comparison): void {
+  if (steps.some(isToMany)) {
+    writeExists(out, scope, { steps, property }, comparison);
+  } else {
+    out.add(comparison.template.split(COLUMN).join(scope.column(steps, property)), comparison.values);
+  }
 }
 
-function existsSql(
-  scope: Scope,
-  steps: readonly EntityProperty[],
-  many: number,
-  property: EntityProperty,
-  comparison: Comparison,
-): Fragment {
+function writeExists(out: SqlText, scope: Scope, { steps, property }: Column, comparison: Comparison): void {
+  const many = steps.findIndex(isToMany);
   const { context } = scope;
   const walked = steps.slice(0, many + 1);
   const step = steps[many] as EntityProperty;
@@ -81,16 +81,21 @@ function existsSql(
   const owner = scope.join(steps.slice(0, many)).alias;
   const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(walked)}.`);
   const { from, on } = linkSql(inner, step, owner);
-  const where: Fragment[] = [fragment(on)];
+  const where = new SqlText().add(on);
   const discriminator = discriminatorSql(context.plan, context.em, meta, inner.alias);
-  if (discriminator !== undefined) where.push(fragment(discriminator));
+  if (discriminator !== undefined) where.add(` and ${discriminator}`);
   const filter = scope.filterOf(walked);
-  if (filter !== undefined) where.push(concat(['(', conditionSql(inner, filter.condition), ')']));
-  where.push(concat(['(', pathSql(inner, steps.slice(many + 1), property, comparison), ')']));
-  return concat(['exists (select 1 from ', from, inner.from(), ' where ', joinBalanced(where, ' and '), ')']);
+  if (filter !== undefined) {
+    where.add(' and (');
+    writeCondition(where, inner, filter.condition);
+    where.add(')');
+  }
+  where.add(' and (');
+  writeComparison(where, inner, { steps: steps.slice(many + 1), property }, comparison);
+  out.add(`exists (select 1 from ${from}`).append(inner.from()).add(' where ').append(where).add('))');
 }
 
-/** How the records of a relation to many are tied to their owner: by their own foreign key, or by a table between. */
+/** The tie of the records of a relation to many to their owner: their own foreign key, or a table between. */
 function linkSql(inner: Scope, step: EntityProperty, owner: string): { from: string; on: string } {
   const { context, meta } = inner;
   const mapped = meta.properties[step.mappedBy] as EntityProperty | undefined;

@@ -1,8 +1,6 @@
-import type { Configuration, EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { ownsColumn } from '../../fields/field-path.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { dialectOf } from './dialects/dialect-of.ts';
 import { StatementCache } from './statement-cache.ts';
 
 /** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */
@@ -11,47 +9,25 @@ export interface EntityPlan {
   readonly dialect: Dialect;
   /** The schema of the entities that name none. */
   readonly schema: string | undefined;
-  /** The relations that hide a record of this entity along with the related one that its own filters hide. */
-  readonly hiding: readonly EntityProperty[];
-  /** Whether the database itself sees to it that foreign keys lead somewhere. */
+  /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
   readonly statements: StatementCache;
 }
 
-const known = new WeakMap<Configuration, WeakMap<EntityMetadata, Map<string, EntityPlan>>>();
-
-/** @throws ImproperlyConfigured for a database or an entity that query sets cannot read */
-export function entityPlan(em: EntityManager, meta: EntityMetadata): EntityPlan {
-  let plans = known.get(em.config);
-  if (plans === undefined) known.set(em.config, (plans = new WeakMap<EntityMetadata, Map<string, EntityPlan>>()));
-  let schemas = plans.get(meta);
-  if (schemas === undefined) plans.set(meta, (schemas = new Map<string, EntityPlan>()));
-  const schema = em.schema ?? em.config.getSchema();
-  let plan = schemas.get(schema ?? '');
-  if (plan === undefined) schemas.set(schema ?? '', (plan = makePlan(em, meta, schema)));
-  return plan;
+export function makeEntityPlan(
+  em: EntityManager,
+  dialect: Dialect,
+  meta: EntityMetadata,
+  schema: string | undefined,
+): EntityPlan {
+  const hasConstraints = em.config.get('schemaGenerator').createForeignKeyConstraints ?? true;
+  return { meta, dialect, schema, hasConstraints, statements: new StatementCache() };
 }
 
-function makePlan(em: EntityManager, meta: EntityMetadata, schema: string | undefined): EntityPlan {
-  const dialect = dialectOf(em.getPlatform());
+/** @throws ImproperlyConfigured for an entity that is not one table with one key */
+export function checkEntity(meta: EntityMetadata): void {
   const problem = problemOf(meta);
-  if (problem !== undefined) {
-    throw new ImproperlyConfigured(`${meta.className} cannot be read by a query set: ${problem}`);
-  }
-  return {
-    meta,
-    dialect,
-    schema,
-    hiding: meta.relations.filter((property) => ownsColumn(property) && mayHide(em, property)),
-    hasConstraints: em.config.get('schemaGenerator').createForeignKeyConstraints ?? true,
-    statements: new StatementCache(),
-  };
-}
-
-function mayHide(em: EntityManager, { nullable, targetMeta }: EntityProperty): boolean {
-  if (nullable !== true) return true;
-  const filters = [...Object.values(targetMeta?.filters ?? {}), ...Object.values(em.config.get('filters') ?? {})];
-  return filters.some((filter: { readonly strict?: boolean }) => filter.strict === true);
+  if (problem !== undefined) throw new ImproperlyConfigured(`${meta.className} is not supported: ${problem}`);
 }
 
 function problemOf(meta: EntityMetadata): string | undefined {
@@ -73,8 +49,8 @@ export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetada
 }
 
 /**
- * What tells an entity's records from those of others in the same table (single-table inheritance), as text: the values
- * are the program's own. Undefined where there is nothing to tell.
+ * Tells an entity's records from those of others in the same table (single-table inheritance), as text: the values are
+ * the program's own. Undefined if there are no others.
  */
 export function discriminatorSql(
   plan: EntityPlan,

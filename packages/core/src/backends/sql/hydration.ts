@@ -1,8 +1,9 @@
-import { ReferenceKind, wrap, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, isToMany, type FieldPath } from '../../fields/field-path.ts';
 import { isReference } from '../../fields/field-type.ts';
 import { nearest } from '../../nearest.ts';
+import { showLoaded } from '../../mikro/entities.ts';
 import type { Selection } from './selection.ts';
 
 /** The columns of one entity within a row. */
@@ -61,8 +62,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
     selection,
     map: (em, row) => {
       const entity = mapRow(em, parts, row);
-      // So that JSON of the entity holds what was loaded, as it does after em.find.
-      if (loaded.length > 0) wrap(entity, true).setSerializationContext({ populate: loaded as never });
+      if (loaded.length > 0) showLoaded(entity, loaded);
       return entity;
     },
   };

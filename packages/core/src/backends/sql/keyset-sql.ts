@@ -1,6 +1,7 @@
-import { VALUE, type Dialect } from './dialects/dialect.ts';
-import { concat, fragment, type Fragment } from './fragment.ts';
+import type { Condition } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
+import { VALUE, type Dialect } from './dialects/dialect.ts';
+import type { SqlText } from './sql-text.ts';
 
 /** A key with the column it stands for, and the value of the record to go on from. */
 interface Place {
@@ -10,67 +11,60 @@ interface Place {
 }
 
 /**
- * What comes after a place in an order: `(a, b) > (?, ?)` where that says it, which an index serves; else
+ * Writes what comes after a place in an order: `(a, b) > (?, ?)` if that says it, which an index serves; else
  * `a > ? or (a = ? and …)`, with the first key's bound in front, which an index serves as well.
  */
-export function keysetSql(
+export function writeKeyset(
+  out: SqlText,
   dialect: Dialect,
-  keys: readonly OrderKey[],
+  { keys, values }: Extract<Condition, { kind: 'after' }>,
   columns: readonly string[],
-  raw: readonly unknown[],
-): Fragment {
+): void {
   const places = keys.map((key, index): Place => {
-    return { key, column: columns[index] ?? '', value: dialect.rawParameter(key.path, raw[index] ?? null) };
+    return { key, column: columns[index] ?? '', value: dialect.rawParameter(key.path, values[index] ?? null) };
   });
   const [first] = places as [Place];
-  const isUniform = places.every(({ key }) => !key.path.nullable && key.descending === first.key.descending);
-  if (isUniform) return rowComparison(places, first.key.descending ? '<' : '>');
-  const rest = afterPlaces(places, 0);
-  const hasBound = first.value !== null && (first.key.descending || !first.key.path.nullable);
-  if (!hasBound || places.length === 1) return rest;
-  const bound = fragment(`${first.column} ${first.key.descending ? '<=' : '>='} ${VALUE}`, [first.value]);
-  return concat([bound, ' and (', rest, ')']);
+  if (places.every(({ key }) => !key.path.nullable && key.descending === first.key.descending)) {
+    writeRowComparison(out, places, first.key.descending ? '<' : '>');
+    return;
+  }
+  const hasBound = first.value !== null && (first.key.descending || !first.key.path.nullable) && places.length > 1;
+  if (hasBound) out.add(`${first.column} ${first.key.descending ? '<=' : '>='} ${VALUE} and (`, [first.value]);
+  writeAfter(out, places);
+  if (hasBound) out.add(')');
 }
 
-function rowComparison(places: readonly Place[], operator: '<' | '>'): Fragment {
-  const values = places.map(({ value }) => value);
-  if (places.length === 1) return fragment(`${places[0]?.column} ${operator} ${VALUE}`, values);
+function writeRowComparison(out: SqlText, places: readonly Place[], operator: '<' | '>'): void {
   const columns = places.map(({ column }) => column).join(', ');
-  return fragment(`(${columns}) ${operator} (${places.map(() => VALUE).join(', ')})`, values);
+  const marks = places.map(() => VALUE).join(', ');
+  const values = places.map(({ value }) => value);
+  out.add(places.length === 1 ? `${columns} ${operator} ${marks}` : `(${columns}) ${operator} (${marks})`, values);
 }
 
-function afterPlaces(places: readonly Place[], index: number): Fragment {
-  const place = places[index] as Place;
-  const beyond = beyondPlace(place);
-  if (index === places.length - 1) return beyond ?? fragment('1 = 0');
-  const tie =
-    place.value === null ? fragment(`${place.column} is null`) : fragment(`${place.column} = ${VALUE}`, [place.value]);
-  const tied = concat([tie, ' and (', afterPlaces(places, index + 1), ')']);
-  return beyond === undefined ? tied : concat([beyond, ' or (', tied, ')']);
+function writeAfter(out: SqlText, [place, ...rest]: readonly Place[]): void {
+  if (place === undefined) {
+    out.add('1 = 0');
+    return;
+  }
+  const { column, value } = place;
+  const isBeyondWritten = writeBeyond(out, place);
+  if (rest.length === 0) {
+    if (!isBeyondWritten) out.add('1 = 0');
+    return;
+  }
+  out.add(isBeyondWritten ? ' or (' : '');
+  out.add(value === null ? `${column} is null and (` : `${column} = ${VALUE} and (`, value === null ? [] : [value]);
+  writeAfter(out, rest);
+  out.add(isBeyondWritten ? '))' : ')');
 }
 
-/** NULLs come last in ascending and first in descending order; nothing lies beyond the last. */
-function beyondPlace({ key, column, value }: Place): Fragment | undefined {
-  if (value === null) return key.descending ? fragment(`${column} is not null`) : undefined;
-  if (key.descending) return fragment(`${column} < ${VALUE}`, [value]);
-  const greater = fragment(`${column} > ${VALUE}`, [value]);
-  return key.path.nullable ? concat([greater, ` or ${column} is null`]) : greater;
-}
-
-/** What of a place decides the text: its keys, and which of its values are NULL. */
-export function keysetKey(keys: readonly OrderKey[], raw: readonly unknown[]): string {
-  return keys
-    .map(({ path, descending }, index) => `${descending ? '-' : '+'}${raw[index] === null ? '0' : ''}${path.key}`)
-    .join();
-}
-
-/** The values that `keysetSql` binds, in its order. */
-export function keysetValues(dialect: Dialect, keys: readonly OrderKey[], raw: readonly unknown[]): readonly unknown[] {
-  // The text is cheap beside a page that begins in the middle, and there is one truth about the order of the values.
-  return keysetSql(
-    dialect,
-    keys,
-    keys.map(() => ''),
-    raw,
-  ).values;
+/** NULLs come last in ascending and first in descending order; false if nothing lies beyond, being the last. */
+function writeBeyond(out: SqlText, { key, column, value }: Place): boolean {
+  if (value === null) {
+    if (key.descending) out.add(`${column} is not null`);
+    return key.descending;
+  }
+  out.add(`${column} ${key.descending ? '<' : '>'} ${VALUE}`, [value]);
+  if (!key.descending && key.path.nullable) out.add(` or ${column} is null`);
+  return true;
 }

@@ -1,33 +1,8 @@
-import {
-  Utils,
-  isRaw,
-  type EntityManager,
-  type EntityMetadata,
-  type FilterQuery,
-  type Platform,
-} from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { Utils, isRaw, type EntityManager, type Platform } from '@mikro-orm/core';
 import type { Condition } from '../../language/condition.ts';
+import { formattedDate } from '../../mikro/platform.ts';
+import { keysQuery } from '../../mikro/query-builder.ts';
 import { COLUMN, VALUE, type Comparison } from './dialects/dialect.ts';
-
-/** What is used of MikroORM's SQL drivers. */
-interface QueryBuilder {
-  select(fields: readonly string[]): this;
-  where(condition: FilterQuery<object>): this;
-  toQuery(): { readonly sql: string; readonly params: readonly unknown[] };
-}
-
-interface SqlDriver {
-  createQueryBuilder?(
-    entity: unknown,
-    transaction: undefined,
-    connection: 'read',
-    convertsTypes: boolean,
-    loggerContext: undefined,
-    alias: string,
-    em: EntityManager,
-  ): QueryBuilder;
-}
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
@@ -45,21 +20,9 @@ export function matchingSql(em: EntityManager, condition: Matching): Comparison 
 }
 
 function build(em: EntityManager, { meta, where, converted }: Matching): Comparison {
-  const driver = em.getDriver() as unknown as SqlDriver;
-  if (driver.createQueryBuilder === undefined) {
-    throw new ImproperlyConfigured(`${meta.className}: matching() needs a SQL driver of MikroORM`);
-  }
-  const query = driver.createQueryBuilder(meta.class, undefined, 'read', converted !== true, undefined, 'm', em);
-  const { sql, params } = query
-    .select([primaryKey(meta)])
-    .where(where)
-    .toQuery();
+  const { sql, params } = keysQuery(em, meta, where, converted === true);
   const bound = bind(em.getPlatform(), sql, params);
   return { template: `${COLUMN} in (${bound.template})`, values: bound.values };
-}
-
-function primaryKey(meta: EntityMetadata): string {
-  return meta.primaryKeys[0] as string;
 }
 
 /** As `formatQuery` of MikroORM's platforms, with values bound instead of written into the text. */
@@ -87,13 +50,8 @@ function place(platform: Platform, param: unknown, values: unknown[]): string {
 }
 
 function bindable(platform: Platform, param: unknown): unknown {
-  if (param instanceof Date) return dateParameter(platform, param);
+  if (param instanceof Date) return formattedDate(platform, param) ?? param.getTime();
   if (typeof param === 'boolean') return platform.getBooleanTypeDeclarationSQL() === 'boolean' ? param : Number(param);
   if (typeof param === 'bigint' && platform.getBooleanTypeDeclarationSQL() === 'boolean') return String(param);
   return Utils.isPlainObject(param) ? JSON.stringify(param) : param;
-}
-
-function dateParameter(platform: Platform, value: Date): unknown {
-  const { formatDate } = platform as Platform & { formatDate?: (value: Date) => string };
-  return formatDate === undefined ? value.getTime() : formatDate.call(platform, value);
 }

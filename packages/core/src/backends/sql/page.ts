@@ -1,11 +1,7 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
-import { isNever } from '../../language/condition.ts';
-import type { Counting } from '../../language/counting.ts';
+import type { Counting, Slice } from '../../language/query.ts';
 import type { Reader } from './dialects/reader.ts';
-import { entityPlan, type EntityPlan } from './entity-plan.ts';
-import { withFilters } from './run.ts';
-import { bindCondition, type BoundCondition, bindStatement, oneRow, type Query, type Slice } from './statement.ts';
+import { bindSelect, type Question, type Select } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
 export interface RowPage {
@@ -14,66 +10,48 @@ export interface RowPage {
   readonly next: boolean;
 }
 
-export function readPage(
-  em: EntityManager,
-  meta: EntityMetadata,
-  query: Query,
-  counting: Counting,
-): Awaitable<RowPage> {
-  if (isNever(query.condition)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
-  const plan = entityPlan(em, meta);
-  return counting === 'exact' ? readCounted(em, plan, query) : readOpen(em, plan, query, counting === 'estimated');
+export function readPage(question: Question, counting: Counting): Awaitable<RowPage> {
+  return counting === 'exact' ? readCounted(question) : readOpen(question, counting === 'estimated');
 }
 
 /**
- * Where the count rides along with the rows, only a page beyond the end needs a second statement; else the count is
- * asked for unless the page shows it, being the last.
+ * If the count rides along with the rows, only a page beyond the end needs a second statement; else the count is asked
+ * for unless the page shows it, being the last.
  */
-function readCounted(em: EntityManager, plan: EntityPlan, query: Query): Awaitable<RowPage> {
-  const { slice } = query;
+function readCounted({ em, plan, select }: Question): Awaitable<RowPage> {
+  const { slice } = select;
   const { countsInline } = plan.dialect;
   const end = slice === undefined ? Infinity : slice.offset + slice.limit;
-  return whenReady(withFilters(em, plan, countsInline ? { ...query, counted: true } : query), (filtered) => {
-    const where = bindCondition(em, plan, filtered);
-    const page = bindStatement(em, plan, filtered, where);
-    return plan.dialect.read(em, (reader) =>
-      whenReady(reader.rows(page.statement, page.values), (rows) => {
-        const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
-        if (shown !== undefined) return { rows, count: shown, next: end < shown };
-        return whenReady(countExactly({ em, plan, query: filtered, where, reader }), (count) => ({
-          rows,
-          count,
-          next: end < count,
-        }));
-      }),
-    );
-  });
+  const page = bindSelect(em, plan, countsInline ? { ...select, counted: true } : select);
+  return plan.dialect.read(em, (reader) =>
+    whenReady(reader.rows(page.statement, page.values), (rows) => {
+      const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
+      if (shown !== undefined) return { rows, count: shown, next: end < shown };
+      return whenReady(countExactly({ em, plan, select }, reader), (count) => ({ rows, count, next: end < count }));
+    }),
+  );
 }
 
-/** One row more than the page holds tells whether there is another page, whatever is known of the number of all. */
-function readOpen(em: EntityManager, plan: EntityPlan, query: Query, counted: boolean): Awaitable<RowPage> {
-  const { slice } = query;
-  const limit = slice?.limit ?? Infinity;
-  const asked = slice === undefined ? query : { ...query, slice: { offset: slice.offset, limit: oneMore(limit) } };
-  return whenReady(withFilters(em, plan, asked), (filtered) => {
-    const where = bindCondition(em, plan, filtered);
-    const page = bindStatement(em, plan, filtered, where);
-    return plan.dialect.read(em, (reader) =>
-      whenReady(reader.rows(page.statement, page.values), (found) => {
-        const next = found.length > limit;
-        const rows = next ? found.slice(0, limit) : found;
-        if (!counted) return { rows, count: null, next };
-        const proven = provenCount(slice?.offset ?? 0, rows.length, next);
-        if (proven.least === proven.most) return { rows, count: proven.least, next };
-        return whenReady(estimate({ em, plan, query: filtered, where, reader }), (count) => {
-          return { rows, count: Math.min(Math.max(count, proven.least), proven.most), next };
-        });
-      }),
-    );
-  });
+/** One row more than the page holds tells that there is another page, whatever is known of the number of all. */
+function readOpen({ em, plan, select }: Question, isCounted: boolean): Awaitable<RowPage> {
+  const { offset = 0, limit = Infinity } = select.slice ?? {};
+  const slice = select.slice === undefined ? undefined : { offset, limit: oneMore(limit) };
+  const page = bindSelect(em, plan, { ...select, slice });
+  return plan.dialect.read(em, (reader) =>
+    whenReady(reader.rows(page.statement, page.values), (found) => {
+      const next = found.length > limit;
+      const rows = next ? found.slice(0, limit) : found;
+      if (!isCounted) return { rows, count: null, next };
+      const proven = provenCount(offset, rows.length, next);
+      if (proven.least === proven.most) return { rows, count: proven.least, next };
+      return whenReady(estimate({ em, plan, select }, reader), (count) => {
+        return { rows, count: Math.min(Math.max(count, proven.least), proven.most), next };
+      });
+    }),
+  );
 }
 
-/** What a page says of the number of all: the last shows it, one before the last or beyond the end gives a bound. */
+/** The number of all as a page proves it: the last shows it, one before the last or beyond the end gives a bound. */
 function provenCount(offset: number, rows: number, next: boolean): { least: number; most: number } {
   if (next) return { least: offset + rows + 1, most: Infinity };
   const isBeyond = rows === 0 && offset > 0;
@@ -83,29 +61,26 @@ function provenCount(offset: number, rows: number, next: boolean): { least: numb
 /** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
 const CHEAP = 1000;
 
-/** What counting goes by: the records that a page was read of, and what it was read with. */
-interface PageRead {
-  readonly em: EntityManager;
-  readonly plan: EntityPlan;
-  readonly query: Query;
-  readonly where: BoundCondition | undefined;
-  readonly reader: Reader;
-}
-
-function estimate(read: PageRead): Awaitable<number> {
-  const { em, plan, query, where, reader } = read;
+function estimate(question: Question, reader: Reader): Awaitable<number> {
+  const { em, plan, select } = question;
   const { forecast } = plan.dialect;
-  if (forecast === undefined) return countExactly(read);
-  const { statement, values } = bindStatement(em, plan, oneRow('exists', query), where);
-  return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true }, values), ([row]) => {
+  if (forecast === undefined) return countExactly(question, reader);
+  const { statement, values } = bindSelect(em, plan, alone(select, 'exists'));
+  const { isShapedByClient } = select;
+  return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true, isShapedByClient }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
-    return cost > CHEAP ? rows : countExactly(read);
+    return cost > CHEAP ? rows : countExactly(question, reader);
   });
 }
 
-function countExactly({ em, plan, query, where, reader }: PageRead): Awaitable<number> {
-  const { statement, values } = bindStatement(em, plan, oneRow('count', query), where);
+function countExactly({ em, plan, select }: Question, reader: Reader): Awaitable<number> {
+  const { statement, values } = bindSelect(em, plan, alone(select, 'count'));
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
+}
+
+/** Another question about the same records, which one row answers. */
+function alone(select: Select, columns: 'count' | 'exists'): Select {
+  return { ...select, columns, order: [], slice: undefined, one: true };
 }
 
 function oneMore(limit: number): number {

@@ -3,19 +3,10 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { ownsColumn } from '../../fields/field-path.ts';
 import { isReference, referredKey } from '../../fields/field-type.ts';
 import type { Condition } from '../../language/condition.ts';
+import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { formulaSql } from './formula-sql.ts';
-import { concat, type Fragment } from './fragment.ts';
-
-/** What related records must be like to be seen: the filters of their own entity. */
-export interface RelatedFilter {
-  readonly condition: Condition;
-  /** True where a record is not seen itself whose related record is not. */
-  readonly required: boolean;
-}
-
-/** By the path that leads to the related records from the root of the statement: `role`, `role.parent`. */
-export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
+import { SqlText } from './sql-text.ts';
 
 /** What the scopes of one statement share. */
 export interface CompileContext {
@@ -23,14 +14,14 @@ export interface CompileContext {
   readonly plan: EntityPlan;
   readonly related: RelatedFilters | undefined;
   readonly aliases: { next: number };
-  /** The SQL of a condition on the records of a scope. */
-  conditionSql(scope: Scope, condition: Condition): Fragment;
+  /** Writes a condition on the records of a scope. */
+  writeCondition(this: void, out: SqlText, scope: Scope, condition: Condition): void;
 }
 
 interface Joined {
   readonly alias: string;
   readonly meta: EntityMetadata;
-  /** True where every record of the scope has one. */
+  /** True if every record of the scope has one. */
   readonly always: boolean;
 }
 
@@ -41,7 +32,7 @@ export class Scope {
   readonly alias: string;
   readonly #prefix: string;
   readonly #joined = new Map<string, Joined>();
-  readonly #joins: Fragment[] = [];
+  readonly #joins = new SqlText();
 
   /** @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root */
   constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string) {
@@ -49,16 +40,16 @@ export class Scope {
     this.meta = meta;
     this.alias = alias;
     this.#prefix = prefix;
-    this.#joined.set('', { alias, meta, always: true });
   }
 
   /** `table alias join …`: complete once all columns have been asked for. */
-  from(): Fragment {
-    return concat([`${this.table(this.meta)} ${this.alias}`, ...this.#joins]);
+  from(): SqlText {
+    return new SqlText().add(`${this.table(this.meta)} ${this.alias}`).append(this.#joins);
   }
 
-  get hasJoins(): boolean {
-    return this.#joins.length > 0;
+  /** The joins so far. */
+  get joins(): string {
+    return this.#joins.sql;
   }
 
   table(meta: EntityMetadata): string {
@@ -87,15 +78,13 @@ export class Scope {
       return this.column(steps.slice(0, -1), last);
     }
     // A reference to a record that its own filters hide reads as NULL.
-    const whole = [...steps, property];
-    if (isReference(property) && this.filterOf(whole) !== undefined) {
-      return this.#columnAt(whole, referredKey(property));
-    }
-    return this.#columnAt(steps, property);
+    const isHidden = isReference(property) && this.filterOf([...steps, property]) !== undefined;
+    return isHidden ? this.#columnAt([...steps, property], referredKey(property)) : this.#columnAt(steps, property);
   }
 
   /** Joins a path of to-one relations. */
   join(steps: readonly EntityProperty[]): Joined {
+    if (steps.length === 0) return { alias: this.alias, meta: this.meta, always: true };
     const key = namesOf(steps);
     let joined = this.#joined.get(key);
     if (joined === undefined) this.#joined.set(key, (joined = this.#addJoin(steps)));
@@ -110,7 +99,7 @@ export class Scope {
   }
 
   #columnAt(steps: readonly EntityProperty[], property: EntityProperty): string {
-    return this.#columnOf(this.join(steps), property);
+    return this.#columnOf(steps.length === 0 ? this : this.join(steps), property);
   }
 
   /** The column of a property of the scope's own table, whatever a filter makes of what it refers to. */
@@ -127,7 +116,7 @@ export class Scope {
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
   }
 
-  /** True where a foreign key is the key of a record that is there: the database sees to it. */
+  /** True if a foreign key is the key of a record that is there: the database sees to it. */
   #isBound(step: EntityProperty): boolean {
     return ownsColumn(step) && step.createForeignKeyConstraint && this.context.plan.hasConstraints;
   }
@@ -139,12 +128,15 @@ export class Scope {
     const alias = nextAlias(this.context);
     const filter = this.filterOf(steps);
     const always = parent.always && step.nullable !== true && (filter?.required ?? this.#isBound(step));
-    const on: (Fragment | string)[] = [this.#link(step, meta, parent.alias, alias)];
+    const join = new SqlText().add(` ${always ? 'inner' : 'left'} join ${this.table(meta)} ${alias} on `);
+    join.add(this.#link(step, meta, parent.alias, alias));
     if (filter !== undefined) {
       const inner = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
-      on.push(' and (', this.context.conditionSql(inner, filter.condition), ')');
+      join.add(' and (');
+      this.context.writeCondition(join, inner, filter.condition);
+      join.add(')');
     }
-    this.#joins.push(concat([` ${always ? 'inner' : 'left'} join ${this.table(meta)} ${alias} on `, ...on]));
+    this.#joins.append(join);
     return { alias, meta, always };
   }
 

@@ -20,6 +20,11 @@ export function selectionOf(projection: { readonly paths: readonly FieldPath[] }
   return selection;
 }
 
+/** The columns of one selection, and behind them those of another. */
+export function joinedSelections(first: Selection, second: Selection): Selection {
+  return { key: `${first.key}+${second.key}`, paths: [...first.paths, ...second.paths] };
+}
+
 function keyOf(path: FieldPath): string {
   if (!path.toMany) return path.key;
   throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has many values for one record`);

@@ -1,61 +1,27 @@
 import type { Statement } from './dialects/reader.ts';
+import { LruMap } from './dialects/lru-map.ts';
 
-/** How many statements are kept, and how many steps lead to them all in all. */
 const MAX_STATEMENTS = 500;
-const MAX_STEPS = 20_000;
-
-/** A place in the tree of forms: what has been said of a statement so far. */
-export class Form {
-  /** The statement of the form that ends here. */
-  statement: Statement | undefined;
-  readonly #cache: StatementCache;
-  #next: Map<unknown, Form> | undefined;
-
-  constructor(cache: StatementCache) {
-    this.#cache = cache;
-  }
-
-  /** The form with one thing more said: a word, a number, a path, an object that stands for itself. */
-  step(what: unknown): Form {
-    const known = this.#next?.get(what);
-    if (known !== undefined) return known;
-    const form = new Form(this.#cache);
-    this.#cache.countStep();
-    (this.#next ??= new Map<unknown, Form>()).set(what, form);
-    return form;
-  }
-}
+/** Statements of forms that clients choose, of which there may be endlessly many. */
+const MAX_CLIENT_STATEMENTS = 100;
 
 /**
- * Statements by their form: by everything that decides the text, in the order in which the text is made, as a tree. To
- * find one is a few look-ups of things that are at hand; no key is put together. What is kept is bounded: where it becomes
- * too much, all is forgotten, and the forms in use are soon known again.
+ * The statements of one entity by everything that decides their text. Those that clients shape are kept apart, and fewer:
+ * whatever a client asks, it makes the process forget nothing that the views decide.
  */
 export class StatementCache {
-  #root = new Form(this);
-  #statements = 0;
-  #steps = 0;
-
-  /** Where every form begins. */
-  get root(): Form {
-    return this.#root;
-  }
+  readonly #ofViews = new LruMap<string, Statement>(MAX_STATEMENTS);
+  readonly #ofClients = new LruMap<string, Statement>(MAX_CLIENT_STATEMENTS);
 
   get size(): number {
-    return this.#statements;
+    return this.#ofViews.size + this.#ofClients.size;
   }
 
-  keep(form: Form, statement: Statement): void {
-    form.statement = statement;
-    this.#statements += 1;
-    if (this.#statements < MAX_STATEMENTS && this.#steps < MAX_STEPS) return;
-    this.#root = new Form(this);
-    this.#statements = 0;
-    this.#steps = 0;
-  }
-
-  /** @internal */
-  countStep(): void {
-    this.#steps += 1;
+  /** The statement of a key, made if it is not known. */
+  get(key: string, isShapedByClient: boolean, make: () => Statement): Statement {
+    const statements = isShapedByClient ? this.#ofClients : this.#ofViews;
+    let statement = statements.get(key);
+    if (statement === undefined) statements.set(key, (statement = make()));
+    return statement;
   }
 }

@@ -1,47 +1,39 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { conditionForm } from './condition-form.ts';
-import { conditionSql } from './condition-sql.ts';
-import type { Condition } from '../../language/condition.ts';
-import { SAME_VALUE, VALUE } from './dialects/dialect.ts';
-import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
-import { concat, fragment, joinBalanced, numbered, type Fragment } from './fragment.ts';
+import { ownsColumn } from '../../fields/field-path.ts';
+import { type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
+import type { Slice } from '../../language/query.ts';
+import type { RelatedFilters } from '../entity-filters.ts';
+import { writeCondition } from './condition-sql.ts';
+import { SAME_VALUE, VALUE } from './dialects/dialect.ts';
 import type { Statement } from './dialects/reader.ts';
-import { nextAlias, Scope, type CompileContext, type RelatedFilters } from './scope.ts';
+import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
+import { nextAlias, Scope } from './scope.ts';
 import { selectionSql, type Selection } from './selection.ts';
-import type { Form } from './statement-cache.ts';
+import { SqlText } from './sql-text.ts';
 
-/** Which of the records to read, in their order. */
-export interface Slice {
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** Everything that a statement says. */
-export interface Query {
+/** Everything that a `select` says. */
+export interface Select {
   readonly condition: Condition;
   readonly related: RelatedFilters | undefined;
-  /** The columns to read; or how many records there are; or whether there is one. */
-  readonly select: Selection | 'count' | 'exists';
-  /** The keys of a total order; empty where it makes no difference. */
+  /** The columns to read; or the number of records; or whether there is one. */
+  readonly columns: Selection | 'count' | 'exists';
+  /** The keys of a total order; empty if it makes no difference. */
   readonly order: readonly OrderKey[];
   readonly slice: Slice | undefined;
   /** Adds the number of all records as the last column. */
   readonly counted: boolean;
   readonly locked: boolean;
-  /** Whether there is one row at most, which is told to the driver. */
+  /** True if there is one row at most, which is told to the driver. */
   readonly one: boolean;
+  readonly isShapedByClient: boolean;
 }
 
-/** Which records a question is about. */
-export interface Records {
-  readonly condition: Condition;
-  readonly related?: RelatedFilters | undefined;
-}
-
-/** A question that one row answers, or none; `slice` where more records might. */
-export function oneRow(select: Query['select'], { condition, related }: Records, slice?: Slice): Query {
-  return { select, condition, order: [], slice, related, counted: false, locked: false, one: true };
+/** A question about records, with the filters that hide some of them. */
+export interface Question {
+  readonly em: EntityManager;
+  readonly plan: EntityPlan;
+  readonly select: Select;
 }
 
 /** A statement, and the values to run it with. */
@@ -50,126 +42,113 @@ export interface Bound {
   readonly values: readonly unknown[];
 }
 
-/** A condition's place in the tree of forms, and the values that its text binds. */
-export interface BoundCondition {
-  readonly form: Form;
-  readonly values: readonly unknown[];
-}
-
-/** Undefined where filters of related records decide the text as well: such a statement is made anew each time. */
-export function bindCondition(
-  em: EntityManager,
-  plan: EntityPlan,
-  { condition, related }: Records,
-): BoundCondition | undefined {
-  if (related !== undefined) return undefined;
-  const values: unknown[] = [];
-  return { form: conditionForm(em, plan.dialect, condition, values, plan.statements.root), values };
-}
-
 /**
- * The statement of a query: from the cache where one of the same form has been made before.
- * @param where its condition, where that has been bound for another question about the same records
+ * The statement of a select, and its values. Its condition is written each time, which gives the values and, with the
+ * joins that it takes, the key by which the whole text is known. A text that filters of related records have a part in
+ * is made anew each time: those may bind values anywhere.
  */
-export function bindStatement(
-  em: EntityManager,
-  plan: EntityPlan,
-  query: Query,
-  where: BoundCondition | undefined = bindCondition(em, plan, query),
-): Bound {
-  if (where === undefined) return build(em, plan, query);
-  const form = formOf(where, query);
-  if (form.statement !== undefined) return { statement: form.statement, values: valuesOf(where, query) };
-  const built = build(em, plan, query);
-  plan.statements.keep(form, built.statement);
-  return built;
-}
-
-function formOf({ form: condition }: BoundCondition, query: Query): Form {
-  const { select, order } = query;
-  let form = condition.step(typeof select === 'string' ? select : select.key).step(traits(query));
-  for (const { path, descending } of order) form = form.step(path).step(descending);
-  return form;
-}
-
-function valuesOf({ values }: BoundCondition, { slice }: Query): readonly unknown[] {
-  if (slice === undefined) return values;
-  const all = [...values];
-  pushSlice(slice, all);
-  return all;
-}
-
-/** What is yes or no of a statement, as one number. */
-function traits({ select, slice, counted, locked, one }: Query): number {
-  const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
-  return sliced + (counted ? 4 : 0) + (locked ? 8 : 0) + (typeof select === 'string' ? 16 : 0) + (one ? 32 : 0);
-}
-
-function pushSlice(slice: Slice | undefined, values: unknown[]): void {
-  if (slice === undefined) return;
-  values.push(slice.limit);
-  if (slice.offset !== 0) values.push(slice.offset);
-}
-
-function build(em: EntityManager, plan: EntityPlan, query: Query): Bound {
-  const context: CompileContext = { em, plan, related: query.related, aliases: { next: 0 }, conditionSql };
-  const scope = new Scope(context, plan.meta, nextAlias(context), '');
-  const { sql, values } = selectSql(scope, query);
-  return { statement: { sql: numbered(plan.dialect, sql), one: query.one }, values };
-}
-
-function selectSql(scope: Scope, query: Query): Fragment {
-  const { plan } = scope.context;
-  const columns =
-    typeof query.select === 'string'
-      ? query.select === 'count'
-        ? 'count(*)'
-        : '1'
-      : selectionSql(scope, query.select);
-  const counted = query.counted ? concat([', (', countSql(scope, query), ') as total']) : '';
-  const asked = whereSql(scope, query.condition);
-  const where = query.counted && query.related === undefined ? repeated(asked) : asked;
-  const order = orderSql(scope, query.order);
-  const slice: unknown[] = [];
-  pushSlice(query.slice, slice);
-  const { sliceValue } = plan.dialect;
-  const sliced = ['', ` limit ${sliceValue}`, ` limit ${sliceValue} offset ${sliceValue}`][slice.length] ?? '';
-  const locked = query.locked ? plan.dialect.lock(scope.alias) : '';
-  return concat([`select ${columns}`, counted, ' from ', scope.from(), where, order, fragment(sliced, slice), locked]);
-}
-
-/** How many records there are, as a query of its own: it joins what its condition needs and nothing else. */
-function countSql(scope: Scope, query: Query): Fragment {
-  const inner = new Scope(scope.context, scope.meta, nextAlias(scope.context), '');
-  const where = whereSql(inner, query.condition);
-  return concat(['select count(*) from ', inner.from(), where]);
-}
-
-/** What the count has asked in front already, of the same values: only filters of related records bind more than that. */
-function repeated({ sql }: Fragment): Fragment {
-  return fragment(sql.replaceAll(VALUE, SAME_VALUE));
-}
-
-function whereSql(scope: Scope, condition: Condition): Fragment {
-  const { em, plan } = scope.context;
-  const pieces = requiredSql(scope);
-  const discriminator = discriminatorSql(plan, em, scope.meta, scope.alias);
-  if (discriminator !== undefined) pieces.push(fragment(discriminator));
-  if (condition.kind !== 'constant' || !condition.value) {
-    const sql = conditionSql(scope, condition);
-    pieces.push(pieces.length === 0 ? sql : concat(['(', sql, ')']));
+export function bindSelect(em: EntityManager, plan: EntityPlan, select: Select): Bound {
+  const scope = rootScope(em, plan, select.related);
+  const where = new SqlText();
+  writeWhere(where, scope, select.condition);
+  if (select.related !== undefined) {
+    const text = selectText(scope, where, select);
+    const sql = text.numbered(plan.dialect);
+    return { statement: { sql, one: select.one, isShapedByClient: select.isShapedByClient }, values: text.values };
   }
-  return pieces.length === 0 ? fragment('') : concat([' where ', joinBalanced(pieces, ' and ')]);
+  const { one, isShapedByClient } = select;
+  const key = `${frameKey(select)}${scope.joins}${where.sql}`;
+  const statement = plan.statements.get(key, isShapedByClient, () => {
+    return { sql: selectText(scope, where, select).numbered(plan.dialect), one, isShapedByClient };
+  });
+  return { statement, values: [...where.values, ...sliceValues(select.slice)] };
 }
 
-/** What hides a record along with a related one has to be asked, whatever else is: by a join, where there must be one. */
-function requiredSql(scope: Scope): Fragment[] {
-  const pieces: Fragment[] = [];
-  for (const property of scope.context.plan.hiding) {
-    if (scope.filterOf([property])?.required !== true) continue;
+/** A scope of the whole table of an entity. */
+export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): Scope {
+  const context = { em, plan, related, aliases: { next: 0 }, writeCondition };
+  return new Scope(context, plan.meta, nextAlias(context), '');
+}
+
+/** Everything that decides the text, but for the condition and its joins. */
+function frameKey({ columns, order, slice, counted, locked, one }: Select): string {
+  const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
+  const traits = sliced + (counted ? 4 : 0) + (locked ? 8 : 0) + (one ? 16 : 0);
+  let key = `${typeof columns === 'string' ? columns : columns.key} ${traits}`;
+  for (const { path, descending } of order) key += `${descending ? '-' : '+'}${path.key}`;
+  return `${key}\n`;
+}
+
+function sliceValues(slice: Slice | undefined): readonly number[] {
+  if (slice === undefined) return [];
+  return slice.offset === 0 ? [slice.limit] : [slice.limit, slice.offset];
+}
+
+function selectText(scope: Scope, where: SqlText, select: Select): SqlText {
+  const { plan, related } = scope.context;
+  const { dialect } = plan;
+  const columns = columnsSql(scope, select.columns);
+  const order = orderSql(scope, select.order);
+  const text = new SqlText().add(`select ${columns}`);
+  if (select.counted) {
+    const count = countText(new Scope(scope.context, scope.meta, nextAlias(scope.context), ''), select.condition);
+    // The count asks in front the same values as the rows do: only filters of related records bind more than those.
+    if (related === undefined) text.add(`, (${count.sql}) as total`);
+    else text.add(', (').append(count).add(') as total');
+  }
+  text.add(' from ').append(scope.from());
+  if (select.counted && related === undefined) text.add(where.sql.replaceAll(VALUE, SAME_VALUE), where.values);
+  else text.append(where);
+  const values = sliceValues(select.slice);
+  text
+    .add(order)
+    .add(
+      ['', ` limit ${dialect.sliceValue}`, ` limit ${dialect.sliceValue} offset ${dialect.sliceValue}`][
+        values.length
+      ] ?? '',
+      values,
+    );
+  return text.add(select.locked ? dialect.lock(scope.alias) : '');
+}
+
+function columnsSql(scope: Scope, columns: Select['columns']): string {
+  if (typeof columns !== 'string') return selectionSql(scope, columns);
+  return columns === 'count' ? 'count(*)' : '1';
+}
+
+/** The number of records, as a query of its own: it joins what its condition needs and nothing else. */
+function countText(scope: Scope, condition: Condition): SqlText {
+  const where = new SqlText();
+  writeWhere(where, scope, condition);
+  return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
+}
+
+function writeWhere(out: SqlText, scope: Scope, condition: Condition): void {
+  const { em, plan } = scope.context;
+  const required = requiredSql(scope);
+  const discriminator = discriminatorSql(plan, em, scope.meta, scope.alias);
+  if (discriminator !== undefined) required.push(discriminator);
+  if (isAlways(condition)) {
+    if (required.length > 0) out.add(` where ${required.join(' and ')}`);
+  } else if (required.length > 0) {
+    out.add(` where ${required.join(' and ')} and (`);
+    writeCondition(out, scope, condition);
+    out.add(')');
+  } else {
+    out.add(' where ');
+    writeCondition(out, scope, condition);
+  }
+}
+
+/** Asks for the related records that a record is hidden without: by a join, where there must be one. */
+function requiredSql(scope: Scope): string[] {
+  const pieces: string[] = [];
+  if (scope.context.related === undefined) return pieces;
+  for (const property of scope.meta.relations) {
+    if (!ownsColumn(property) || scope.filterOf([property])?.required !== true) continue;
     scope.join([property]);
     if (property.nullable !== true) continue;
-    pieces.push(fragment(`(${scope.ownColumn(property)} is null or ${scope.column([], property)} is not null)`));
+    pieces.push(`(${scope.ownColumn(property)} is null or ${scope.column([], property)} is not null)`);
   }
   return pieces;
 }

@@ -2,14 +2,12 @@ import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import { VALUE } from './dialects/dialect.ts';
-import type { Statement } from './dialects/reader.ts';
-import { conditionForm } from './condition-form.ts';
-import { conditionSql } from './condition-sql.ts';
+import { writeCondition } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
-import { concat, fragment, numbered, type Fragment } from './fragment.ts';
-import { nextAlias, Scope, type CompileContext } from './scope.ts';
+import { nextAlias, Scope } from './scope.ts';
 import type { Selection } from './selection.ts';
-import type { Bound } from './statement.ts';
+import { SqlText } from './sql-text.ts';
+import { type Bound, rootScope } from './statement.ts';
 
 /** A column and what to store in it. */
 export interface Assignment {
@@ -31,58 +29,55 @@ export interface Write {
  * first row tells what is asked: databases have written all rows by then.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
-  const values: unknown[] = write.assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  let form = plan.statements.root.step(write.kind);
-  for (const { path } of write.assignments) form = form.step(path);
-  form = form.step(write.returning.key);
-  if (write.condition !== undefined) form = conditionForm(em, plan.dialect, write.condition, values, form);
-  if (form.statement === undefined) plan.statements.keep(form, build(em, plan, write));
-  return { statement: form.statement as Statement, values };
+  const text = writeText(em, plan, write);
+  const key = `${write.kind}\n${text.sql}\n${write.returning.key}`;
+  // A client chooses which fields it sends.
+  const isShapedByClient = write.kind !== 'delete';
+  const statement = plan.statements.get(key, isShapedByClient, () => ({
+    sql: text.add(` returning ${returningSql(plan, write.returning)}`).numbered(plan.dialect),
+    one: true,
+    isShapedByClient,
+  }));
+  return { statement, values: text.values };
 }
 
-function build(em: EntityManager, plan: EntityPlan, write: Write): Statement {
+function writeText(em: EntityManager, plan: EntityPlan, { kind, assignments, condition }: Write): SqlText {
+  const text = new SqlText();
   const table = tableSql(plan, em, plan.meta);
-  const returning = ` returning ${returningSql(plan, write.returning)}`;
-  const sql = write.kind === 'insert' ? insertSql(plan, table, write) : changeSql(em, plan, table, write);
-  return { sql: numbered(plan.dialect, sql + returning), one: true };
-}
-
-function insertSql(plan: EntityPlan, table: string, { assignments }: Write): string {
-  if (assignments.length === 0) return `insert into ${table} default values`;
+  const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
   const columns = assignments.map(({ path }) => columnOf(plan, path.property));
-  return `insert into ${table} (${columns.join(', ')}) values (${assignments.map(() => VALUE).join(', ')})`;
-}
-
-function changeSql(
-  em: EntityManager,
-  plan: EntityPlan,
-  table: string,
-  { kind, assignments, condition }: Write,
-): string {
-  const context: CompileContext = { em, plan, related: undefined, aliases: { next: 0 }, conditionSql };
-  const scope = new Scope(context, plan.meta, nextAlias(context), '');
-  const where = condition === undefined ? '' : ` where ${targetSql(scope, condition).sql}`;
-  if (kind === 'delete') return `delete from ${table} as ${scope.alias}${where}`;
-  const changes = assignments.map(({ path }) => `${columnOf(plan, path.property)} = ${VALUE}`);
-  return `update ${table} as ${scope.alias} set ${changes.join(', ')}${where}`;
+  if (kind === 'insert') {
+    if (columns.length === 0) return text.add(`insert into ${table} default values`);
+    return text.add(
+      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => VALUE).join(', ')})`,
+      values,
+    );
+  }
+  const scope = rootScope(em, plan, undefined);
+  const changes = columns.map((column) => `${column} = ${VALUE}`).join(', ');
+  text.add(
+    kind === 'delete' ? `delete from ${table} as ${scope.alias}` : `update ${table} as ${scope.alias} set ${changes}`,
+  );
+  text.add('', values);
+  return condition === undefined ? text : text.add(' where ').append(targetText(scope, condition));
 }
 
 /** A statement that writes has one table: a condition that joins others asks them in a sub-select of keys. */
-function targetSql(scope: Scope, condition: Condition): Fragment {
-  const direct = conditionSql(scope, condition);
-  if (!scope.hasJoins) return direct;
+function targetText(scope: Scope, condition: Condition): SqlText {
+  const direct = new SqlText();
+  writeCondition(direct, scope, condition);
+  if (scope.joins === '') return direct;
   const { context, meta } = scope;
   const inner = new Scope(context, meta, nextAlias(context), '');
-  const pk = meta.getPrimaryProps()[0] as EntityProperty;
-  const where = conditionSql(inner, condition);
-  const key = columnOf(context.plan, pk);
-  return concat([
-    fragment(`${scope.alias}.${key} in (select ${inner.alias}.${key} from `),
-    inner.from(),
-    ' where ',
-    where,
-    ')',
-  ]);
+  const where = new SqlText();
+  writeCondition(where, inner, condition);
+  const key = columnOf(context.plan, meta.getPrimaryProps()[0] as EntityProperty);
+  return new SqlText()
+    .add(`${scope.alias}.${key} in (select ${inner.alias}.${key} from `)
+    .append(inner.from())
+    .add(' where ')
+    .append(where)
+    .add(')');
 }
 
 /** Columns of the written record, by their own names: SQLite knows no alias there. */

@@ -96,13 +96,12 @@ function weight(piece: string): number {
 const K = 0x6b;
 const I = 0x69;
 
-/** Where the piece stands in the texts that the lookup finds. */
+/** The place of the piece in the texts that the lookup finds; one that begins and ends a longer text stands twice. */
 function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
-  const isStart = folded.startsWith(piece) && (lookup === 'iexact' || lookup === 'istartswith');
-  const isEnd = folded.endsWith(piece) && (lookup === 'iexact' || lookup === 'iendswith');
-  if (isStart && isEnd) return 'iexact';
-  if (isStart) return 'istartswith';
-  return isEnd ? 'iendswith' : 'icontains';
+  if (piece === folded) return lookup;
+  const isWhole = lookup === 'iexact';
+  if (folded.startsWith(piece) && (isWhole || lookup === 'istartswith')) return 'istartswith';
+  return folded.endsWith(piece) && (isWhole || lookup === 'iendswith') ? 'iendswith' : 'icontains';
 }
 
 const SPECIAL = /[\\%_]/;

@@ -9,6 +9,7 @@ import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } fro
 import { POSTGRESQL_FORECAST } from './forecast.ts';
 import { compareAsciiFirst, likePattern } from './like-pattern.ts';
 import type { Lookup } from '../../../language/lookup.ts';
+import { formattedDate } from '../../../mikro/platform.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 
@@ -116,10 +117,9 @@ export class PostgreSqlDialect implements Dialect {
 
   /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
   #timestamp(path: FieldPath, value: Date): string {
-    const platform = this.#platform as Platform & { formatDate?: (value: Date) => string };
     const hasZone = valueProperty(path.property).columnTypes[0]?.startsWith('timestamptz') ?? false;
-    const text = hasZone || platform.formatDate === undefined ? value.toISOString() : platform.formatDate(value);
-    return withMicroseconds(text, value);
+    const text = hasZone ? undefined : formattedDate(this.#platform, value);
+    return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
 

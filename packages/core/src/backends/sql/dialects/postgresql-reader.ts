@@ -140,19 +140,47 @@ class ClientReader implements Reader {
   }
 }
 
-const MAX_NAMES = 500;
+/** How often a text comes before it gets a name, and how many names there are, for each connection to keep. */
+interface NameRule {
+  readonly comes: number;
+  readonly most: number;
+}
 
-/**
- * Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. Names live as
- * long as their connection, so there is a limit to them; a name tells its text, so that processes which share
- * connections behind a pooler agree on what it means.
- */
+const OF_VIEWS: NameRule = { comes: 2, most: 500 };
+/** Of the forms that clients choose there may be endlessly many: only those that come often get one of few names. */
+const OF_CLIENTS: NameRule = { comes: 5, most: 50 };
+
+/** Names for the texts that come again. Names live as long as their connection, so that there is a limit to them. */
+class StatementNames {
+  readonly #rule: NameRule;
+  /** The texts that have come, with how often, or with their name. */
+  readonly #seen: LruMap<string, number | string>;
+  #given = 0;
+
+  constructor(rule: NameRule) {
+    this.#rule = rule;
+    this.#seen = new LruMap(2 * rule.most);
+  }
+
+  /** The name of a text; undefined as long as it has none. */
+  of(text: string, generation: number): string | undefined {
+    const seen = this.#seen.get(text) ?? 0;
+    if (typeof seen === 'string') return seen;
+    const isNamed = seen + 1 >= this.#rule.comes && this.#given < this.#rule.most;
+    // The name tells the text, so that processes which share connections behind a pooler agree on what it means.
+    const name = isNamed ? `viewset_${generation}_${createHash('sha1').update(text).digest('hex')}` : undefined;
+    if (isNamed) this.#given++;
+    this.#seen.set(text, name ?? seen + 1);
+    return name;
+  }
+}
+
+/** Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. */
 class PoolReader implements Reader {
   readonly #pool: Pool;
   readonly #platform: Platform;
-  /** The texts that have come, and the names of those that came again. */
-  #seen = new LruMap<string, string | null>(2 * MAX_NAMES);
-  #names = 0;
+  #ofViews = new StatementNames(OF_VIEWS);
+  #ofClients = new StatementNames(OF_CLIENTS);
   #generation = 0;
   #unnamed = false;
 
@@ -165,17 +193,16 @@ class PoolReader implements Reader {
     return !this.#pool.ending;
   }
 
-  async rows({ sql: text }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+  async rows({ sql: text, isShapedByClient }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
     try {
-      return await this.#query(text, values);
+      return await this.#query(text, values, this.#nameOf(text, isShapedByClient));
     } catch (error) {
       // Made here, where the stack leads back to who asked.
       throw readError(this.#platform, error);
     }
   }
 
-  #query(text: string, values: readonly unknown[]): Promise<unknown[][]> {
-    const name = this.#nameOf(text);
+  #query(text: string, values: readonly unknown[], name: string | undefined): Promise<unknown[][]> {
     let mayRetry = name !== undefined;
     return new Promise((resolve, reject) => {
       const settle: Settle = (error, result) => {
@@ -188,19 +215,9 @@ class PoolReader implements Reader {
     });
   }
 
-  #nameOf(text: string): string | undefined {
+  #nameOf(text: string, isShapedByClient: boolean): string | undefined {
     if (this.#unnamed) return undefined;
-    const name = this.#seen.get(text);
-    if (name === undefined) this.#seen.set(text, null);
-    return name === null ? this.#giveName(text) : name;
-  }
-
-  #giveName(text: string): string | undefined {
-    if (this.#names >= MAX_NAMES) return undefined;
-    this.#names++;
-    const name = `viewset_${this.#generation}_${createHash('sha1').update(text).digest('hex')}`;
-    this.#seen.set(text, name);
-    return name;
+    return (isShapedByClient ? this.#ofClients : this.#ofViews).of(text, this.#generation);
   }
 
   /** A pooler does not keep statements; or the schema has changed under their plans, and they need new names. */
@@ -209,8 +226,8 @@ class PoolReader implements Reader {
     if (code === '26000' || code === '42P05') return (this.#unnamed = true);
     if (code !== '0A000' || message?.includes('cached plan') !== true) return false;
     this.#generation++;
-    this.#names = 0;
-    this.#seen = new LruMap<string, string | null>(2 * MAX_NAMES);
+    this.#ofViews = new StatementNames(OF_VIEWS);
+    this.#ofClients = new StatementNames(OF_CLIENTS);
     return true;
   }
 }

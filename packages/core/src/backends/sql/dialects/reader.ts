@@ -1,12 +1,14 @@
 /** SQL text that is the same for every set of values. */
 export interface Statement {
   readonly sql: string;
-  /** Whether there is one row at most. */
+  /** True if there is one row at most. */
   readonly one: boolean;
+  /** True if there may be endlessly many such texts, because clients choose their form. */
+  readonly isShapedByClient: boolean;
 }
 
 /** Reads rows as arrays of what the driver gives. */
 export interface Reader {
-  /** A promise where the driver is asynchronous; where it is not, two calls in one tick see the same state. */
+  /** A promise if the driver is asynchronous; if it is not, two calls in one tick see the same state. */
   rows(statement: Statement, values: readonly unknown[]): unknown[][] | Promise<unknown[][]>;
 }

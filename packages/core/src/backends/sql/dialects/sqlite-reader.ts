@@ -35,6 +35,8 @@ interface SqliteConnection extends Connection {
 export const FOLD = 'viewset_fold';
 
 const MAX_STATEMENTS = 500;
+/** Statements of forms that clients choose, of which there may be endlessly many. */
+const MAX_CLIENT_STATEMENTS = 100;
 
 const readers = new WeakMap<Database, Reader>();
 
@@ -105,10 +107,12 @@ function makeReader(database: Database): Reader {
     throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
   }
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
-  const byText = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
+  const ofViews = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
+  const ofClients = new LruMap<string, PreparedStatement>(MAX_CLIENT_STATEMENTS);
   const prepared = new WeakMap<Statement, PreparedStatement>();
   const prepare = (statement: Statement): PreparedStatement => {
-    const { sql } = statement;
+    const { sql, isShapedByClient } = statement;
+    const byText = isShapedByClient ? ofClients : ofViews;
     let made = byText.get(sql);
     if (made === undefined) byText.set(sql, (made = database.prepare(sql).raw(true)));
     prepared.set(statement, made);

@@ -1,0 +1,76 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { Awaitable } from '../awaitable.ts';
+import type { Condition } from '../language/condition.ts';
+import type { Projection } from '../language/projection.ts';
+import type { Counting, Page, Query } from '../language/query.ts';
+import type { Source } from './source.ts';
+
+/** How records become entities. */
+export interface EntityOptions {
+  /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
+  readonly populate?: readonly string[];
+  /** Locks the records against others' writes until the transaction ends (`for update`); only inside a transaction. */
+  readonly lock?: boolean;
+}
+
+/** A write of one record without an entity. */
+export interface RowWrite<Record> {
+  readonly em: EntityManager;
+  readonly meta: EntityMetadata;
+  /** What is read of the record as it was stored. */
+  readonly projection: Projection<Record>;
+  readonly check?: (() => void) | undefined;
+}
+
+/** A record that was stored, and its primary key. */
+export interface Inserted<Record> {
+  readonly pk: unknown;
+  readonly record: Record;
+}
+
+/**
+ * A kind of database: runs what the language says. One serves an ORM (`backendOf`), and nothing above it knows how. The
+ * filters of MikroORM that are on apply to whatever is read; within a transaction of the entity manager everything is
+ * part of it. An answer comes at once if the driver answers at once.
+ */
+export interface Backend {
+  readonly name: string;
+  /** @throws ImproperlyConfigured for an entity that cannot be served, with the reason */
+  checkEntity(meta: EntityMetadata): void;
+  /** The records of the slice. */
+  rows<Record>(source: Source, query: Query, projection: Projection<Record>): Awaitable<Record[]>;
+  /** The records of the slice, how many there are without it, and whether any follow. */
+  page<Record>(
+    source: Source,
+    query: Query,
+    projection: Projection<Record>,
+    counting: Counting,
+  ): Awaitable<Page<Record, number | null>>;
+  /** The number of records, whatever the slice. */
+  count(source: Source, query: Query): Awaitable<number>;
+  /** True if there is any record, whatever the slice. */
+  exists(source: Source, query: Query): Awaitable<boolean>;
+  /** The records of the slice as entities that `em` manages. */
+  entities(em: EntityManager, query: Query, options: EntityOptions): Promise<object[]>;
+  /**
+   * Stores a record without an entity, and reads what was stored. Of this and the two that follow, `check` is called right
+   * before the statement runs, which may have waited for its connection; nothing is written if it throws.
+   */
+  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>>;
+  /** Changes the record that the condition names, without an entity; undefined if it is true of none. */
+  update<Record>(
+    write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
+  ): Awaitable<Record | undefined>;
+  /** Deletes the record that the condition names, without an entity; false if it is true of none. */
+  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
+  /**
+   * The tables whose records the database itself may change or drop after a write, which the answer of the write does not
+   * show: in lower case and of any schema.
+   */
+  tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
+}
+
+/** The error of an insert after which there is no record: a trigger or a rule of the table has dropped it. */
+export function notStored({ className, tableName }: EntityMetadata): Error {
+  return new Error(`${className}: the insert stored no record; does a trigger of the table "${tableName}" drop it?`);
+}

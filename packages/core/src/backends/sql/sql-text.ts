@@ -1,0 +1,52 @@
+import { SAME_VALUE, VALUE, type Dialect } from './dialects/dialect.ts';
+
+/** SQL that is being written, with VALUE for each of its values, in order. */
+export class SqlText {
+  sql = '';
+  readonly values: unknown[] = [];
+
+  /** Adds text, with the values that it binds. */
+  add(sql: string, values?: readonly unknown[]): this {
+    this.sql += sql;
+    if (values !== undefined) for (const value of values) this.values.push(value);
+    return this;
+  }
+
+  /** Adds what was written apart, because its beginning depends on its end. */
+  append({ sql, values }: SqlText): this {
+    return this.add(sql, values);
+  }
+
+  /** Numbers the values, once the text is complete. */
+  numbered(dialect: Dialect): string {
+    let n = 0;
+    let same = 0;
+    return this.sql.replaceAll(PLACES, (place) => dialect.placeholder(place === VALUE ? ++n : ++same));
+  }
+}
+
+const PLACES = new RegExp(`[${VALUE}${SAME_VALUE}]`, 'g');
+
+/** Writes pieces as a balanced tree. A flat chain of a thousand conditions is a thousand deep to SQLite: too deep. */
+export function writeChain<Piece>(
+  out: SqlText,
+  pieces: readonly Piece[],
+  operator: 'and' | 'or',
+  write: (piece: Piece) => void,
+): void {
+  if (pieces.length > MAX_CHAIN) {
+    const middle = Math.ceil(pieces.length / 2);
+    out.add('(');
+    writeChain(out, pieces.slice(0, middle), operator, write);
+    out.add(`) ${operator} (`);
+    writeChain(out, pieces.slice(middle), operator, write);
+    out.add(')');
+    return;
+  }
+  for (let index = 0; index < pieces.length; index++) {
+    if (index > 0) out.add(` ${operator} `);
+    write(pieces[index] as Piece);
+  }
+}
+
+const MAX_CHAIN = 50;

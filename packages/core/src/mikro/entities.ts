@@ -1,0 +1,22 @@
+import { helper, wrap, type EntityManager, type EntityMetadata } from '@mikro-orm/core';
+
+/** Tells the subscribers of the entities that were made since the last time; internal in MikroORM. */
+export function dispatchOnLoad(em: EntityManager): Promise<void> {
+  return em.getUnitOfWork().dispatchOnLoadEvent();
+}
+
+/** Marks relations as loaded, so that JSON of the entity holds them, as it does after `em.find`. */
+export function showLoaded(entity: object, relations: readonly string[]): void {
+  wrap(entity, true).setSerializationContext({ populate: relations as never });
+}
+
+/** The entity manager that an entity belongs to, its metadata, and the values of its primary key. */
+export function originOf(entity: object): {
+  readonly em: EntityManager | undefined;
+  readonly meta: EntityMetadata;
+  readonly keys: readonly unknown[];
+} {
+  const own = helper(entity);
+  const { __em: em, __meta: meta } = own;
+  return { em, meta, keys: own.getPrimaryKeys() ?? [] };
+}

@@ -1,0 +1,39 @@
+import type { Platform } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Backend } from '../backends/backend.ts';
+import { readerOf, type Source } from '../backends/source.ts';
+import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
+import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
+import { SqlBackend } from '../backends/sql/sql-backend.ts';
+
+/** By the names of MikroORM's classes, so that no driver is imported. */
+const BACKENDS: Readonly<Record<string, (platform: Platform) => Backend>> = {
+  SqlitePlatform: (platform) => new SqlBackend(new SqliteDialect(platform)),
+  BasePostgreSqlPlatform: (platform) => new SqlBackend(new PostgreSqlDialect(platform)),
+};
+
+const known = new WeakMap<Platform, Backend>();
+
+/**
+ * The backend of the ORM that an entity manager belongs to.
+ * @throws ImproperlyConfigured for a database that is not supported
+ */
+export function backendOf(source: Source): Backend {
+  const platform = readerOf(source).getPlatform();
+  let backend = known.get(platform);
+  if (backend === undefined) known.set(platform, (backend = makeBackend(platform)));
+  return backend;
+}
+
+function makeBackend(platform: Platform): Backend {
+  let prototype = Object.getPrototypeOf(platform) as object | null;
+  while (prototype !== null) {
+    const { name } = prototype.constructor;
+    if (Object.hasOwn(BACKENDS, name)) return BACKENDS[name]!(platform);
+    prototype = Object.getPrototypeOf(prototype) as object | null;
+  }
+  throw new ImproperlyConfigured(
+    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3) and PostgreSQL ' +
+      `(@mikro-orm/postgresql); got an ORM on ${platform.constructor.name}`,
+  );
+}

@@ -1,0 +1,78 @@
+/** The query sets of a view as its routes use them: what is honoured, what is refused, and what stands in the SQL. */
+import type { InferEntity } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { ModelViewSet, Permission, type PermissionView, readShape, Router, writeShape } from '../../src/index.ts';
+import { recordQueries } from '../query/record-queries.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
+
+const read = readShape(Book, ['id', 'title']);
+
+class LongOnly extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<InferEntity<typeof Book>>(view, { pages__gte: 200 });
+  }
+}
+
+class SlicedViewSet extends ModelViewSet(Book, { read, write: writeShape(Book, ['title']) }) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).slice(0, 2);
+  }
+}
+
+class SlicedListViewSet extends ModelViewSet(Book, { read }) {
+  override filterQueryset(request: FastifyRequest, queryset: ReturnType<SlicedListViewSet['getQueryset']>) {
+    return super.filterQueryset(request, queryset).slice(0, 2);
+  }
+}
+
+class PlainSlicedListViewSet extends ModelViewSet(Book, { read, pagination: null }) {
+  override filterQueryset(request: FastifyRequest, queryset: ReturnType<PlainSlicedListViewSet['getQueryset']>) {
+    return super.filterQueryset(request, queryset).slice(0, 2);
+  }
+}
+
+class LongViewSet extends ModelViewSet(Book, { read, permissionClasses: [LongOnly] }) {}
+
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+  await fillLibrary(orm);
+  const router = new Router()
+    .register('sliced', SlicedViewSet)
+    .register('sliced-list', SlicedListViewSet)
+    .register('plain-sliced-list', PlainSlicedListViewSet)
+    .register('long', LongViewSet);
+  const app = await testApp(t, orm, [router]);
+
+  t.test('a sliced getQueryset() is refused, by name, whatever asks it', async (t) => {
+    for (const [method, url] of [
+      ['GET', '/sliced'],
+      ['GET', '/sliced/1'],
+      ['PATCH', '/sliced/5'],
+      ['DELETE', '/sliced/5'],
+    ] as const) {
+      const response = await app.inject({ method, url, ...(method === 'PATCH' && { payload: { title: 'x' } }) });
+      t.equal(response.statusCode, 500, `${method} ${url}`);
+      t.equal(response.json<{ code: string }>().code, 'improperly_configured');
+    }
+    t.equal(await orm.em.fork().count(Book), 5);
+    t.equal(await orm.em.fork().count(Book, { title: 'x' }), 0);
+  });
+
+  t.test('so is a slice that a paginator would forget; without one it is honoured', async (t) => {
+    t.equal((await app.inject('/sliced-list')).json<{ code: string }>().code, 'improperly_configured');
+    t.equal((await app.inject('/plain-sliced-list')).json<unknown[]>().length, 2);
+  });
+
+  t.test('a scope stands in the SQL once', async (t) => {
+    for (const url of ['/long', '/long/2']) {
+      const queries = recordQueries(orm);
+      t.equal((await app.inject(url)).statusCode, 200);
+      queries.stop();
+      const asked = queries.texts.filter((text) => text.includes('"pages" >='));
+      t.ok(asked.length > 0);
+      const perScan = url === '/long' && asked[0]!.includes('count(*)') && asked[0]!.includes('as total') ? 2 : 1;
+      for (const text of asked) t.equal(text.split('"pages" >=').length - 1, perScan, text);
+    }
+  });
+});
