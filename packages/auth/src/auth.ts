@@ -9,6 +9,7 @@ import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from '
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { requireBearerToken } from './bearer-token.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
+import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -55,6 +56,7 @@ export const auth = fp(
     const instance = makeInstance(options, users, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);
+    warnOfEndpoints(app, options.endpoints);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
@@ -96,6 +98,20 @@ function addHooks(
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
   app.addHook('onClose', async () => options.mailer.close?.());
+}
+
+/** Warns at start of each entry of `nonAuthEndpoints` that opens no route. */
+function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): void {
+  const routes: KnownRoute[] = [];
+  app.addHook('onRoute', ({ method, url }) => void routes.push({ method, url }));
+  app.addHook('onReady', async () => {
+    for (const entry of endpoints.withoutRoute((method, url) => app.findRoute({ method, url }) !== null, routes)) {
+      app.log.warn(
+        { entry },
+        `auth: no route has the path "${entry}" of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS)`,
+      );
+    }
+  });
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

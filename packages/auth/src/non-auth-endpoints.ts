@@ -1,9 +1,11 @@
 import { ImproperlyConfigured } from '@viewset/core';
 
 interface Endpoint {
+  /** The entry as it was written. */
+  readonly entry: string;
   /** The path as the router sees it, without a trailing slash. */
   readonly path: string;
-  /** True where the path is a beginning, and any rest may follow. */
+  /** True if the path is a beginning, and any rest may follow. */
   readonly prefix: boolean;
   /** Undefined: every method. */
   readonly methods: ReadonlySet<string> | undefined;
@@ -14,12 +16,18 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const ENTRY = /^(?:([a-z]+)\s+)?(\/[^\s?#*]*)?(\*?)$/i;
 const EXPECTED = 'a path ("/a"), a beginning with "*" behind it ("/a/*"), or either with a method in front ("GET /a")';
 
+/** A route as Fastify registers it: by a pattern. */
+export interface KnownRoute {
+  readonly method: string | readonly string[];
+  readonly url: string;
+}
+
 /**
  * The paths that need no token: NON_AUTH_ENDPOINTS, compiled once.
  *
  * An entry is an exact path; `*` as its last character matches any rest; a method may stand in front, and GET brings
  * HEAD along. What is compared is the path that the router sees: percent-decoded as the router decodes it, without
- * query, and a trailing slash makes no difference. Where the two could differ (a router that ignores case or doubled
+ * query, and a trailing slash makes no difference. If the two could differ (a router that ignores case or doubled
  * slashes), the request is not public.
  *
  * @example
@@ -38,6 +46,25 @@ export class NonAuthEndpoints {
       if (endpoint.prefix) this.#prefixes.push(endpoint);
       else this.#exact.set(endpoint.path, [...(this.#exact.get(endpoint.path) ?? []), endpoint]);
     }
+  }
+
+  /**
+   * Returns the entries that open no route, as they were written: most are misspelt, or older than the routes.
+   *
+   * @param hasRoute tells whether the router has a route for a method and a path
+   * @param routes the routes that are known by their patterns
+   */
+  withoutRoute(hasRoute: (method: string, path: string) => boolean, routes: readonly KnownRoute[]): string[] {
+    const opens = ({ path, prefix, methods }: Endpoint): boolean => {
+      // The answer to OPTIONS is that of any path with a route.
+      const asked = methods === undefined || methods.has('OPTIONS') ? [...METHODS] : [...methods];
+      const paths = prefix ? [path, `${path}x`] : [path];
+      if (asked.some((method) => paths.some((each) => hasRoute(method, each)))) return true;
+      const fits = (url: string): boolean => (prefix ? startsWith(url, path) : trimSlash(url) === path);
+      return routes.some(({ method, url }) => fits(url) && [method].flat().some((each) => asked.includes(each)));
+    };
+    const endpoints = [...this.#prefixes, ...[...this.#exact.values()].flat()];
+    return endpoints.filter((endpoint) => !opens(endpoint)).map(({ entry }) => entry);
   }
 
   /** @param url the request's URL as it stands in the request line: path and query, not decoded */
@@ -63,7 +90,7 @@ function startsWith(path: string, prefix: string): boolean {
 
 /**
  * The path by which find-my-way picks a route: cut at the query, percent-decoded except for the characters that
- * `decodeURI` reserves and for `%25`. Undefined where it cannot be decoded (and no route is found either).
+ * `decodeURI` reserves and for `%25`. Undefined if it cannot be decoded; no route is found then either.
  */
 function routerPath(url: string): string | undefined {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -94,7 +121,7 @@ function readEntry(entry: unknown): Endpoint {
   const method = word?.toUpperCase();
   if (path === undefined || (path === '' && !prefix)) throw wrongEntry(entry);
   if (method !== undefined && !METHODS.has(method)) throw wrongEntry(entry);
-  return { path: prefix ? path : trimSlash(path), prefix, methods: methodsOf(method) };
+  return { entry: String(entry), path: prefix ? path : trimSlash(path), prefix, methods: methodsOf(method) };
 }
 
 function methodsOf(method: string | undefined): ReadonlySet<string> | undefined {

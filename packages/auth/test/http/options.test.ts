@@ -129,17 +129,67 @@ for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
   });
 }
 
-/** The plugin in an application whose log is kept. */
-async function startLogged(t: Test, orm: MikroORM, options: AuthOptions): Promise<{ level: number; msg: string }[]> {
-  const lines: { level: number; msg: string }[] = [];
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly entry?: string;
+}
+
+/** Starts an application with the plugin and with routes before and after it, and answers its log from warnings on. */
+async function startLogged(
+  t: Test,
+  orm: MikroORM,
+  options: AuthOptions,
+  routes: { before?: string[]; after?: string[] } = {},
+): Promise<LogLine[]> {
+  const lines: LogLine[] = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line) as never) };
   const app = fastify({ ...serverOptions(), logger: { level: 'warn', stream } });
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
+  for (const url of routes.before ?? []) app.get(url, async () => url);
   await app.register(auth, options);
+  for (const url of routes.after ?? []) app.get(url, async () => url);
   await app.ready();
   return lines;
 }
+
+t.test('an entry of nonAuthEndpoints that opens no route is a warning that names it', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const matching = [
+    '/auth/login',
+    'POST /auth/register/',
+    '/health',
+    'GET /health/',
+    '/health/*',
+    'GET /late/1',
+    '/late/*',
+    'GET /la*',
+    '/files/a/b',
+    '/files/*',
+    'OPTIONS /late/1',
+    '/caf%C3%A9',
+    'HEAD /early',
+    '*',
+  ];
+  const missing = ['/auth/logn', 'GET /auth/login', 'DELETE /late/1', '/late', '/pubilc/*', 'POST /health', '/early/1'];
+  const lines = await startLogged(
+    t,
+    orm,
+    { ...good, nonAuthEndpoints: [...matching, ...missing] },
+    {
+      before: ['/early'],
+      after: ['/late/:pk', '/files/*', '/café'],
+    },
+  );
+  const named = lines.map(({ entry }) => entry);
+  t.strictSame(new Set(named), new Set(missing));
+  t.equal(named.length, missing.length);
+  t.match(lines[0], {
+    level: 40,
+    msg: /^auth: no route has the path ".+" of option "nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\)$/,
+  });
+});
 
 t.test('applications that share an ORM share one subscriber, and its cost', async (t) => {
   const orm = await openSqlite(t, { entities });
