@@ -1,4 +1,4 @@
-import type { MikroORM } from '@mikro-orm/core';
+import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
@@ -25,7 +25,14 @@ export interface ViewsetInstance {
   readonly makeRules: RuleListFactory;
 }
 
+// Here and not beside the accessors: the published types lead from index.ts to this file.
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The request's own entity manager, forked when first read, or what the application has set; within `em.transactional()`, the transaction's. */
+    em: EntityManager;
+    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
+    readonly reader: EntityManager;
+  }
   interface FastifyInstance {
     readonly viewset: ViewsetInstance;
   }

@@ -7,15 +7,6 @@ import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.t
 import { transactionalManager } from '../viewset/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The request's own entity manager, forked when first read, or what the application has set; within `em.transactional()`, the transaction's. */
-    em: EntityManager;
-    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
-    readonly reader: EntityManager;
-  }
-}
-
 /** A property of requests that is read and written through what the plugin keeps of a request. */
 interface Accessor<Value> {
   readonly getter: (this: FastifyRequest) => Value;
