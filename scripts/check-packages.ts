@@ -1,7 +1,7 @@
 /**
- * Packs the packages as they would be published and uses the tarballs as a stranger would: publint and attw read them,
- * a project outside the workspace installs them, type-checks a program against them with every declaration file checked
- * (`skipLibCheck: false`), and runs it.
+ * Packs the packages as they would be published and uses the tarballs as a stranger would: reads their bills of materials,
+ * has publint and attw read them, installs them in a project outside the workspace, type-checks a program against them
+ * with every declaration file checked (`skipLibCheck: false`), and runs it.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,20 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
+interface Component {
+  readonly group?: string;
+  readonly name: string;
+  readonly externalReferences?: readonly { readonly hashes?: readonly unknown[] }[];
+}
+
+/** What is looked at of a CycloneDX document. */
+interface BillOfMaterials {
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly Component[];
+}
+
+/** Written by `pnpm sbom` when a package is packed. */
+const BILL_OF_MATERIALS = 'dist/sbom.cdx.json';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
@@ -39,13 +53,39 @@ function pack(folder: string): [name: string, tarball: string] {
 
 function checkTarball(name: string, tarball: string): void {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
-  for (const needed of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts']) {
+  for (const needed of [
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'dist/index.js',
+    'dist/index.d.ts',
+    BILL_OF_MATERIALS,
+  ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
   }
   const stray = files.find((file) => /\/(test|node_modules)\/|\.tsbuildinfo$/.test(file));
   if (stray !== undefined) throw new Error(`${name}: the tarball has ${stray}`);
+  checkBillOfMaterials(name, tarball);
   run(root, bin('publint'), [tarball, '--strict']);
   run(root, bin('attw'), ['--profile', 'esm-only', tarball]);
+}
+
+/** The bill has the package itself, and each of its dependencies with the checksum that the lockfile pins. */
+function checkBillOfMaterials(name: string, tarball: string): void {
+  const text = execFileSync('tar', ['-xzOf', tarball, `package/${BILL_OF_MATERIALS}`], { encoding: 'utf8' });
+  const { metadata, components } = JSON.parse(text) as BillOfMaterials;
+  const { dependencies = {} } = readManifest(join(root, 'packages', basename(name)));
+  const listed = new Set(components.map((component) => nameOf(component)));
+  const missing = Object.keys(dependencies).filter((dependency) => !listed.has(dependency));
+  if (nameOf(metadata.component) !== name || missing.length > 0) {
+    throw new Error(`${name}: the bill of materials is of ${nameOf(metadata.component)} and lacks ${missing.join()}`);
+  }
+  const unpinned = components.filter(({ externalReferences = [] }) => !externalReferences.some(({ hashes }) => hashes));
+  if (unpinned.length > 0) throw new Error(`${name}: no checksum of ${unpinned.map(nameOf).join()}`);
+}
+
+function nameOf({ group, name }: Component): string {
+  return group === undefined ? name : `${group}/${name}`;
 }
 
 /** A project with both tarballs, what they ask of their user, and nothing else, of the versions tested here. */

@@ -1,15 +1,6 @@
-import fastifyJwt, { type JWT } from '@fastify/jwt';
-import type { CurrentUser } from '@viewset/core';
-import type { FastifyInstance } from 'fastify';
-import { invalidToken } from './bearer-token.ts';
+import { Unauthorized } from '@viewset/core';
+import { createSigner, createVerifier } from 'fast-jwt';
 import type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
-
-declare module '@fastify/jwt' {
-  interface FastifyJWT {
-    /** `request.user` is core's: the account, not the token's payload. */
-    user: CurrentUser | null;
-  }
-}
 
 /** What a token says of its account. */
 export interface TokenClaims {
@@ -53,36 +44,20 @@ function checkTimes({ iat, exp }: TokenPayload): void {
   if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not times that it can have');
 }
 
-/** Keeps our use of @fastify/jwt apart from one that the application makes of its own. */
-const NAMESPACE = 'viewset';
-
 /** Signs access tokens and verifies them, by one algorithm: a token that names another, `none` included, is forged. */
 export class AccessTokens {
-  readonly #jwt: JWT;
+  readonly #sign: (claims: TokenClaims) => string;
+  readonly #verify: (token: string) => unknown;
 
-  private constructor(jwt: JWT) {
-    this.#jwt = jwt;
-  }
-
-  /** Registers @fastify/jwt in a scope of its own, so that nothing else in the application sees it. */
-  static async register(app: FastifyInstance, options: TokenOptions): Promise<AccessTokens> {
-    let jwt: JWT | undefined;
-    await app.register(async (scope) => {
-      await scope.register(fastifyJwt, {
-        secret: options.key,
-        namespace: NAMESPACE,
-        decoratorName: 'viewsetTokenPayload',
-        sign: { algorithm: options.algorithm, expiresIn: options.lifetimeSeconds },
-        verify: { algorithms: [options.algorithm], requiredClaims: ['iat', 'exp'] },
-      });
-      jwt = (scope.jwt as unknown as Record<string, JWT>)[NAMESPACE];
-    });
-    return new AccessTokens(jwt!);
+  constructor({ algorithm, key, lifetimeSeconds }: TokenOptions) {
+    const { private: signingKey, public: verifyingKey } = typeof key === 'string' ? { private: key, public: key } : key;
+    this.#sign = createSigner({ algorithm, key: signingKey, expiresIn: lifetimeSeconds * 1000 });
+    this.#verify = createVerifier({ algorithms: [algorithm], key: verifyingKey, requiredClaims: ['iat', 'exp'] });
   }
 
   issue(claims: TokenClaims): string {
     const { user_id, username, email, role } = claims;
-    return this.#jwt.sign({ user_id, username, email, role });
+    return this.#sign({ user_id, username, email, role });
   }
 
   /**
@@ -91,7 +66,7 @@ export class AccessTokens {
    */
   read(token: string): TokenPayload {
     try {
-      const payload = this.#jwt.verify<TokenPayload>(token);
+      const payload = this.#verify(token) as TokenPayload;
       checkTimes(payload);
       return payload;
     } catch (error) {
@@ -100,3 +75,36 @@ export class AccessTokens {
     }
   }
 }
+
+/** What follows `Bearer` is one token of RFC 6750's alphabet, and nothing else. */
+const BEARER = /^Bearer(?: +(.*))?$/i;
+const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+/**
+ * The token of an Authorization header, or undefined where there is none: no header, another scheme, the scheme alone.
+ * Throws Unauthorized (`invalid_token`) where what follows `Bearer` is no token.
+ */
+export function bearerToken(header: string | undefined): string | undefined {
+  const text = BEARER.exec(header?.trim() ?? '')?.[1];
+  if (text === undefined) return undefined;
+  if (!TOKEN.test(text)) throw invalidToken('The Authorization header must be: Bearer <token>');
+  return text;
+}
+
+/** As bearerToken, and throws Unauthorized where there is none. */
+export function requireBearerToken(header: string | undefined): string {
+  const token = bearerToken(header);
+  if (token === undefined) throw new Unauthorized();
+  return token;
+}
+
+/** The 401 for a token that was sent and is no good (RFC 6750, section 3.1). */
+export function invalidToken(message: string, cause?: unknown): Unauthorized {
+  return new Unauthorized(message, {
+    headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE },
+    cause,
+    event: 'auth.token_refused',
+  });
+}
+
+const INVALID_TOKEN_CHALLENGE = 'Bearer error="invalid_token"';

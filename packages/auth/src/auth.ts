@@ -1,13 +1,12 @@
 import { MemoryStore } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { AccessTokens, claimsOf, type TokenAccount } from './access-tokens.ts';
+import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
 import { checkAccount } from './account-contract.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
-import { requireBearerToken } from './bearer-token.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
@@ -52,7 +51,7 @@ export const auth = fp(
     }
     const accounts = new Accounts(model, options.defaultRole, orm.em);
     const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
-    const tokens = await AccessTokens.register(app, options.token);
+    const tokens = new AccessTokens(options.token);
     const instance = makeInstance(options, users, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);

@@ -1,6 +1,6 @@
 import { type CurrentUser, toHttpError, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { bearerToken, invalidToken } from './bearer-token.ts';
+import { bearerToken, invalidToken } from './access-tokens.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
 
 /** What a request says of its sender: the claims of a verified token, or what an `authenticate` of your own answers. */

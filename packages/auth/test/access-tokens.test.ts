@@ -1,20 +1,12 @@
 import { createHmac } from 'node:crypto';
-import fastifyJwt from '@fastify/jwt';
 import { Unauthorized } from '@viewset/core';
-import fastify from 'fastify';
 import t from 'tap';
-import { AccessTokens, type TokenOptions } from '../src/access-tokens.ts';
+import { AccessTokens, bearerToken, type TokenOptions } from '../src/access-tokens.ts';
 import { makeKeys } from './support/keys.ts';
 
 const secret = 'an application secret of 32 bytes';
 const claims = { user_id: 7, username: 'Ann', email: 'ann@example.com', role: 'user' };
 const HS256: TokenOptions = { algorithm: 'HS256', key: secret, lifetimeSeconds: 60 };
-
-async function makeTokens(options: TokenOptions = HS256): Promise<AccessTokens> {
-  const app = fastify();
-  t.teardown(() => app.close());
-  return AccessTokens.register(app, options);
-}
 
 /** JSON text is taken as it is: `JSON.stringify` writes no 1e999. */
 const encode = (value: unknown): string =>
@@ -28,7 +20,7 @@ function forge(header: object, payload: object | string, key: string = secret, h
 }
 
 t.test('a token carries exactly the six claims, and no more', async (t) => {
-  const tokens = await makeTokens();
+  const tokens = new AccessTokens(HS256);
   const before = Math.floor(Date.now() / 1000);
   const token = tokens.issue({ ...claims, password: 'x' } as never);
   const [header, payload] = token.split('.');
@@ -46,20 +38,20 @@ for (const [algorithm, key] of [
   ['EdDSA', makeKeys({ type: 'ed25519' })],
 ] as const) {
   t.test(`${algorithm} signs with the private key and refuses the public one as an HMAC secret`, async (t) => {
-    const tokens = await makeTokens({ algorithm, key, lifetimeSeconds: 60 });
+    const tokens = new AccessTokens({ algorithm, key, lifetimeSeconds: 60 });
     const token = tokens.issue(claims);
     t.match(decode(token.split('.')[0]), { alg: algorithm });
     t.match(tokens.read(token), claims);
     const now = Math.floor(Date.now() / 1000);
     const confused = forge({ alg: 'HS256', typ: 'JWT' }, { ...claims, iat: now, exp: now + 60 }, key.public);
     t.throws(() => tokens.read(confused), Unauthorized);
-    const other = await makeTokens({ ...HS256 });
+    const other = new AccessTokens({ ...HS256 });
     t.throws(() => other.read(token), Unauthorized);
   });
 }
 
 t.test('whatever is not a token of ours is a 401', async (t) => {
-  const tokens = await makeTokens();
+  const tokens = new AccessTokens(HS256);
   const now = Math.floor(Date.now() / 1000);
   const live = { ...claims, iat: now, exp: now + 60 };
   const good = tokens.issue(claims);
@@ -115,16 +107,20 @@ t.test('whatever is not a token of ours is a 401', async (t) => {
   t.throws(() => tokens.read(forge({ alg: 'HS256' }, { ...live, exp: now - 1 })), { message: 'The token has expired' });
 });
 
-t.test('an application’s own use of @fastify/jwt is left alone', async (t) => {
-  const app = fastify();
-  t.teardown(() => app.close());
-  await app.register(fastifyJwt, { secret: 'another application’s secret, as long' });
-  let tokens: AccessTokens | undefined;
-  await app.register(async (scope) => {
-    tokens = await AccessTokens.register(scope, HS256);
-  });
-  await app.ready();
-  t.throws(() => tokens!.read(app.jwt.sign({ ...claims })), Unauthorized);
-  t.throws(() => app.jwt.verify(tokens!.issue(claims)));
-  t.match(app.jwt.verify(app.jwt.sign({ a: 1 })), { a: 1 });
+t.test('the scheme is read in any case, with any number of spaces behind it', async (t) => {
+  for (const header of ['Bearer a.b.c', 'bearer a.b.c', 'BEARER    a.b.c', '  Bearer a.b.c  ']) {
+    t.equal(bearerToken(header), 'a.b.c', header);
+  }
+});
+
+t.test('no header, another scheme and the scheme alone are no token', async (t) => {
+  for (const header of [undefined, '', 'Basic YTpi', 'Bearer', 'Bearer  ', 'BearerToken', 'a.b.c', 'Token Bearer x']) {
+    t.equal(bearerToken(header), undefined, String(header));
+  }
+});
+
+t.test('what is behind the scheme is one token or a 401', async (t) => {
+  for (const header of ['Bearer a b', 'Bearer a,Bearer b', 'Bearer "a"', 'Bearer é', 'Bearer a\0', 'Bearer =']) {
+    t.throws(() => bearerToken(header), Unauthorized, JSON.stringify(header));
+  }
 });
