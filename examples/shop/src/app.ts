@@ -1,3 +1,4 @@
+import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
 import { HealthRegistry, IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
 import { fastify, type FastifyInstance } from 'fastify';
@@ -24,6 +25,12 @@ declare module '@viewset/core' {
 export async function buildApp(settings: Settings, health = new HealthRegistry()): Promise<FastifyInstance> {
   const app = fastify(serverOptions({ logger: true, trustProxy: settings.trustProxy }));
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
+
+  // Nothing that the shop answers is a page: a browser that is made to show an answer runs, loads and frames nothing.
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    referrerPolicy: { policy: 'no-referrer' },
+  });
 
   const database = await openDatabase(settings, app.log);
   app.addHook('onClose', () => database.orm.close());

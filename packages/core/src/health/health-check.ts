@@ -1,10 +1,10 @@
 import { checkOptionNames, wrongOption } from '../options.ts';
 
-/** What every built-in check takes. */
+/** The options of every built-in check. */
 export interface HealthCheckOptions {
-  /** How the report calls it. */
+  /** The name of the check in the report. */
   readonly name?: string;
-  /** How long it may take, in milliseconds. Default: 2000. */
+  /** The time that it may take, in milliseconds. Default: 2000. */
   readonly timeoutMs?: number;
   /** False: the application can serve without it, so that its failure leaves `/health/ready` as it is. Default: true. */
   readonly isEssential?: boolean;
@@ -27,11 +27,11 @@ const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs'
  * registry.register(new DiskHealthCheck());
  */
 export abstract class HealthCheck {
-  /** How the report calls it: unique in a registry. */
+  /** The name of the check in the report, unique in a registry. */
   readonly name: string;
-  /** How long it may take, in milliseconds. Default: 2000. */
+  /** The time that it may take, in milliseconds. Default: 2000. */
   readonly timeoutMs: number;
-  /** Whether `/health/ready` depends on it. Default: true. */
+  /** True: `/health/ready` depends on the check. Default: true. */
   readonly isEssential: boolean;
 
   /** @throws ImproperlyConfigured for an unknown option */
@@ -43,7 +43,7 @@ export abstract class HealthCheck {
   }
 
   /**
-   * True where all is well. A call that is still under way is not started again beside itself.
+   * Answers true if all is well. A call that is still under way is not started again beside itself.
    * @param signal aborted when the time is up
    */
   abstract check(signal: AbortSignal): Promise<boolean>;

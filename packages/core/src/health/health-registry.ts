@@ -4,16 +4,16 @@ import { type HealthCheck, validateHealthCheck } from './health-check.ts';
 import type { CheckReport, HealthReport } from './health-report.ts';
 import { type HealthLog, WatchedCheck } from './watched-check.ts';
 
-/** How a registry answers. */
+/** The options of a registry. */
 export interface HealthRegistryOptions {
-  /** For how long a report is given again instead of a new one, in milliseconds; 0: not at all. Default: 1000. */
+  /** For how long the result of a check is given again instead of a new one, in milliseconds; 0: not at all. Default: 1000. */
   readonly cacheMs?: number;
 }
 
 const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
 
 /**
- * The checks of an application. They run side by side, each under its own time limit; a report is shared by all who ask
+ * The checks of an application. They run side by side, each under its own time limit; a result is shared by all who ask
  * for it at the same time and for a moment after, so that nobody loads the stores by asking.
  *
  * @example
@@ -24,8 +24,6 @@ const OPTION_NAMES: readonly (keyof HealthRegistryOptions)[] = ['cacheMs'];
 export class HealthRegistry {
   readonly #cacheMs: number;
   readonly #checks = new Map<string, WatchedCheck>();
-  #running: Promise<HealthReport> | undefined;
-  #fresh: { readonly report: HealthReport; readonly until: number } | undefined;
   #isShuttingDown = false;
 
   constructor(options: HealthRegistryOptions = {}) {
@@ -45,26 +43,25 @@ export class HealthRegistry {
         `HealthRegistry: a check named "${check.name}" is registered already; give this one another name`,
       );
     }
-    this.#checks.set(check.name, new WatchedCheck(check));
-    this.#fresh = undefined;
+    this.#checks.set(check.name, new WatchedCheck(check, this.#cacheMs));
     return this;
   }
 
-  /** Runs the checks, or answers what they said a moment ago. Never rejects. */
+  /** Runs the checks, but for those that said something a moment ago. Never rejects. */
   async run(log?: HealthLog): Promise<HealthReport> {
-    if (this.#fresh !== undefined && performance.now() < this.#fresh.until) return this.#fresh.report;
-    this.#running ??= this.#runAll(log);
-    return this.#running;
+    return this.#report([...this.#checks.values()], log);
   }
 
   /**
-   * Whether requests may be sent here: the report of the essential checks, or `unavailable` and no checks once the
+   * Tells whether requests may be sent here: the report of the essential checks, or `unavailable` and no checks once the
    * application has begun to shut down. Never rejects.
    */
   async readiness(log?: HealthLog): Promise<HealthReport> {
     if (this.#isShuttingDown) return { status: 'unavailable', checks: {} };
-    const { checks } = await this.run(log);
-    return reportOf(Object.entries(checks).filter(([name]) => this.#checks.get(name)?.check.isEssential));
+    const essential = [...this.#checks.values()].filter(({ check }) => check.isEssential);
+    const report = await this.#report(essential, log);
+    // The shutdown may have begun meanwhile.
+    return this.#isShuttingDown ? { status: 'unavailable', checks: {} } : report;
   }
 
   /**
@@ -75,19 +72,11 @@ export class HealthRegistry {
     this.#isShuttingDown = true;
   }
 
-  async #runAll(log: HealthLog | undefined): Promise<HealthReport> {
-    const checks = [...this.#checks.values()];
+  async #report(checks: readonly WatchedCheck[], log: HealthLog | undefined): Promise<HealthReport> {
     const reports = await Promise.all(
       checks.map(async (watched): Promise<[string, CheckReport]> => [watched.check.name, await watched.run(log)]),
     );
-    const report = reportOf(reports);
-    this.#running = undefined;
-    this.#fresh = { report, until: performance.now() + this.#cacheMs };
-    return report;
+    const isWell = reports.every(([, { status }]) => status === 'ok');
+    return { status: isWell ? 'ok' : 'unavailable', checks: Object.fromEntries(reports) };
   }
-}
-
-function reportOf(checks: readonly (readonly [string, CheckReport])[]): HealthReport {
-  const isWell = checks.every(([, { status }]) => status === 'ok');
-  return { status: isWell ? 'ok' : 'unavailable', checks: Object.fromEntries(checks) };
 }

@@ -1,13 +1,13 @@
-/** `ok`, or whatever else is the matter. */
+/** `ok`, or `unavailable` whatever else is the matter. */
 export type HealthStatus = 'ok' | 'unavailable';
 
-/** What the report says of one check; `duration_ms` is in milliseconds, to a tenth. */
+/** The part of a report about one check; `duration_ms` is in milliseconds, to a tenth. */
 export interface CheckReport {
   readonly status: HealthStatus;
   readonly duration_ms: number;
 }
 
-/** What the wire carries: never a driver's message or an address. */
+/** The body of an answer: never a driver's message or an address. */
 export interface HealthReport {
   readonly status: HealthStatus;
   readonly checks: Readonly<Record<string, CheckReport>>;

@@ -5,13 +5,13 @@ import type { HealthRegistry } from './health-registry.ts';
 const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
 
 /**
- * Three routes that need no token and that no throttle counts, each with and without a slash at its end:
+ * Adds three routes that need no token and that no throttle counts, each with and without a slash at its end:
  *
  * | route | answer |
  * |---|---|
- * | `GET /health/` | 200 where all checks are ok, else 503, with the report |
+ * | `GET /health/` | 200 if all checks are ok, else 503, with the report |
  * | `GET /health/live` | 200 as long as the process answers; runs no checks |
- * | `GET /health/ready` | 200 where all essential checks are ok, else 503; 503 as soon as the server has begun to close |
+ * | `GET /health/ready` | 200 if all essential checks are ok, else 503; 503 as soon as the server has begun to close |
  */
 export function healthRoutes(app: FastifyInstance, registry: HealthRegistry, path = '/health'): void {
   app.addHook('preClose', async () => registry.beginShutdown());

@@ -11,7 +11,7 @@ interface MongoDatabase {
 export type MongoSource = OrmSource | { db(): MongoDatabase };
 
 /**
- * Whether MongoDB answers a ping. Takes a MikroORM on MongoDB, or a `MongoClient`. Its name is `mongodb` unless another
+ * Asks MongoDB for a ping. Takes a MikroORM on MongoDB, or a `MongoClient`. Its name is `mongodb` unless another
  * is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example

@@ -2,7 +2,7 @@ import { HealthCheck, type HealthCheckOptions } from './health-check.ts';
 import { selectOne, type SqlSource } from './sql-source.ts';
 
 /**
- * Whether PostgreSQL answers a query. Takes a MikroORM on PostgreSQL, or a pool or client of `pg`.
+ * Asks PostgreSQL for one row. Takes a MikroORM on PostgreSQL, or a pool or client of `pg`.
  * Its name is `postgresql` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example

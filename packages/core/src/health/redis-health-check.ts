@@ -9,7 +9,7 @@ export interface PingableRedis {
 }
 
 /**
- * Whether Redis answers a PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws
+ * Asks Redis for a PING. Takes a client of ioredis. Its name is `redis` unless another is given. Throws
  * ImproperlyConfigured for something that is no client, and for a wrong option.
  *
  * @example

@@ -5,7 +5,7 @@ export interface OrmSource {
   readonly em: { getConnection(): object };
 }
 
-/** Whatever can be asked for one row: a MikroORM, a pool or client of `pg`, a database of better-sqlite3. */
+/** A source that can be asked for one row: a MikroORM, a pool or client of `pg`, a database of better-sqlite3. */
 export type SqlSource =
   | OrmSource
   | { query(sql: string): Promise<unknown> }
@@ -13,7 +13,7 @@ export type SqlSource =
 
 const STATEMENT = 'select 1';
 
-/** A function that asks the server of a source, over its own connections, for one row. */
+/** Returns a function that asks the server of a source, over its own connections, for one row. */
 export function selectOne(owner: string, source: SqlSource): () => Promise<void> {
   const { em, query, prepare } = (source ?? {}) as Partial<OrmSource & { query: unknown; prepare: unknown }>;
   if (em !== undefined) {

@@ -2,7 +2,7 @@ import { HealthCheck, type HealthCheckOptions } from './health-check.ts';
 import { selectOne, type SqlSource } from './sql-source.ts';
 
 /**
- * Whether SQLite answers a query. Takes a MikroORM on SQLite, or a database of better-sqlite3.
+ * Asks SQLite for one row. Takes a MikroORM on SQLite, or a database of better-sqlite3.
  * Its name is `sqlite` unless another is given. Throws ImproperlyConfigured for another source or a wrong option.
  *
  * @example

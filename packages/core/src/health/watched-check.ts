@@ -4,28 +4,46 @@ import { errorFrom } from '../errors.ts';
 import type { HealthCheck } from './health-check.ts';
 import type { CheckReport, HealthStatus } from './health-report.ts';
 
-/** After how many time limits a call that never ended is given up for good, and another one is made. */
+/** The number of time limits after which a call that never ended is given up for good, and another one is made. */
 const GIVEN_UP_AFTER = 5;
 
 interface Call {
   readonly startedAt: number;
-  /** Why it is not well; undefined where it is. Never rejects. */
+  /** The reason why the check is not well; undefined if it is. Never rejects. */
   readonly complaint: Promise<unknown>;
 }
 
 export type HealthLog = Pick<FastifyBaseLogger, 'warn' | 'info'>;
 
-/** A check under a time limit, whose changes are logged. */
+/** A check under a time limit, whose result is given again for a moment, and whose changes are logged. */
 export class WatchedCheck {
   readonly check: HealthCheck;
+  readonly #cacheMs: number;
   #call: Call | undefined;
+  #running: Promise<CheckReport> | undefined;
+  #fresh: { readonly report: CheckReport; readonly until: number } | undefined;
   #status: HealthStatus = 'ok';
 
-  constructor(check: HealthCheck) {
+  constructor(check: HealthCheck, cacheMs: number) {
     this.check = check;
+    this.#cacheMs = cacheMs;
   }
 
+  /** Returns what the check says, or said a moment ago. Never rejects. */
   async run(log: HealthLog | undefined): Promise<CheckReport> {
+    if (this.#fresh !== undefined && performance.now() < this.#fresh.until) return this.#fresh.report;
+    this.#running ??= this.#runAnew(log);
+    return this.#running;
+  }
+
+  async #runAnew(log: HealthLog | undefined): Promise<CheckReport> {
+    const report = await this.#measured(log);
+    this.#running = undefined;
+    this.#fresh = { report, until: performance.now() + this.#cacheMs };
+    return report;
+  }
+
+  async #measured(log: HealthLog | undefined): Promise<CheckReport> {
     const startedAt = performance.now();
     const complaint = await this.#withinLimit();
     const status = complaint === undefined ? 'ok' : 'unavailable';

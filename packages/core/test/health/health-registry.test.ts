@@ -107,12 +107,23 @@ t.test('those who ask at once share one run, and so do those who ask soon after'
   const registry = new HealthRegistry({ cacheMs: 300 });
   registry.register(check);
   const reports = await Promise.all(Array.from({ length: 50 }, async () => registry.run()));
-  t.equal(new Set(reports).size, 1);
+  t.equal(new Set(reports.map((report) => JSON.stringify(report))).size, 1);
   await registry.run();
   t.equal(check.calls, 1);
   await sleep(310);
   await registry.run();
   t.equal(check.calls, 2);
+});
+
+t.test('a result is reused no longer for being reported beside a slow one', async (t) => {
+  const quick = new Told('quick', async () => true);
+  const slow = new Told('slow', async () => sleep(300, true));
+  const registry = new HealthRegistry({ cacheMs: 200 });
+  registry.register(quick).register(slow);
+  await registry.run();
+  await registry.run();
+  t.equal(quick.calls, 2, 'what it said is 300 ms old');
+  t.equal(slow.calls, 1);
 });
 
 t.test('what changes is logged, and what stays is not', async (t) => {
