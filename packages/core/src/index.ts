@@ -5,21 +5,34 @@ export { errorHandler, toHttpError } from './plugin/error-handler.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
 export { Router, type RegisterOptions, type RouterOptions } from './router/router.ts';
-export { readJsonOnly } from './router/json-only.ts';
+export { readJsonOnly } from './router/body-parsers.ts';
 
-export { ViewSet } from './viewset/viewset.ts';
+export { ViewSet, type OperationHandler, type ViewDocumentation } from './viewset/viewset.ts';
 export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
 export type { ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
-export type { Operation } from './viewset/operations.ts';
+export type { Operation } from './viewset/view-definition.ts';
 export {
   action,
   type Action,
   type ActionHandler,
   type ActionMethod,
   type ActionOptions,
+  type ActionHooks,
   type ActionRequest,
+  type ActionResponses,
+  type Examples,
 } from './viewset/action.ts';
+
+export type {
+  OperationBody,
+  OperationDocumentation,
+  OperationMethod,
+  OperationParameter,
+  OperationPlan,
+  OperationResponse,
+  OperationView,
+} from './operations/operation-plan.ts';
 
 export {
   Forbidden,

@@ -85,7 +85,7 @@ function readCondition(
 }
 
 /** Makes the schema that documents a query parameter of a lookup: the type of its text, and its meaning in words. */
-function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
+export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const described = { description: MEANINGS[lookup].replace('%', path.key) };
   if (lookup === 'isnull') return Type.Boolean(described);
   if (lookup === 'in' || lookup === 'range') return Type.String(described);

@@ -144,6 +144,7 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
       filters: options.filters ?? DEFAULT_FILTERS,
       pagination: options.pagination === undefined ? PageNumberPagination : options.pagination,
       ignoreUnknownParameters: options.ignoreUnknownParameters ?? false,
+      hasThrottleRate: options.throttleRate !== undefined,
       secret: options.secret,
     }),
     maxUrlLength: limit(options, 'maxUrlLength', MAX_URL_LENGTH),

@@ -6,7 +6,8 @@ import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
-import type { RuleListFactory } from '../viewset/view-routes.ts';
+import type { OperationPlan } from '../operations/operation-plan.ts';
+import type { RuleListFactory } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
 import { releaseLostConnections } from '../mikro/lost-connections.ts';
@@ -19,8 +20,12 @@ import { addThrottles } from './throttles.ts';
 export interface ViewsetInstance {
   readonly orm: MikroORM;
   readonly defaults: ViewDefaults;
+  /** The plans of all routers' routes, in the order of their registration. */
+  readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
+  /** @internal */
+  readonly addOperation: (plan: OperationPlan) => void;
   /** @internal */
   readonly makeRules: RuleListFactory;
 }
@@ -67,7 +72,10 @@ export const viewset = fp(
     const { makeRules, address } = addThrottles(app, options);
     admitRequests(app, options, address);
     const { orm, defaults, health, healthPath } = options;
-    app.decorate('viewset', Object.freeze({ orm, defaults, routeNames: new RouteNames(), makeRules }));
+    const operations: OperationPlan[] = [];
+    const addOperation = (plan: OperationPlan): void => void operations.push(plan);
+    const routeNames = new RouteNames();
+    app.decorate('viewset', Object.freeze({ orm, defaults, operations, routeNames, addOperation, makeRules }));
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
   },
   { name: '@viewset/core', fastify: '5.x' },

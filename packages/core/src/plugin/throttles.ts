@@ -11,7 +11,7 @@ import { TooManyRequests } from '../errors.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { RequestLimiter } from '../throttle/request-limiter.ts';
 import { RuleList } from '../throttle/rule-list.ts';
-import type { RuleListFactory } from '../viewset/view-routes.ts';
+import type { RuleListFactory } from '../operations/plan-view.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** The throttles of an application. */

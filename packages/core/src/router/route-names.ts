@@ -1,11 +1,12 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
+import { fillTemplate } from '../path-template.ts';
 
-/** The names of routes and the paths they stand for; one name, one path. */
+/** The names of routes and their paths; each name stands for one path. */
 export class RouteNames {
   readonly #paths = new Map<string, string>();
 
-  /** Throws ImproperlyConfigured where the name stands for another path already. */
+  /** Throws ImproperlyConfigured if the name stands for another path already. */
   add(name: string, path: string): void {
     const taken = this.#paths.get(name);
     if (taken !== undefined && taken !== path) {
@@ -26,11 +27,11 @@ export class RouteNames {
     const path = this.#paths.get(name);
     if (path === undefined) throw this.#unknown(name);
     const unused = new Set(Object.keys(parameters));
-    const filled = path.replaceAll(/:(\w+)/g, (_match, parameter: string) => {
+    const filled = fillTemplate(path, (parameter) => {
       const value = parameters[parameter];
       if (value === undefined) throw new ImproperlyConfigured(`Route "${name}" needs the parameter "${parameter}"`);
       unused.delete(parameter);
-      return encodeURIComponent(String(value));
+      return value;
     });
     if (unused.size > 0) {
       throw new ImproperlyConfigured(`Route "${name}" (${path}) takes no parameter "${[...unused].join('", "')}"`);

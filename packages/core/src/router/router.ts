@@ -1,23 +1,24 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
+import { fastifyRoute } from '../operations/fastify-route.ts';
+import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
-import { readJsonOnly } from './json-only.ts';
-import { actionsOf } from '../viewset/action.ts';
-import { OPERATIONS } from '../viewset/operations.ts';
-import { DEFINE } from '../viewset/view-definition.ts';
-import { viewRoutes } from '../viewset/view-routes.ts';
+import { templateOf } from '../path-template.ts';
+import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
+import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
-import { prepareWrites, type WritePlan } from '../viewset/write-plan.ts';
+import { prepareWrites } from '../viewset/write-plan.ts';
+import { readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { RouteNames } from './route-names.ts';
 import { shareSerializers } from './shared-serializers.ts';
 
-/** What a router takes. */
+/** The options of a router. */
 export interface RouterOptions {
   /** In front of every path, without slashes at its ends: `api`, `api/v1`. Default: none. */
   readonly prefix?: string;
 }
 
-/** How a view is registered, besides its path. */
+/** The options of a view's registration, besides its path. */
 export interface RegisterOptions {
   /** First half of the routes' names. Default: the path, slashes as hyphens. */
   readonly basename?: string;
@@ -33,6 +34,9 @@ interface Registration {
  * Mounts viewsets under paths. An application may have several routers; two routes of one method and path, or two paths
  * of one name, are refused with ImproperlyConfigured.
  *
+ * A subclass may override `actionPath`, to make paths of names in another way, and `actions`, to give every view further
+ * routes.
+ *
  * @example
  * const router = new Router({ prefix: 'api' });
  * router.register('products', ProductViewSet);
@@ -47,7 +51,8 @@ export class Router {
 
   constructor(options: RouterOptions = {}) {
     checkOptionNames('Router', options, ['prefix']);
-    this.#prefix = options.prefix === undefined ? '' : checkPath('prefix', options.prefix);
+    const { prefix = '' } = options;
+    this.#prefix = prefix === '' ? '' : checkPath('prefix', prefix);
   }
 
   /** Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. */
@@ -80,18 +85,45 @@ export class Router {
     }
     if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
     this.#mounted = true;
+    const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration));
     readJsonOnly(app);
+    const readsOtherTypes = readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? [])));
     const shared = shareSerializers(app);
-    const writes: WritePlan[] = [];
-    for (const registration of this.#registrations) {
-      for (const route of this.#bind(app, registration, writes)) addRoute(app, shared(route), registration.view);
-    }
-    app.addHook('onReady', () => prepareWrites(app.viewset.orm, writes, app.log));
+    for (const route of routes) addRoute(app, shared(fastifyRoute(route, readsOtherTypes)), route.view);
+    const writes = new Set(routes.flatMap(({ definition }) => definition.writes ?? []));
+    app.addHook('onReady', () => prepareWrites(app.viewset.orm, [...writes], app.log));
   };
 
-  /** The routes of a view at its place, their names taken. */
-  #bind(app: FastifyInstance, { path, basename, view }: Registration, writes: WritePlan[]): RouteOptions[] {
-    const { orm, defaults, makeRules, routeNames } = app.viewset;
+  /**
+   * The path of an action that declares no `urlPath`, below its collection or record. Override it for another spelling.
+   * Default: the action's name in kebab-case.
+   *
+   * @example
+   * class SnakeCaseRouter extends Router {
+   *   protected override actionPath(name: string) { return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`); }
+   * }
+   */
+  protected actionPath(name: string): string {
+    return kebabCase(name);
+  }
+
+  /**
+   * The actions of a view, by name. Override it to give every view further routes. Default: those that the view declares.
+   *
+   * @example
+   * class CountingRouter extends Router {
+   *   protected override actions(view: ViewSet) {
+   *     return new Map([...super.actions(view), ['operations', action({}, () => OPERATIONS_OF.get(view))]]);
+   *   }
+   * }
+   */
+  protected actions(view: ViewSet): ReadonlyMap<string, Action> {
+    return actionsOf(view);
+  }
+
+  /** Plans the routes of a view at its place, and takes their names. */
+  #plan(app: FastifyInstance, { path, basename, view }: Registration): PlannedRoute[] {
+    const { orm, defaults, makeRules, routeNames, operations, addOperation } = app.viewset;
     const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     const context = {
       orm,
@@ -99,14 +131,21 @@ export class Router {
       path: full.startsWith('/') ? full : `/${full}`,
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
-    const definition = view[DEFINE](context);
-    if (definition.writes !== undefined) writes.push(definition.writes);
-    const routes = viewRoutes({ view, definition, basename, context, makeRules });
-    for (const { config, url } of routes) {
-      const name = config!.viewset!.route;
-      const template = url.replace(/\(.*\)/, '');
-      this.#names.add(name, template);
-      routeNames.add(name, template);
+    const taken = new Set(operations.map(({ operationId }) => operationId));
+    const routes = planView({
+      view,
+      definition: view[DEFINE](context),
+      basename,
+      context,
+      actions: this.actions(view),
+      actionPath: (name) => this.actionPath(name),
+      makeRules,
+      isTaken: (operationId) => taken.has(operationId),
+    });
+    for (const { plan } of routes) {
+      this.#names.add(plan.route, plan.path);
+      routeNames.add(plan.route, plan.path);
+      addOperation(plan);
     }
     return routes;
   }
@@ -120,7 +159,9 @@ function addRoute(app: FastifyInstance, route: RouteOptions, view: ViewSet): voi
   } catch (error) {
     if ((error as { code?: string }).code !== 'FST_ERR_DUPLICATED_ROUTE') throw error;
     const methods = [route.method].flat().join(', ');
-    throw new ImproperlyConfigured(`${view.name}: another route has ${methods} ${route.url} already`, { cause: error });
+    throw new ImproperlyConfigured(`${view.name}: another route has ${methods} ${templateOf(route.url)} already`, {
+      cause: error,
+    });
   }
 }
 
@@ -144,7 +185,7 @@ function ignoresTrailingSlash(app: FastifyInstance): boolean {
 
 function checkPath(name: string, path: string): string {
   const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
-  if (trimmed === '' || /[?#\s:*()]|\/\//.test(trimmed)) {
+  if (trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed)) {
     throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', path);
   }
   return trimmed;

@@ -1,27 +1,52 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
-export const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 /** An HTTP method, as an action names it. */
 export type ActionMethod = (typeof ACTION_METHODS)[number];
 
+/** The answers of an action by status; null: an answer without a body. */
+export type ActionResponses = Readonly<Record<number, TSchema | null>>;
+
+const HOOKS = [
+  'onRequest',
+  'preParsing',
+  'preValidation',
+  'preHandler',
+  'preSerialization',
+  'onSend',
+  'onResponse',
+  'onTimeout',
+  'onError',
+  'onRequestAbort',
+] as const;
+/** Fastify's hooks of one route. */
+export type ActionHooks = Pick<RouteShorthandOptions, (typeof HOOKS)[number]>;
+
+/** Values for people to see: of the body, and of answers by status. */
+export interface Examples {
+  readonly body?: unknown;
+  readonly responses?: Readonly<Record<number, unknown>>;
+}
+
 type StaticOr<Schema, Otherwise> = Schema extends TSchema ? Static<Schema> : Otherwise;
 
-/** What an action is declared by; every option has a default. */
+/** The options of an action; every one has a default. */
 export interface ActionOptions<
   Body extends TSchema | undefined = TSchema | undefined,
   Query extends TSchema | undefined = TSchema | undefined,
   Response extends TSchema | undefined = TSchema | undefined,
+  Responses extends ActionResponses | undefined = ActionResponses | undefined,
 > {
-  /** HTTP methods it answers to; default `['get']`, which brings HEAD along. */
+  /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
   readonly methods?: readonly ActionMethod[];
   /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
   readonly detail?: boolean;
-  /** Path below the collection or the record; default: the action's name in kebab-case. */
+  /** Path below the collection or the record; default: the router's `actionPath`, the name in kebab-case. */
   readonly urlPath?: string;
   /** Second half of the route's name; default: the action's name in kebab-case. */
   readonly urlName?: string;
@@ -29,17 +54,47 @@ export interface ActionOptions<
   readonly body?: Body;
   /** Schema of the query string, coerced from text; its properties are the parameters that the action declares. */
   readonly querystring?: Query;
-  /** Schema of the answer: what the handler must return, and what is sent of it. */
+  /**
+   * True: the parameters of the view's lists are declared too, for `filterQueryset` and `paginate`. Default: true for GET on
+   * the collection, else false.
+   */
+  readonly listParameters?: boolean;
+  /** Schema of the answer: the handler must return it, and nothing else is sent. It holds for 200 and every other 2xx. */
   readonly response?: Response;
   /**
-   * Instead of the view's own, their scopes included: a class of the view that decides which records there are has to be
-   * named again, unless the action is meant to see the others too.
+   * Schemas of several answers, by status; null: no body. A 2xx status that is not among them is an error of the program
+   * (500), and nothing of the answer is sent.
+   */
+  readonly responses?: Responses;
+  /**
+   * In the place of the view's own questions. The view's scope stays: a record that the view's permissions hide is hidden
+   * from the action, unless `scope` says otherwise.
    */
   readonly permissionClasses?: readonly PermissionClass[];
+  /** `unrestricted`: the action sees records that the view's own permissions hide. Default: `view`. */
+  readonly scope?: 'view' | 'unrestricted';
+  /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
+  readonly allowAnonymous?: boolean;
   /** Beside the view's own. */
   readonly throttles?: readonly RateLimitRule[];
-  /** For the documentation. */
+  /** True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record. Default: false. */
+  readonly transaction?: boolean;
+  /** The largest body, in bytes; a larger one is a 413. Default: the application's, 1 MiB. */
+  readonly bodyLimit?: number;
+  /** Media types of the body. Any but JSON comes as a Buffer, and no schema checks it. Default: `['application/json']`. */
+  readonly contentTypes?: readonly string[];
+  /** Fastify's hooks of the route; `onRequest` runs once the request is let in. */
+  readonly hooks?: ActionHooks;
+  /** For documents: one line. Default: of the action's name. */
   readonly summary?: string;
+  /** For documents. */
+  readonly description?: string;
+  /** For documents. Default: the view's. */
+  readonly tags?: readonly string[];
+  /** For documents. Default: as the view says. */
+  readonly deprecated?: boolean;
+  /** For documents. */
+  readonly examples?: Examples;
 }
 
 /** The request that an action's handler gets, typed by the action's schemas. */
@@ -49,15 +104,26 @@ export type ActionRequest<Body, Query> = FastifyRequest<{
   Params: { pk: string };
 }>;
 
-/** What an action does: gets the request, typed by the action's schemas, and answers what its `response` schema says. */
-export type ActionHandler<Body, Query, Response> = (
+type AnswersOf<Responses> = Responses extends ActionResponses
+  ? { [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }[keyof Responses]
+  : never;
+
+/** The values that a handler may return, of what `response` and `responses` declare. */
+type Answer<Response, Responses> = Response extends TSchema
+  ? Static<Response> | AnswersOf<Responses>
+  : Responses extends ActionResponses
+    ? AnswersOf<Responses>
+    : unknown;
+
+/** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
+export type ActionHandler<Body, Query, Response, Responses = undefined> = (
   request: ActionRequest<Body, Query>,
   reply: FastifyReply,
-) => StaticOr<Response, unknown> | FastifyReply | Promise<StaticOr<Response, unknown> | FastifyReply>;
+) => Answer<Response, Responses> | FastifyReply | Promise<Answer<Response, Responses> | FastifyReply>;
 
 const ACTION = Symbol('viewset.action');
 
-/** What `action()` makes and the router finds on a view. */
+/** A route of a view, made by `action()` and found by the router. */
 export interface Action {
   readonly [ACTION]: true;
   readonly methods: readonly ActionMethod[];
@@ -66,24 +132,11 @@ export interface Action {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
 }
 
-const OPTION_NAMES: readonly (keyof ActionOptions)[] = [
-  'methods',
-  'detail',
-  'urlPath',
-  'urlName',
-  'body',
-  'querystring',
-  'response',
-  'permissionClasses',
-  'throttles',
-  'summary',
-];
-
 /**
  * A route of a view beyond the five operations. Assign it to a property of the view; the property's name is the
  * action's. A detail action's record is looked up, and its object permission asked, before the handler runs.
  *
- * Throws ImproperlyConfigured for an unknown option, method or path.
+ * Throws ImproperlyConfigured for an unknown or a wrong option.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, { … }) {
@@ -95,13 +148,14 @@ export function action<
   Body extends TSchema | undefined = undefined,
   Query extends TSchema | undefined = undefined,
   Response extends TSchema | undefined = undefined,
->(options: ActionOptions<Body, Query, Response>, handler: ActionHandler<Body, Query, Response>): Action {
+  Responses extends ActionResponses | undefined = undefined,
+>(
+  options: ActionOptions<Body, Query, Response, Responses>,
+  handler: ActionHandler<Body, Query, Response, Responses>,
+): Action {
   checkOptionNames('action()', options, OPTION_NAMES);
   const methods = checkMethods(options.methods ?? ['get']);
-  if (options.body !== undefined && methods.includes('get')) {
-    throw new ImproperlyConfigured('action(): option "body" needs methods that take one, but "methods" has get');
-  }
-  if (options.urlPath !== undefined) checkUrlPath(options.urlPath);
+  checkOptions(options, methods);
   if (typeof handler !== 'function') throw wrongOption('action()', 'handler', 'a function', handler);
   return Object.freeze({
     [ACTION]: true as const,
@@ -125,13 +179,84 @@ function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[]
   );
 }
 
-/** Segments of ordinary characters: the path becomes part of a route's pattern, where the others mean something. */
-const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isListOf = (value: unknown, isOne: (item: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isOne);
+const isBoolean: Rule = ['a boolean', (value) => typeof value === 'boolean'];
+const isAnything: Rule = ['anything', () => true];
+const isOneText: Rule = ['a text', isText];
 
-function checkUrlPath(path: unknown): void {
-  if (typeof path === 'string' && URL_PATH.test(path)) return;
-  const expected = 'a path without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs';
-  throw wrongOption('action()', 'urlPath', expected, path);
+/** Segments of ordinary characters: the path becomes part of a route's pattern, in which the others have a meaning. */
+const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
+const MEDIA_TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+$/;
+
+type Rule = readonly [expected: string, fits: (value: unknown) => boolean];
+
+/** The rule of the path of an action, of whatever source. */
+export const URL_PATH_RULE: Rule = [
+  'a path without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs',
+  (value) => typeof value === 'string' && URL_PATH.test(value),
+];
+
+const RULES: Readonly<Record<keyof ActionOptions, Rule>> = {
+  methods: isAnything,
+  detail: isBoolean,
+  urlPath: URL_PATH_RULE,
+  urlName: isOneText,
+  body: ['a schema', isObject],
+  querystring: ['a Type.Object()', (value) => isObject(value) && 'properties' in value],
+  response: ['a schema', isObject],
+  permissionClasses: isAnything,
+  throttles: ['a list of rules', Array.isArray],
+  summary: isOneText,
+  responses: ['schemas, or null for no body, by status', isResponses],
+  listParameters: isBoolean,
+  scope: ['"view" or "unrestricted"', (value) => value === 'view' || value === 'unrestricted'],
+  allowAnonymous: isBoolean,
+  transaction: isBoolean,
+  bodyLimit: ['a positive integer, in bytes', (value) => Number.isSafeInteger(value) && (value as number) > 0],
+  contentTypes: [
+    'a list of media types, like "text/csv"',
+    (value) => isListOf(value, (type) => typeof type === 'string' && MEDIA_TYPE.test(type)),
+  ],
+  hooks: [`functions by the names of Fastify's hooks (${HOOKS.join(', ')})`, isHooks],
+  description: isOneText,
+  tags: ['a list of texts', (value) => isListOf(value, isText)],
+  deprecated: isBoolean,
+  examples: ['an object of "body" and "responses"', isObject],
+};
+const OPTION_NAMES = Object.keys(RULES) as (keyof ActionOptions)[];
+
+function checkOptions(options: ActionOptions, methods: readonly ActionMethod[]): void {
+  for (const name of OPTION_NAMES) {
+    const value: unknown = options[name];
+    const [expected, fits] = RULES[name];
+    if (value !== undefined && !fits(value)) throw wrongOption('action()', name, expected, value);
+  }
+  for (const name of ['body', 'contentTypes', 'bodyLimit'] as const) {
+    if (options[name] === undefined || !methods.includes('get')) continue;
+    throw new ImproperlyConfigured(`action(): option "${name}" needs methods that take one, but "methods" has get`);
+  }
+  if (options.response !== undefined && options.responses?.[200] !== undefined) {
+    throw new ImproperlyConfigured('action(): options "response" and "responses" both say what 200 answers');
+  }
+}
+
+function isResponses(value: unknown): boolean {
+  const entries = isObject(value) ? Object.entries(value) : [];
+  return (
+    entries.length > 0 &&
+    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isObject(schema)))
+  );
+}
+
+function isHooks(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return Object.entries(value).every(
+    ([name, hook]) =>
+      (HOOKS as readonly string[]).includes(name) && [hook].flat().every((each) => typeof each === 'function'),
+  );
 }
 
 /** The actions of a view by their names, in the order declared. */

@@ -61,6 +61,9 @@ export abstract class ModelViewSetBase<
     this.permissionClasses = options.permissionClasses;
     this.throttles = options.throttles ?? [];
     this.ignoreUnknownParameters = options.ignoreUnknownParameters;
+    this.allowAnonymous = options.allowAnonymous;
+    const { description, tags, deprecated, summaries } = options;
+    this.documentation = { description, tags, deprecated, summaries };
   }
 
   /** The entity that the view is about. */
@@ -135,7 +138,7 @@ export abstract class ModelViewSetBase<
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const created = this.#create(request);
     const { pk, record } = isPromise(created) ? await created : created;
-    reply.code(201).header('location', this.#resolved.pathOf(pk));
+    reply.code(201).header('location', this.#resolved.pathOf(pk, request));
     return record;
   }
 

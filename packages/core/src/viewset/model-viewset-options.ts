@@ -9,7 +9,7 @@ import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/writable-schema.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { Operation } from './operations.ts';
+import type { Operation } from './view-definition.ts';
 
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
@@ -60,6 +60,16 @@ export interface ModelViewSetOptions<
   readonly throttles?: readonly RateLimitRule[];
   /** See `ViewSet.ignoreUnknownParameters`. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
+  /** See `ViewSet.allowAnonymous`. */
+  readonly allowAnonymous?: boolean;
+  /** What the view is about, for documents. */
+  readonly description?: string;
+  /** The groups that the view's operations stand in, for documents. Default: the first half of its routes' names. */
+  readonly tags?: readonly string[];
+  /** True: clients should no longer use the view. */
+  readonly deprecated?: boolean;
+  /** One line on an operation, for documents. Default: made of its name. */
+  readonly summaries?: Readonly<Partial<Record<Operation, string>>>;
 }
 
 /** Every option's name, to refuse the others. */
@@ -81,4 +91,9 @@ export const MODEL_VIEWSET_OPTIONS = [
   'permissionClasses',
   'throttles',
   'ignoreUnknownParameters',
+  'allowAnonymous',
+  'description',
+  'tags',
+  'deprecated',
+  'summaries',
 ] as const satisfies readonly (keyof ModelViewSetOptions<object, never, never>)[];

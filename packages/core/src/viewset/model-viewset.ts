@@ -6,8 +6,8 @@ import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import { MODEL_VIEWSET_OPTIONS, type ModelViewSetOptions } from './model-viewset-options.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
 import type { AnyModelOptions } from './resource.ts';
+import { type Operation, OPERATIONS } from './view-definition.ts';
 
 /** What a read option sends out. */
 export type OutputOf<Read> =

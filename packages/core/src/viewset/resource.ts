@@ -7,8 +7,11 @@ import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
+import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
+import type { ParameterDeclaration } from '../parameters.ts';
+import { fillTemplate, templateOf, templateParameters } from '../path-template.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey } from '../language/order.ts';
@@ -21,10 +24,15 @@ import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { checkFilters, checkIgnoredParameters, checkPagination } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
-import type { OperationSchemas, ViewContext, ViewDefinition } from './view-definition.ts';
+import {
+  type Operation,
+  OPERATIONS,
+  type OperationSchemas,
+  type ViewContext,
+  type ViewDefinition,
+} from './view-definition.ts';
 import { WritePlan } from './write-plan.ts';
 
 /** The options of a ModelViewSet with its type parameters forgotten. */
@@ -49,7 +57,6 @@ export class Resource implements ViewDefinition {
   readonly operations: readonly Operation[];
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
-  readonly path: string;
   readonly pk: FieldPath;
   readonly pkType: FieldType;
   /** Reads the read shape of rows, and of entities. */
@@ -68,20 +75,26 @@ export class Resource implements ViewDefinition {
   readonly records: QuerySet<object>;
   /** Finds one of all records. */
   readonly finder: RecordFinder<object, object>;
-  readonly parameterNames: readonly string[];
+  readonly listParameters: readonly ParameterDeclaration[];
+  readonly pkSchema: TSchema;
 
   readonly #hooks: ResourceHooks;
+  readonly #path: string;
+  readonly #hasParameters: boolean;
 
   constructor(hooks: ResourceHooks, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
     const { name } = hooks;
     this.#hooks = hooks;
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
-    this.path = context.path;
+    this.#path = templateOf(context.path);
+    this.#hasParameters = templateParameters(this.#path).length > 0;
     this.meta = metadataOf(name, entity, context.orm);
     const pk = primaryKey(name, this.meta);
     this.pk = fieldPath(this.meta, pk.name, '.');
     this.pkType = fieldType(pk);
+    const pkSchema = lookupTextSchema({ path: this.pk, lookup: 'exact' });
+    this.pkSchema = { ...pkSchema, description: 'The primary key of the record' };
     checkShape(name, 'read', options.read);
     if (options.write !== undefined) checkShape(name, 'write', options.write);
     const read = toReadShape(entity, options.read);
@@ -107,7 +120,7 @@ export class Resource implements ViewDefinition {
     );
     this.records = QuerySet.of(context.orm.em, entity).orderByPaths(ordering);
     this.finder = new RecordFinder(this.records, this.projection);
-    this.parameterNames = declaredNames(name, this.filters, this.paginator);
+    this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
   /** The schema of a list's answer. */
@@ -128,7 +141,7 @@ export class Resource implements ViewDefinition {
       case 'update':
         return { ...this.#bodySchemas(partial), response: { 200: this.readSchema } };
       case 'destroy':
-        return {};
+        return { response: { 204: null } };
     }
   }
 
@@ -172,9 +185,11 @@ export class Resource implements ViewDefinition {
       : { body: write.schema, validateBody: (body) => write.validate(body) };
   }
 
-  /** The path of one record, `/api/products/7`. */
-  pathOf(pk: unknown): string {
-    return `${this.path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
+  /** The path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
+  pathOf(pk: unknown, request: FastifyRequest): string {
+    const params = request.params as Readonly<Record<string, unknown>>;
+    const path = this.#hasParameters ? fillTemplate(this.#path, (parameter) => params[parameter]) : this.#path;
+    return `${path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
   }
 }
 
@@ -240,9 +255,14 @@ function makePaginator(name: string, options: AnyModelOptions, { defaults, path 
   return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
 }
 
-/** Every parameter name that the view's filters and paginator read; no two of them may read the same. */
-function declaredNames(name: string, filters: readonly Filter[], paginator: Paginator | null): string[] {
+/** Every parameter that the view's filters and paginator read; no two of them may read the same. */
+function declaredParameters(
+  name: string,
+  filters: readonly Filter[],
+  paginator: Paginator | null,
+): ParameterDeclaration[] {
   const owners = new Map<string, string>();
+  const declared: ParameterDeclaration[] = [];
   for (const source of paginator === null ? filters : [...filters, paginator]) {
     for (const parameter of source.parameters) {
       const owner = owners.get(parameter.name);
@@ -252,7 +272,8 @@ function declaredNames(name: string, filters: readonly Filter[], paginator: Pagi
         );
       }
       owners.set(parameter.name, source.constructor.name);
+      declared.push(parameter);
     }
   }
-  return [...owners.keys()];
+  return declared;
 }

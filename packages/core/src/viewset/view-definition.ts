@@ -2,10 +2,15 @@ import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { FilterClass } from '../filters/filter.ts';
+import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
-import type { Operation } from './operations.ts';
 import type { WritePlan } from './write-plan.ts';
+
+/** The five operations, in the terms of REST; `update` is PUT and PATCH. */
+export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
+/** The name of an operation. */
+export type Operation = (typeof OPERATIONS)[number];
 
 /** The settings of the plugin for every view that does not say otherwise. */
 export interface ViewDefaults {
@@ -13,6 +18,8 @@ export interface ViewDefaults {
   readonly filters: readonly FilterClass[];
   readonly pagination: PaginatorClass | null;
   readonly ignoreUnknownParameters: boolean | readonly string[];
+  /** True if the application asks a `throttleRate` of its own. */
+  readonly hasThrottleRate: boolean;
   /** Encrypts cursors; undefined if the application gave none. */
   readonly secret: string | undefined;
 }
@@ -30,7 +37,8 @@ export interface ViewContext {
 /** The schemas of one operation, for validation, serialization and documentation. */
 export interface OperationSchemas {
   readonly body?: TSchema;
-  readonly response?: Readonly<Record<number, TSchema>>;
+  /** By status; null: no body. */
+  readonly response?: Readonly<Record<number, TSchema | null>>;
   /** Checks and converts the body; throws InvalidUsage. */
   readonly validateBody?: (body: unknown) => unknown;
 }
@@ -40,7 +48,9 @@ export interface ViewDefinition {
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
   /** The query parameters that the view's lists take. */
-  readonly parameterNames: readonly string[];
+  readonly listParameters: readonly ParameterDeclaration[];
+  /** The schema of a pk in a path, for documents. */
+  readonly pkSchema: TSchema;
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
   schemasOf(operation: Operation, partial: boolean): OperationSchemas;

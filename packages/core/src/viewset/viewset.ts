@@ -1,14 +1,25 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { RuleList } from '../throttle/rule-list.ts';
-import { OPERATIONS } from './operations.ts';
 import { stateOf } from './request-state.ts';
-import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
+
+/** The words about a view, for documents. */
+export interface ViewDocumentation {
+  /** What the view is about: the description of its tag. */
+  readonly description?: string | undefined;
+  /** The groups that its operations stand in. Default: the first half of its routes' names. */
+  readonly tags?: readonly string[] | undefined;
+  /** True: clients should no longer use it. */
+  readonly deprecated?: boolean | undefined;
+  /** One line on an operation. Default: made of its name. */
+  readonly summaries?: Readonly<Partial<Record<Operation, string>>> | undefined;
+}
 
 /** Handles one operation of a view. */
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -32,6 +43,11 @@ export abstract class ViewSet implements PermissionView {
   throttles: readonly RateLimitRule[] = [];
   /** Query parameters to let pass though nothing declares them: all of them, or these. Default: the plugin's. */
   ignoreUnknownParameters: boolean | readonly string[] | undefined = undefined;
+
+  /** True: the view's routes need no token. Default: true if AllowAny is the only class of `permissionClasses`. */
+  allowAnonymous: boolean | undefined = undefined;
+  /** The view in documents. */
+  documentation: ViewDocumentation = {};
 
   list?(request: FastifyRequest, reply: FastifyReply): unknown;
   create?(request: FastifyRequest, reply: FastifyReply): unknown;
@@ -66,7 +82,8 @@ export abstract class ViewSet implements PermissionView {
   [DEFINE](_context: ViewContext): ViewDefinition {
     return {
       operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
-      parameterNames: [],
+      listParameters: [],
+      pkSchema: Type.String(),
       schemasOf: () => ({}),
       parsePk: (text) => (text === '' ? undefined : text),
     };
@@ -87,19 +104,4 @@ export function permissionDenied(request: FastifyRequest): Unauthorized | Forbid
   return getCurrentUser(request) === null
     ? new Unauthorized(undefined, { event: 'permission.refused' })
     : new Forbidden();
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** What the router knows of a route that it made. */
-    viewset?: {
-      readonly action: string;
-      readonly route: string;
-      readonly rules: RuleList;
-    };
-    /** True: the authentication plugin lets anybody in. */
-    public?: boolean;
-    /** False: no throttle counts requests to this route. */
-    throttle?: boolean;
-  }
 }

@@ -4,15 +4,8 @@ import { Book } from '../support/library.ts';
 
 t.test("nothing but what an application may call or override is a member of a user's view", async (t) => {
   class BookViewSet extends ModelViewSet(Book, { read: readShape(Book, ['id']) }) {}
-  const common = [
-    'checkObjectPermissions',
-    'getAction',
-    'ignoreUnknownParameters',
-    'meta',
-    'name',
-    'permissionClasses',
-  ];
-  const plain = [...common, 'throttleRate', 'throttles'];
+  const options = ['allowAnonymous', 'documentation', 'ignoreUnknownParameters', 'permissionClasses', 'throttles'];
+  const plain = ['checkObjectPermissions', 'getAction', 'meta', 'name', 'throttleRate', ...options].toSorted();
   t.strictSame(membersOf(new (class extends ViewSet {})()), plain);
   const operations = ['create', 'destroy', 'list', 'retrieve', 'update'];
   const hooks = ['filterQueryset', 'getObject', 'getQueryset', 'performCreate', 'performDestroy', 'performUpdate'];

@@ -2,18 +2,11 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
-import type { Permission } from '../permissions/permission.ts';
-import { stateOf } from './request-state.ts';
-import type { ViewDefinition } from './view-definition.ts';
-import { permissionDenied, ViewSet } from './viewset.ts';
-
-/** What stands before a route: who is let in, and whether the path names a record at all. */
-export interface GateOptions {
-  readonly view: ViewSet;
-  readonly definition: ViewDefinition;
-  readonly permissions: readonly Permission[];
-  readonly detail: boolean;
-}
+import { stateOf } from '../viewset/request-state.ts';
+import type { OperationPlan } from './operation-plan.ts';
+import type { PlannedRoute } from './plan-view.ts';
+import type { ViewDefinition } from '../viewset/view-definition.ts';
+import { permissionDenied, ViewSet } from '../viewset/viewset.ts';
 
 type Step = (request: FastifyRequest) => void | Promise<void>;
 
@@ -23,16 +16,17 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
  * The onRequest hook of a route, before its body is read: the view's `throttleRate`, its permissions, the form of the pk, in the
  * contract's order. Undefined where nothing stands before the route; no promise is made where no step needs one.
  */
-export function compileGate(options: GateOptions): Gate | undefined {
-  const steps = gateSteps(options);
+export function compileGate(route: PlannedRoute): Gate | undefined {
+  const steps = gateSteps(route);
   if (steps.length === 0) return undefined;
   return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
 }
 
-function gateSteps({ view, definition, permissions, detail }: GateOptions): Step[] {
+function gateSteps({ view, definition, plan }: PlannedRoute): Step[] {
+  const { permissions, detail } = plan;
   const steps: Step[] = [];
   if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
-  if (permissions.length > 0) steps.push((request) => checkPermissions(view, permissions, detail, request));
+  if (permissions.length > 0) steps.push((request) => checkPermissions(view, plan, request));
   if (detail) steps.push((request) => readPk(definition, request));
   return steps;
 }
@@ -50,8 +44,7 @@ async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
 
 function checkPermissions(
   view: ViewSet,
-  permissions: readonly Permission[],
-  detail: boolean,
+  { permissions, detail }: OperationPlan,
   request: FastifyRequest,
 ): void | Promise<void> {
   const grant = evaluatePermissions(permissions, request, view, { object: detail });

@@ -20,3 +20,11 @@ export function readJsonOnly(app: FastifyInstance): void {
     return parse(request, text, done);
   });
 }
+
+/** Has a scope read further media types into Buffers. Returns true if there are any besides JSON. */
+export function readOtherTypes(app: FastifyInstance, types: ReadonlySet<string>): boolean {
+  const others = [...types].filter((type) => type !== 'application/json');
+  if (others.length === 0) return false;
+  app.addContentTypeParser(others, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  return true;
+}

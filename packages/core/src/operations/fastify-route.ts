@@ -1,0 +1,167 @@
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import type { ActionHooks } from '../viewset/action.ts';
+import { queryAsSent, withQueryAsSent } from '../viewset/request-state.ts';
+import type { OperationHandler } from '../viewset/viewset.ts';
+import { compileGate } from './gate.ts';
+import type { OperationParameter, OperationPlan } from './operation-plan.ts';
+import type { PlannedRoute } from './plan-view.ts';
+import { responseSchemas } from './response-schemas.ts';
+import { unknownParameterCheck } from './unknown-parameters.ts';
+
+type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
+
+/**
+ * Derives a route's options from its plan.
+ * @param readsOtherTypes true if the scope of the route reads more than JSON, for the sake of some route
+ */
+export function fastifyRoute(route: PlannedRoute, readsOtherTypes: boolean): RouteOptions {
+  const { plan, hooks } = route;
+  const own: OwnHooks = {
+    onRequest: compileGate(route),
+    preParsing: readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
+    preValidation: plan.body?.required === true ? requireBody : undefined,
+    preSerialization: statusCheck(plan),
+  };
+  return {
+    ...inFront(own, hooks),
+    method: plan.method,
+    url: plan.pattern,
+    config: { viewset: plan, ...(plan.allowsAnonymous ? { public: true } : {}) },
+    ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
+    schema: fastifySchema(plan),
+    validatorCompiler: validatorCompiler(route),
+    handler: withQueryCheck(route),
+  };
+}
+
+/** Chains our hooks in front of an action's. */
+function inFront(own: OwnHooks, hooks: ActionHooks): ActionHooks {
+  const names = Object.keys({ ...own, ...hooks }) as (keyof ActionHooks)[];
+  const chains = names.map((name) => [name, [own[name] ?? [], hooks[name] ?? []].flat()] as const);
+  return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;
+}
+
+/** Documents the route, and has Fastify call the validators below and a serializer for every status. */
+function fastifySchema(plan: OperationPlan): FastifySchema {
+  const { pathParameters, queryParameters, body, documentation } = plan;
+  const { summary, description, tags, deprecated, examples } = documentation;
+  return {
+    operationId: plan.operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags,
+    ...(deprecated ? { deprecated } : {}),
+    ...(plan.allowsAnonymous ? { security: [] } : {}),
+    ...(pathParameters.length === 0 ? {} : { params: objectOf(pathParameters) }),
+    ...(queryParameters.length === 0 ? {} : { querystring: objectOf(queryParameters) }),
+    ...(body?.schema === undefined
+      ? {}
+      : { body: examples.body === undefined ? body.schema : { ...body.schema, examples: [examples.body] } }),
+    ...(body === undefined ? {} : { consumes: body.contentTypes }),
+    response: responseSchemas(plan),
+  } as FastifySchema;
+}
+
+function objectOf(parameters: readonly OperationParameter[]): object {
+  const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
+  const required = parameters.filter(({ required: isRequired }) => isRequired).map(({ name }) => name);
+  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }) };
+}
+
+type Validate = (value: unknown) => { value: unknown } | { error: Error };
+
+/** Bodies and query strings are checked by the shapes' own validators; the pk was read before the body came in. */
+function validatorCompiler({
+  validateBody,
+  validateQuery,
+}: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
+  return ({ httpPart }) => {
+    if (httpPart === 'body' && validateBody !== undefined) {
+      // Only a media type other than JSON comes as a Buffer.
+      return caught((body) => (Buffer.isBuffer(body) ? body : validateBody(body)));
+    }
+    if (httpPart === 'querystring' && validateQuery !== undefined) {
+      return caught((sent) => withQueryAsSent(validateQuery(sent) as object, sent as object));
+    }
+    return (value: unknown) => ({ value });
+  };
+}
+
+/** Fastify takes an error that a validator throws for a fault of the server, and one that it returns for the client's. */
+function caught(validate: (value: unknown) => unknown): Validate {
+  return (value) => {
+    try {
+      return { value: validate(value) };
+    } catch (error) {
+      if (error instanceof HttpError) return { error };
+      throw error;
+    }
+  };
+}
+
+/** Fastify hands a missing body to the validator as null, which is JSON of another kind: the two are told apart before. */
+const requireBody: NonNullable<RouteOptions['preValidation']> = (request, _reply, done) => {
+  if (request.body === undefined) done(new ParseError('A JSON body is required'));
+  else done();
+};
+
+/** Refuses a media type that another route of the same scope reads, and this one does not. */
+function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preParsing']> {
+  const allowed = new Set(body?.contentTypes ?? ['application/json']);
+  return (request, _reply, payload, done) => {
+    const type = request.headers['content-type']?.split(';')[0]!.trim().toLowerCase();
+    if (type === undefined || allowed.has(type)) done(null, payload);
+    else done(new UnsupportedMediaType());
+  };
+}
+
+/** Sends nothing under a 2xx status that none of several declared answers speaks of. */
+function statusCheck({ operationId, responses }: OperationPlan): RouteOptions['preSerialization'] {
+  const declared = new Set(
+    Object.keys(responses)
+      .filter((status) => status.startsWith('2'))
+      .map(Number),
+  );
+  if (declared.size < 2) return undefined;
+  const problem = (status: number): ImproperlyConfigured =>
+    new ImproperlyConfigured(`${operationId} answered ${status}, but declares ${[...declared].join(', ')}`);
+  return (_request, { statusCode }, payload, done) => {
+    if (statusCode < 200 || statusCode > 299 || declared.has(statusCode)) done(null, payload);
+    else done(problem(statusCode));
+  };
+}
+
+function withQueryCheck({ plan, definition, ignoredParameters }: PlannedRoute): OperationHandler {
+  const { handler } = plan;
+  const check = unknownParameterCheck(
+    plan.queryParameters.map(({ name }) => name),
+    ignoredParameters,
+  );
+  if (check === undefined) return handler;
+  const checkRest = plan.action === 'list' ? definition.checkListParameters?.bind(definition) : undefined;
+  return (request, reply) => {
+    try {
+      check(queryAsSent(request));
+    } catch (error) {
+      throw checkRest === undefined ? error : withOtherProblems(error, () => checkRest(request));
+    }
+    return handler(request, reply);
+  };
+}
+
+/** Makes one answer that names every offending parameter. */
+function withOtherProblems(error: unknown, checkRest: () => void): unknown {
+  const problems = new InvalidUsageCollector();
+  problems.attempt(() => {
+    throw error;
+  });
+  problems.attempt(checkRest);
+  try {
+    problems.throwIfAny();
+  } catch (all) {
+    return all;
+  }
+  return error;
+}

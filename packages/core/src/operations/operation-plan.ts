@@ -1,0 +1,105 @@
+import type { TSchema } from 'typebox';
+import type { Permission } from '../permissions/permission.ts';
+import type { RuleList } from '../throttle/rule-list.ts';
+import type { Examples } from '../viewset/action.ts';
+import type { OperationHandler } from '../viewset/viewset.ts';
+
+/** The method of a route; a GET route answers HEAD too. */
+export type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A parameter of a route's path or query string. Its schema has type, bounds, default and description. */
+export interface OperationParameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: TSchema;
+}
+
+/** The body that a route takes. */
+export interface OperationBody {
+  /** Undefined if the operation takes anything. */
+  readonly schema: TSchema | undefined;
+  readonly required: boolean;
+  /** The media types that the route reads; any other is a 415. */
+  readonly contentTypes: readonly string[];
+}
+
+/** One answer of a route. */
+export interface OperationResponse {
+  readonly description: string;
+  /** Undefined if the answer has no body, or one that nothing declares. */
+  readonly schema: TSchema | undefined;
+  /** By name, in lower case. */
+  readonly headers: Readonly<Record<string, TSchema>>;
+}
+
+/** The words about an operation, for people. */
+export interface OperationDocumentation {
+  readonly summary: string;
+  readonly description: string | undefined;
+  readonly tags: readonly string[];
+  readonly deprecated: boolean;
+  readonly examples: Examples;
+}
+
+/** The view that an operation belongs to. */
+export interface OperationView {
+  /** The name of its class. */
+  readonly name: string;
+  /** First half of its routes' names, `products`. */
+  readonly basename: string;
+  readonly description: string | undefined;
+  /** The name of its entity; undefined if it has none. */
+  readonly entity: string | undefined;
+}
+
+/**
+ * Everything that is known of one route of a view, made at registration and frozen. The five operations and actions are
+ * plans of one kind. Fastify's route, `reverse`, throttles and documents are derived from it.
+ *
+ * A request has its own as `request.routeOptions.config.viewset`; `app.viewset.operations` lists all.
+ */
+export interface OperationPlan {
+  /** `list`, `create`, `retrieve`, `update`, `destroy`, or the name of an action. */
+  readonly action: string;
+  /** Unique in the application: `listProducts`, `replaceProduct` (PUT), `updateProduct` (PATCH), `recountProduct`. */
+  readonly operationId: string;
+  /** The name of the route, for `reverse`: `products-detail`. */
+  readonly route: string;
+  readonly method: OperationMethod;
+  /** The path with its parameters by name, `/api/products/:pk`. */
+  readonly path: string;
+  /** The path as Fastify matches it, with the expressions of its parameters. */
+  readonly pattern: string;
+  /** True if the operation acts on one record, `pk` in the path. */
+  readonly detail: boolean;
+  readonly pathParameters: readonly OperationParameter[];
+  /** Any other parameter is refused, unless the view lets it pass. */
+  readonly queryParameters: readonly OperationParameter[];
+  /** Undefined if the operation declares none. */
+  readonly body: OperationBody | undefined;
+  /** Every answer that the route can give, by status. */
+  readonly responses: Readonly<Record<number, OperationResponse>>;
+  /** True if the route needs no token, because the view or the action says so. */
+  readonly allowsAnonymous: boolean;
+  readonly permissions: readonly Permission[];
+  /** The throttles that count the requests of the route. */
+  readonly rules: RuleList;
+  /** True if the handler runs in one transaction. */
+  readonly transaction: boolean;
+  /** The largest body that the route reads; undefined: the application's limit. */
+  readonly bodyLimit: number | undefined;
+  readonly documentation: OperationDocumentation;
+  readonly view: OperationView;
+  readonly handler: OperationHandler;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The plan of a route that a router has made. */
+    viewset?: OperationPlan;
+    /** True: a route that needs no token. */
+    public?: boolean;
+    /** False: no throttle counts requests to this route. */
+    throttle?: boolean;
+  }
+}

@@ -1,0 +1,192 @@
+import type { RouteOptions } from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import {
+  action,
+  AllowAny,
+  IPRateLimit,
+  IsAuthenticated,
+  ModelViewSet,
+  type OperationPlan,
+  readShape,
+  Router,
+  ViewSet,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, LIBRARY, testApp } from '../support/library.ts';
+
+class BookViewSet extends ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title']),
+  write: writeShape(Book, ['title']),
+  searchFields: ['title'],
+  filterFields: { min_pages: 'pages__gte' },
+  orderingFields: { title: 'title' },
+  pageSize: 20,
+  maxPageSize: 50,
+  description: 'Everything that was printed',
+  tags: ['catalogue'],
+  deprecated: true,
+  summaries: { list: 'All books' },
+  permissionClasses: [IsAuthenticated],
+}) {
+  newest = action({ listParameters: false, permissionClasses: [AllowAny], deprecated: false }, async () => ({}));
+  recount = action(
+    {
+      methods: ['post'],
+      detail: true,
+      body: Type.Object({ stock: Type.Integer() }),
+      responses: { 200: Type.Object({ stock: Type.Integer() }), 202: null },
+      transaction: true,
+      bodyLimit: 1000,
+      description: 'Counts again',
+      tags: ['stock'],
+      examples: { body: { stock: 5 }, responses: { 200: { stock: 5 } } },
+    },
+    async () => ({ stock: 1 }),
+  );
+}
+
+class StatusViewSet extends ViewSet {
+  override allowAnonymous = true;
+  override list() {
+    return {};
+  }
+  replace = action({ detail: true, methods: ['put', 'post'] }, async () => ({}));
+  override update() {
+    return {};
+  }
+}
+
+forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
+  const routes: RouteOptions[] = [];
+  const router = new Router({ prefix: 'api' })
+    .register('books', BookViewSet)
+    .register('shop/staff-status', StatusViewSet);
+  const app = await testApp(t, orm, [router], {
+    options: { throttles: [new IPRateLimit(100, 60)] },
+    before: (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
+  });
+  const { operations } = app.viewset;
+  const plan = (operationId: string): OperationPlan => {
+    const found = operations.find((each) => each.operationId === operationId);
+    if (found === undefined) throw new Error(`There is no operation ${operationId}`);
+    return found;
+  };
+
+  t.test('every route is a plan with an operationId of its own', async (t) => {
+    t.strictSame(
+      operations.map(({ operationId, method, path, route }) => [operationId, method, path, route]),
+      [
+        ['listBooks', 'GET', '/api/books', 'books-list'],
+        ['createBook', 'POST', '/api/books', 'books-list'],
+        ['retrieveBook', 'GET', '/api/books/:pk', 'books-detail'],
+        ['replaceBook', 'PUT', '/api/books/:pk', 'books-detail'],
+        ['updateBook', 'PATCH', '/api/books/:pk', 'books-detail'],
+        ['destroyBook', 'DELETE', '/api/books/:pk', 'books-detail'],
+        ['newestBooks', 'GET', '/api/books/newest', 'books-newest'],
+        ['recountBook', 'POST', '/api/books/:pk/recount', 'books-recount'],
+        ['listShopStaffStatus', 'GET', '/api/shop/staff-status', 'shop-staff-status-list'],
+        ['replaceShopStaffStatus', 'PUT', '/api/shop/staff-status/:pk', 'shop-staff-status-detail'],
+        ['updateShopStaffStatus', 'PATCH', '/api/shop/staff-status/:pk', 'shop-staff-status-detail'],
+        ['replaceShopStaffStatusPut', 'PUT', '/api/shop/staff-status/:pk/replace', 'shop-staff-status-replace'],
+        ['replaceShopStaffStatusPost', 'POST', '/api/shop/staff-status/:pk/replace', 'shop-staff-status-replace'],
+      ],
+    );
+    t.ok(operations.every((each) => Object.isFrozen(each)));
+  });
+
+  t.test('a request has the plan of its route', async (t) => {
+    t.equal(routes.find(({ url }) => url === '/api/books')?.config?.viewset, plan('listBooks'));
+  });
+
+  t.test('the parameters of a list have types, bounds, defaults and words', async (t) => {
+    const { queryParameters, pathParameters } = plan('listBooks');
+    t.strictSame(pathParameters, []);
+    t.strictSame(
+      queryParameters.map(({ name }) => name),
+      ['search', 'filter', 'min_pages', 'sort', 'page', 'page_size'],
+    );
+    const schemas = Object.fromEntries(queryParameters.map(({ name, schema }) => [name, schema]));
+    t.match(schemas['min_pages'], { type: 'integer', description: 'pages is this or greater' });
+    t.match(schemas['sort'], { type: 'string', description: /title/ });
+    t.match(schemas['page'], { type: 'integer', minimum: 1, default: 1 });
+    t.match(schemas['page_size'], { type: 'integer', default: 20, description: /at most 50/ });
+    t.strictSame(plan('createBook').queryParameters, []);
+    t.match(plan('retrieveBook').pathParameters, [{ name: 'pk', required: true, schema: { type: 'integer' } }]);
+  });
+
+  t.test('a plan has every status that its route can answer, with headers', async (t) => {
+    const statuses = (id: string): number[] => Object.keys(plan(id).responses).map(Number);
+    t.strictSame(statuses('listBooks'), [200, 400, 401, 403, 414, 429, 500, 503]);
+    t.strictSame(statuses('createBook'), [201, 400, 401, 403, 408, 409, 413, 414, 415, 429, 500, 503]);
+    t.strictSame(statuses('destroyBook'), [204, 400, 401, 403, 404, 408, 409, 413, 414, 415, 429, 500, 503]);
+    t.strictSame(statuses('newestBooks'), [200, 400, 414, 429, 500, 503]);
+    t.strictSame(statuses('recountBook').slice(0, 3), [200, 202, 400]);
+    const { responses } = plan('createBook');
+    const headers = (status: number): string[] => Object.keys(responses[status]!.headers);
+    const rateLimit = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
+    t.strictSame(headers(201), ['location', ...rateLimit]);
+    t.strictSame(headers(401), ['www-authenticate', ...rateLimit]);
+    t.strictSame(headers(429), ['retry-after', ...rateLimit]);
+    t.equal(responses[400]!.schema, responses[503]!.schema, 'one body for every error');
+    t.equal(plan('destroyBook').responses[204]!.schema, undefined);
+  });
+
+  t.test('the words about an operation are the view’s, unless it has its own', async (t) => {
+    t.strictSame(plan('listBooks').documentation, {
+      summary: 'All books',
+      description: undefined,
+      tags: ['catalogue'],
+      deprecated: true,
+      examples: {},
+    });
+    t.match(plan('recountBook').documentation, {
+      summary: 'Recount book',
+      description: 'Counts again',
+      tags: ['stock'],
+    });
+    t.equal(plan('newestBooks').documentation.deprecated, false);
+    t.strictSame(plan('listShopStaffStatus').documentation.tags, ['shop-staff-status']);
+    t.match(plan('listBooks').view, {
+      name: 'BookViewSet',
+      description: 'Everything that was printed',
+      entity: 'Book',
+    });
+  });
+
+  t.test('what an action declares is in its plan', async (t) => {
+    const recount = plan('recountBook');
+    t.match(recount, { transaction: true, bodyLimit: 1000, detail: true, allowsAnonymous: false });
+    t.match(recount.body, { required: true, contentTypes: ['application/json'] });
+    t.equal(plan('newestBooks').allowsAnonymous, true);
+    t.equal(plan('listShopStaffStatus').allowsAnonymous, true);
+  });
+
+  t.test("every route's Fastify schema says the same", async (t) => {
+    for (const { schema, config, method } of routes) {
+      const route = config?.viewset;
+      if (route === undefined) continue;
+      const { querystring, params, body, response, ...rest } = schema as Record<string, Record<string, object>>;
+      const names = (value: object | undefined): string[] =>
+        Object.keys((value as { properties?: object })?.properties ?? {});
+      t.strictSame(
+        names(querystring),
+        route.queryParameters.map(({ name }) => name),
+        route.operationId,
+      );
+      t.strictSame(
+        names(params),
+        route.pathParameters.map(({ name }) => name),
+      );
+      t.equal(body === undefined, route.body === undefined);
+      const statuses = Object.keys(response!).filter((status) => status !== '2xx');
+      t.strictSame(statuses, Object.keys(route.responses), `${String(method)} ${route.path}`);
+      for (const [status, { headers }] of Object.entries(route.responses)) {
+        t.strictSame(Object.keys((response![status] as { headers?: object }).headers ?? {}), Object.keys(headers));
+      }
+      t.equal(rest['operationId'], route.operationId);
+      t.strictSame(rest['security'], route.allowsAnonymous ? [] : undefined);
+    }
+  });
+});
