@@ -10,7 +10,7 @@ export const ADMIN_ROLE = 'admin';
  * Runs a write of an account inside the request's transaction. Throws TargetObjectAlreadyExist (409), and so rolls the
  * write back, if it took the last active administrator away.
  *
- * Of two such writes at once the second waits for the first to end, in any process: each begins with a write of the role's
+ * If two such writes come at once, the second waits for the first to end, in any process: each begins with a write of the role's
  * row, which leaves the row as it is and locks it. Both databases then count what the first has committed.
  */
 export async function keepAdministrator<Result>(

@@ -58,7 +58,7 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
     mailer: mailer(settings, app),
   });
 
-  // What is known of an account stays in no cache, nor does a refusal.
+  // No cache keeps an answer about an account, nor a refusal.
   app.addHook('onSend', async ({ routeOptions }, reply) => {
     if (routeOptions.url?.startsWith('/api/accounts') === true) reply.header('cache-control', 'no-store');
   });

@@ -2,7 +2,7 @@ import { Unauthorized } from '@viewset/core';
 import { createSigner, createVerifier } from 'fast-jwt';
 import type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
 
-/** What a token says of its account. */
+/** The claims of a token about its account. */
 export interface TokenClaims {
   readonly user_id: number;
   readonly username: string;
@@ -76,13 +76,13 @@ export class AccessTokens {
   }
 }
 
-/** What follows `Bearer` is one token of RFC 6750's alphabet, and nothing else. */
+/** Behind `Bearer` stands one token of RFC 6750's alphabet, and nothing else. */
 const BEARER = /^Bearer(?: +(.*))?$/i;
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * The token of an Authorization header, or undefined where there is none: no header, another scheme, the scheme alone.
- * Throws Unauthorized (`invalid_token`) where what follows `Bearer` is no token.
+ * Returns the token of an Authorization header; undefined without a header, for another scheme, and for the scheme alone.
+ * Throws Unauthorized (`invalid_token`) if the text behind `Bearer` is no token.
  */
 export function bearerToken(header: string | undefined): string | undefined {
   const text = BEARER.exec(header?.trim() ?? '')?.[1];
@@ -91,7 +91,7 @@ export function bearerToken(header: string | undefined): string | undefined {
   return text;
 }
 
-/** As bearerToken, and throws Unauthorized where there is none. */
+/** Returns the token as `bearerToken` does. Throws Unauthorized if there is none. */
 export function requireBearerToken(header: string | undefined): string {
   const token = bearerToken(header);
   if (token === undefined) throw new Unauthorized();

@@ -8,7 +8,7 @@ import {
 import { ImproperlyConfigured } from '@viewset/core';
 
 /**
- * What an entity needs to serve as the account: these properties, under these names. It may have any others, as long
+ * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
  * as an account can be made without them (nullable, `default` or `onCreate`).
  *
  * | property | |

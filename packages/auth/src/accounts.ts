@@ -1,10 +1,38 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { InvalidUsage, QuerySet, readShape, RecordFinder } from '@viewset/core';
-import type { AccountEntity, AccountModel } from './account-contract.ts';
-import { AccountUser } from './account-user.ts';
+import type { AccountEntity, AccountModel, RoleFields } from './account-contract.ts';
 
-/** What a registration gives an account. */
+/**
+ * The user who is logged in, as `request.user` has it: the account and its role, read afresh for each request (frozen and reused
+ * for so long with `userCacheSeconds`), without the password and apart from any unit of work. Where a query or a new
+ * record needs the account, give it `user.id`.
+ *
+ * Tell the types about it once in the application; with a `retrieveUser` of your own, name what that answers with.
+ *
+ * @example
+ * declare module '@viewset/core' {
+ *   interface ViewsetTypes { user: AccountUser }
+ * }
+ */
+export class AccountUser {
+  readonly id: number;
+  readonly email: string;
+  readonly name: string;
+  /** Always true: a disabled account is nobody. */
+  readonly is_active: boolean;
+  readonly role: Readonly<RoleFields> | null;
+
+  constructor({ id, email, name, is_active, role }: AccountUser) {
+    this.id = id;
+    this.email = email;
+    this.name = name;
+    this.is_active = is_active;
+    this.role = role;
+  }
+}
+
+/** The fields that a registration gives an account. */
 export interface NewAccount {
   readonly email: string;
   readonly password: string;
@@ -38,7 +66,7 @@ export class Accounts {
     this.#active = new RecordFinder(active, shape.bind(model.meta, em.getPlatform()));
   }
 
-  /** The account of a token, in one query; null where there is none, or it is disabled. */
+  /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     if (!this.#isId(id)) return null;
     const row = await this.#active.find(request, id);
@@ -55,12 +83,12 @@ export class Accounts {
       .entity({ populate: ['role'] });
   }
 
-  /** Throws InvalidUsage where the address has an account. */
+  /** Throws InvalidUsage if the address has an account. */
   async requireUnregistered(em: EntityManager, email: string): Promise<void> {
     if (await QuerySet.of(em, this.#model.account).filter({ email }).exists()) throw taken();
   }
 
-  /** Sets `last_login` and nothing else. False where the account is gone or disabled by now. */
+  /** Sets `last_login` and nothing else. False if the account is gone or disabled by now. */
   async recordLogin(em: EntityManager, id: number): Promise<boolean> {
     const now = new Date();
     return (await em.nativeUpdate(this.#model.account, { id, is_active: true }, { last_login: now })) > 0;
@@ -71,7 +99,7 @@ export class Accounts {
     await em.nativeUpdate(this.#model.account, { id, password }, { password: hash });
   }
 
-  /** Throws InvalidUsage where somebody else was faster with the address. */
+  /** Throws InvalidUsage if somebody else was faster with the address. */
   async create(em: EntityManager, { email, password, name }: NewAccount): Promise<AccountEntity> {
     const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
     const account = em.create(this.#model.account, {

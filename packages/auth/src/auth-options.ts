@@ -10,7 +10,7 @@ import { PasswordHasher } from './password-hasher.ts';
 import { AUTH_PATHS } from './routes/auth-routes.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
-/** What the `auth` plugin takes. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
+/** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
 export interface AuthOptions {
   /** The entity of accounts; see AccountFields for what it needs. */
   readonly account: AccountSchema;
@@ -20,11 +20,11 @@ export interface AuthOptions {
   readonly algorithm?: TokenAlgorithm;
   /** The key pair in PEM, for RS256, ES256 and EdDSA. */
   readonly keys?: TokenKeys;
-  /** How long a token is valid, in whole seconds. Default: 86400, a day. */
+  /** The lifetime of a token, in whole seconds. Default: 86400, a day. */
   readonly expirationDelta?: number;
-  /** Where the three routes are mounted, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
+  /** The path of the three routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
-  /** The payload of a request; throws Unauthorized where there is none. Default: the claims of its bearer token. */
+  /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
   readonly retrieveUser?: RetrieveUser;
@@ -48,7 +48,7 @@ export interface AuthOptions {
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
-  /** The role of new accounts, by name; none where no role has that name. Default: `user`. */
+  /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;

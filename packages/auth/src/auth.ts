@@ -13,7 +13,7 @@ import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
 
-/** What the plugin keeps for its application, as `app.auth`: for logins of your own, such as one by another service. */
+/** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
   /** A token for an account whose role is loaded. */
   issueToken(account: TokenAccount): string;

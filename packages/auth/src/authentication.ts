@@ -3,17 +3,17 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { bearerToken, invalidToken } from './access-tokens.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
 
-/** What a request says of its sender: the claims of a verified token, or what an `authenticate` of your own answers. */
+/** The claims of a request about its sender: those of a verified token, or the answer of an `authenticate` of your own. */
 export type AuthPayload = Readonly<Record<string, unknown>> & { readonly user_id?: unknown };
 
-/** The payload of a request. Throws Unauthorized where it has none, or none that is good. */
+/** The payload of a request. Throws Unauthorized if it has none, or none that is good. */
 export type Authenticate = (request: FastifyRequest) => AuthPayload | Promise<AuthPayload>;
-/** The user of a payload; null where the payload is empty, has no `user_id`, or names nobody who may come in. */
+/** The user of a payload; null if the payload is empty, has no `user_id`, or names nobody who may come in. */
 export type RetrieveUser = (
   request: FastifyRequest,
   payload: AuthPayload | null | undefined,
 ) => CurrentUser | null | Promise<CurrentUser | null>;
-/** Loads the user of an id and stores it as `request.user`, where there is one. */
+/** Loads the user of an id and stores it as `request.user`, if there is one. */
 export type StoreUser = (request: FastifyRequest, userId: CurrentUser['id']) => void | Promise<void>;
 
 export interface AuthenticationSteps {
@@ -21,7 +21,7 @@ export interface AuthenticationSteps {
   readonly retrieveUser: RetrieveUser;
   /** Undefined: what `retrieveUser` answers is stored, without being loaded again. */
   readonly storeUser: StoreUser | undefined;
-  /** True where a request without an Authorization header cannot be anybody's. */
+  /** True if a request without an Authorization header cannot be anybody's. */
   readonly needsHeader: boolean;
 }
 

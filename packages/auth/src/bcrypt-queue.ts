@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os';
 import { ServiceUnavailable } from '@viewset/core';
 
 /**
- * How many bcrypt computations run at once in this process. Each holds one of libuv's threads (four, unless
+ * The number of bcrypt computations that run at once in this process. Each holds one of libuv's threads (four, unless
  * `UV_THREADPOOL_SIZE` says otherwise) for its whole time; one thread always stays free for what else needs the pool:
  * name look-ups, files, other cryptography.
  */
 const CONCURRENCY = Math.max(1, Math.min(threadpoolSize() - 1, availableParallelism()));
-/** How many more may wait: at 250 ms each, a queue this long is over a minute; to join it is to time out. */
+/** The number that may wait: at 250 ms each, a queue this long takes over a minute; whoever joins it times out. */
 const MAX_WAITING = 256 * CONCURRENCY;
 
 const waiting: (() => void)[] = [];

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { AccountUser } from './account-user.ts';
+import type { AccountUser } from './accounts.ts';
 
-/** Finds the user that a token names; null where there is none, or it is disabled. */
+/** Finds the user that a token names; null if there is none, or it is disabled. */
 export interface UserSource {
   user(request: FastifyRequest, id: unknown): AccountUser | null | Promise<AccountUser | null>;
 }
@@ -46,7 +46,7 @@ export class CachedUsers implements UserSource {
     this.#clock = clock;
   }
 
-  /** How many users are kept now, those whose time is over included. */
+  /** The number of users that are kept now, including those whose time is over. */
   get size(): number {
     return this.#kept.size;
   }

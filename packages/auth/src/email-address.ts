@@ -18,7 +18,7 @@ export function normalizeEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** Whether a normalized address is one that mail can be sent to. */
+/** Tells whether mail can be sent to a normalized address. */
 export function isEmail(address: string): boolean {
   // The length first: the pattern is linear, but there is no need to run it over a megabyte.
   return address.length <= MAX_EMAIL_LENGTH && address.indexOf('@') <= MAX_LOCAL_LENGTH && EMAIL.test(address);

@@ -4,7 +4,7 @@ export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountSchema } from './account-contract.ts';
-export { AccountUser } from './account-user.ts';
+export { AccountUser } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export { PasswordHasher } from './password-hasher.ts';
 

@@ -7,7 +7,7 @@ const MIN_PASSWORD_LENGTH = 6;
 const MAX_PASSWORD_LENGTH = 50;
 const MAX_NAME_LENGTH = 100;
 
-/** What the documentation says of the bodies; what is checked of them, and when, is said below. */
+/** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
 const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
 const password = Type.String({ minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH });
 const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });

@@ -1,20 +1,20 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import { MAX_USER_CACHE_SECONDS } from './cached-users.ts';
 
-/** What the environment says about authentication, ready to be spread into the plugin's options. */
+/** The settings of authentication that the environment has, ready to be spread into the plugin's options. */
 export interface AuthSettings {
   readonly secret: string;
   readonly expirationDelta: number;
-  /** Absent where NON_AUTH_ENDPOINTS is not set: the plugin's default holds. */
+  /** Absent if NON_AUTH_ENDPOINTS is not set: the plugin's default holds. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Absent where USER_CACHE_SECONDS is not set: the plugin's default holds, no cache. */
+  /** Absent if USER_CACHE_SECONDS is not set: the plugin's default holds, no cache. */
   readonly userCacheSeconds?: number;
 }
 
 /**
  * Reads SECRET_KEY, JWT_SECRET (default: SECRET_KEY), JWT_ACCESS_TOKEN_EXPIRES (seconds, default 86400),
  * NON_AUTH_ENDPOINTS (comma-separated) and USER_CACHE_SECONDS (0 to 300). An empty variable counts as absent. Throws
- * ImproperlyConfigured, naming the variable, where there is no secret or a value is wrong.
+ * ImproperlyConfigured, naming the variable, if there is no secret or a value is wrong.
  *
  * @example
  * await app.register(auth, { ...authSettings(process.env), account: Account, mailer });

@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '@viewset/core';
 import { createTransport } from 'nodemailer';
 import type { EmailSender } from './email-sender.ts';
 
-/** Where mail goes, whom it is from, and how long it may take. */
+/** The server that mail goes to, its sender, and the time that it may take. */
 export interface SmtpOptions {
   /**
    * `smtp://host:port` or `smtps://user:password@host:port`. Over `smtp:` the connection is encrypted as soon as the
@@ -64,7 +64,7 @@ export class SmtpEmailSender implements EmailSender {
     if (hasLineBreak(recipient) || hasLineBreak(subject)) throw new TypeError('A mail header must be a single line');
     await this.#transport.sendMail({
       from: this.#from,
-      // As an object the address is taken whole; as text it would be parsed, and a comma would make two of it.
+      // An object's address is taken whole; text would be parsed, and a comma would make two addresses of it.
       to: { name: '', address: recipient },
       subject,
       [isHtml ? 'html' : 'text']: content,

@@ -1,7 +1,7 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { type Store, TooManyRequests } from '@viewset/core';
 
-/** How long a code is valid, and the span in which sends are counted, in seconds. */
+/** The lifetime of a code, and the span in which sends are counted, in seconds. */
 export const CODE_LIFETIME_SECONDS = 600;
 /** This many wrong tries void a code. */
 const MAX_TRIES = 5;
@@ -55,7 +55,7 @@ export class VerificationCodes {
     await this.#store.remove(this.#key('code', address), this.#hash(address, code));
   }
 
-  /** Uses the code up and answers what `restore` needs, or undefined where it is wrong, missing, expired or void. */
+  /** Uses the code up and answers what `restore` needs, or undefined if the code is wrong, missing, expired or void. */
   async take(address: string, code: string): Promise<TakenCode | undefined> {
     const taken = await this.#store.take(this.#key('code', address), this.#hash(address, code), MAX_TRIES);
     return taken.outcome === 'matched' ? { ttlMs: taken.ttlMs, tries: taken.tries } : undefined;

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { AccountUser } from '../src/account-user.ts';
+import { AccountUser } from '../src/accounts.ts';
 import { CachedUsers, MAX_CACHED_USERS } from '../src/cached-users.ts';
 
 const em = {} as EntityManager;

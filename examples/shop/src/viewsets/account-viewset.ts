@@ -42,7 +42,7 @@ class IsOwnAccount extends Permission {
   }
 }
 
-/** What an account may do, as far as a write of it can change that. */
+/** The fields of an account that say what it may do. */
 interface Access {
   readonly id: number;
   readonly role: string | null;

@@ -31,7 +31,7 @@ const BODY_LIMIT = 16_384;
 /** Mounts the three routes of authentication on a scope of their own, named `auth-login` and so on. */
 export function addAuthRoutes(scope: FastifyInstance, urlPrefix: string, parts: AuthRouteParts): void {
   readJsonOnly(scope);
-  // Tokens and what is known of an account stay in no cache, nor does a refusal.
+  // No cache keeps a token or an answer about an account, nor a refusal.
   scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   // The schemas document the bodies; the handlers check them, in the order that the specification gives.
   scope.setValidatorCompiler(() => () => true);

@@ -9,7 +9,7 @@ export interface ReceivedMail {
   /** In lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether it came over TLS. */
+  /** True if it came over TLS. */
   readonly secure: boolean;
 }
 
