@@ -4,6 +4,8 @@ import { REFINE } from './plain-schema.ts';
 import { checkKeywords } from './schema-keywords.ts';
 import {
   isRecord,
+  isTooLong,
+  itemsRule,
   judgesRule,
   partsRule,
   plainRule,
@@ -115,11 +117,7 @@ function* arrayRules(schema: JsonSchema, judges: SchemaJudges): Generator<Rule> 
       }
     });
   } else if (items !== undefined) {
-    const judge = judges.of(items as JsonSchema);
-    yield partsRule(function* (value) {
-      if (!Array.isArray(value)) return;
-      for (let index = 0; index < value.length; index++) yield [index, value[index], judge];
-    });
+    yield itemsRule(judges.of(items as JsonSchema));
   }
   if (contains !== undefined) {
     const judge = judges.of(contains as JsonSchema);
@@ -146,7 +144,7 @@ function* objectRules(schema: JsonSchema, judges: SchemaJudges): Generator<Rule>
     yield partsRule(function* (value) {
       if (!isRecord(value)) return;
       for (const [name, part] of Object.entries(value)) {
-        const matching = patterns.filter(([pattern]) => pattern.test(name));
+        const matching = isTooLong(name) ? [] : patterns.filter(([pattern]) => pattern.test(name));
         for (const [, judge] of matching) yield [name, part, judge];
         if (rest !== undefined && matching.length === 0 && !Object.hasOwn(properties, name)) yield [name, part, rest];
       }
@@ -154,7 +152,8 @@ function* objectRules(schema: JsonSchema, judges: SchemaJudges): Generator<Rule>
   }
   if (propertyNames !== undefined) {
     const judge = judges.of(propertyNames as JsonSchema);
-    const wrong = (value: object): string | undefined => Object.keys(value).find((name) => !judge.check(name));
+    const wrong = (value: object): string | undefined =>
+      Object.keys(value).find((name) => !isTooLong(name) && !judge.check(name));
     yield plainRule(
       (value) => !isRecord(value) || wrong(value) === undefined,
       (value) => `the name of a property ${judge.problems(wrong(value as object))[0]?.message ?? 'is not allowed'}`,

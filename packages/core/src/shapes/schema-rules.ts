@@ -51,6 +51,14 @@ export function partsRule(
   };
 }
 
+/** Makes the rule of a list whose items are all judged alike. */
+export function itemsRule(judge: Judge): Rule {
+  const parts = partsRule((value) =>
+    [...(value as readonly unknown[]).entries()].map(([step, item]) => [step, item, judge]),
+  );
+  return { ...parts, check: (value) => !Array.isArray(value) || value.every((item) => judge.check(item)) };
+}
+
 /** Makes a rule that puts the value itself to judges that depend on it. */
 export function judgesRule(judgesOf: (value: unknown) => readonly Judge[]): Rule {
   const failing = (value: unknown): Judge[] => judgesOf(value).filter((judge) => !judge.check(value));
@@ -105,7 +113,8 @@ export function shortNames(): Rule {
   );
 }
 
-function isTooLong(value: unknown): boolean {
+/** Tells a text that no pattern is put to, unless it declares a greatest length of its own. */
+export function isTooLong(value: unknown): boolean {
   return typeof value === 'string' && value.length > MAX_JUDGED_LENGTH;
 }
 
@@ -117,10 +126,12 @@ export function uniqueItems(): Rule {
   );
 }
 
+/** Writes JSON with the names of each object in one order. */
 function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const names = Object.keys(value).toSorted();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join()}}`;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -51,8 +51,9 @@ function problemsOfTheMeant(members: readonly Member[], value: unknown): readonl
 }
 
 /** Measures how far a fault speaks against a member of a union being the one that was meant. */
-function distanceOf({ keyword, path }: Fault): number {
+function distanceOf({ keyword, path, params }: Fault): number {
   if (keyword === 'type' && path === '') return OTHER_TYPE;
+  if (keyword === 'required') return (params['requiredProperties'] as readonly string[]).length;
   return keyword === 'const' || keyword === 'enum' ? OTHER_LITERAL : 1;
 }
 

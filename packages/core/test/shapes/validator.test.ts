@@ -478,3 +478,132 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
     compileValidator(Type.String({ example: 'a', 'x-internal': true, description: 'a', deprecated: true }), 'body'),
   );
 });
+
+/** A pattern that takes longer than anybody waits for thirty letters and a sign. */
+const ENDLESS = '^(?:a+)+$';
+const word = (length: number): string => `${'a'.repeat(length)}!`;
+
+t.test('a text beyond its bound is put to no pattern and no format', async (t) => {
+  const cases: [TSchema, string, string][] = [
+    [Type.String({ maxLength: 20, pattern: ENDLESS }), word(60), 'must be at most 20 characters'],
+    [Type.String({ minLength: 100, pattern: ENDLESS }), word(60), 'must be at least 100 characters'],
+    [
+      Type.Union([Type.String({ maxLength: 20, pattern: ENDLESS }), Type.Null()]),
+      word(60),
+      'must be at most 20 characters',
+    ],
+    [Type.String({ pattern: ENDLESS }), word(5000), 'must be at most 4096 characters'],
+    [Type.String({ format: 'url' }), `http://${'a'.repeat(200_000)}`, 'must be at most 4096 characters'],
+    [Type.String({ format: 'url', maxLength: 500_000 }), `http://${'a'.repeat(200_000)}`, 'must be a URL'],
+    [
+      Type.Record(Type.String({ pattern: ENDLESS }), Type.Null()),
+      word(5000),
+      'the name of a property must be at most 4096 characters',
+    ],
+  ];
+  for (const [schema, text, message] of cases) {
+    const value = 'patternProperties' in schema ? { [text]: null } : text;
+    t.same(problems(schema, value), [` ${message}`], message);
+  }
+  t.same(problems(Type.String({ format: 'byte' }), 'AAAA'.repeat(50_000)), [], 'a file may stand in base64');
+  t.same(problems(Type.String(), 'a'.repeat(50_000)), [], 'nor is a text bounded that nothing judges');
+});
+
+t.test('a URL is the address of something public on the web', async (t) => {
+  const schema = Type.String({ format: 'url' });
+  for (const url of [
+    'http://example.com',
+    'https://www.example.com:8080/a?b=c#d',
+    'ftp://files.example.org/x.zip',
+    'https://user:secret@example.com/',
+    'https://bücher.example/ä',
+    'http://93.184.216.34/',
+  ]) {
+    t.same(problems(schema, url), [], url);
+  }
+  for (const url of [
+    'example.com',
+    'javascript:alert(1)',
+    'http:example.com',
+    'http:///example.com',
+    'http://localhost',
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://10.0.0.1',
+    'http://169.254.169.254/latest',
+    'http://192.168.1.1',
+    'http://172.20.0.1',
+    'http://[::1]/',
+    'http://a_b.example.com',
+    'http://example.com\\@127.0.0.1',
+    'http://exa mple.com',
+    ' http://example.com',
+    'http://example.com\n',
+  ]) {
+    t.same(problems(schema, url), [' must be a URL'], url);
+  }
+});
+
+t.test('items are compared in one pass, whatever the order of their properties', async (t) => {
+  const schema = Type.Array(Type.Unknown(), { uniqueItems: true });
+  const twice = [' must not have the same item twice'];
+  t.same(
+    problems(schema, [
+      { a: 1, b: [{ c: 1, d: 2 }] },
+      { b: [{ d: 2, c: 1 }], a: 1 },
+    ]),
+    twice,
+  );
+  t.same(problems(schema, [1, '1', [1], ['1'], { 1: 1 }, null, 'null', true, 'true', 0, 1.5, '']), []);
+  t.same(problems(schema, [0, -0]), twice);
+  const many = Array.from({ length: 20_000 }, (_, index) => ({ index, name: 'an item' }));
+  t.same(problems(schema, many), []);
+  t.same(problems(schema, [...many, { name: 'an item', index: 19_999 }]), twice);
+});
+
+t.test('what several members of a union contain is judged once', async (t) => {
+  const Children = Type.Array(Type.Ref('Rule'));
+  const Rule = Type.Cyclic(
+    {
+      Rule: Type.Union([
+        Type.Object({ of: Children, kind: Type.Literal('all') }),
+        Type.Object({ of: Children, kind: Type.Literal('any') }),
+        Type.Object({ price: Type.Number() }),
+      ]),
+    },
+    'Rule',
+  );
+  const validate = inspecting(Rule);
+  const nested = (depth: number, leaf: object): object =>
+    depth === 0 ? leaf : { of: [nested(depth - 1, leaf)], kind: 'any' };
+  t.same(validate(nested(45, { price: 1 })), []);
+  t.same(validate(nested(45, { price: '1' })), [`${'/of/0'.repeat(45)}/price must be a number`]);
+});
+
+t.test('the rarer keywords are kept to', async (t) => {
+  const cases: [object, unknown, string[]][] = [
+    [{ contains: { type: 'integer' } }, ['a'], [' must contain at least 1 valid item(s)']],
+    [{ contains: { type: 'integer' }, minContains: 2 }, [1, 2, 'a'], []],
+    [{ not: { type: 'string' } }, 'a', [' is not allowed']],
+    [{ oneOf: [{ type: 'number' }, { type: 'integer' }] }, 1, [' must match exactly one of the forms allowed']],
+    [{ propertyNames: { maxLength: 1 } }, { ab: 1 }, [' the name of a property must be at most 1 character']],
+    [{ dependentRequired: { a: ['b'] } }, { a: 1 }, ['/b is required']],
+    [{ dependentSchemas: { a: { properties: { b: { type: 'null' } } } } }, { a: 1, b: 1 }, ['/b must be null']],
+    [
+      JSON.parse('{"if":{"properties":{"a":{"const":1}}},"then":{"properties":{"b":{"type":"null"}}}}') as object,
+      { a: 1, b: 1 },
+      ['/b must be null'],
+    ],
+    [
+      { prefixItems: [{ type: 'integer' }], items: { type: 'string' } },
+      ['a', 1],
+      ['/0 must be an integer', '/1 must be a string'],
+    ],
+    [{ type: 'string', nullable: true }, null, []],
+    [{ format: 'int32' }, 2 ** 31, [' must be of the format int32']],
+    [{ $ref: '#/$defs/a', $defs: { a: { type: 'integer' } } }, 'x', [' must be an integer']],
+  ];
+  for (const [schema, value, expected] of cases) {
+    t.same(problems(schema, value), expected, JSON.stringify(schema));
+  }
+});
