@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util';
+import { defineEntity, p } from '@mikro-orm/core';
+import fastify from 'fastify';
+import t from 'tap';
+import { ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+
+const Team = defineEntity({
+  name: 'Team',
+  properties: { id: p.integer().primary(), builder: p.string().length(20), car: p.json().nullable() },
+});
+
+const shapes = {
+  read: readShape(Team, ['id', 'car'], { constructor: 'builder' }),
+  write: writeShape(Team, ['builder', 'car']),
+};
+
+class TeamViewSet extends ModelViewSet(Team, shapes) {}
+
+type Create = InstanceType<typeof TeamViewSet>['performCreate'];
+
+/** Writes by the unit of work, since a hook is to see the entity. */
+class WatchedTeamViewSet extends ModelViewSet(Team, shapes) {
+  override performCreate(...call: Parameters<Create>): ReturnType<Create> {
+    return super.performCreate(...call);
+  }
+}
+
+forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm, health: false });
+  await app.register(new Router().register('teams', TeamViewSet).register('watched', WatchedTeamViewSet).plugin);
+  const car = {
+    constructor: 'Lotus',
+    prototype: { year: 1967, constructor: ['Ford', { prototype: null }] },
+    toString: '49',
+  };
+
+  for (const url of ['/teams', '/watched']) {
+    t.test(`a JSON column of ${url} keeps every name that is in the document`, async (t) => {
+      const created = await app.inject({ method: 'POST', url, payload: { builder: 'Lotus', car } });
+      t.equal(created.statusCode, 201, created.body);
+      const { id, ...rest } = created.json<{ id: number }>();
+      t.ok(isDeepStrictEqual(rest, { car, constructor: 'Lotus' }), created.body);
+      t.equal((await app.inject(`${url}/${id}`)).body, created.body);
+      const patch = { car: { prototype: 1, constructor: { name: 'x' } } };
+      const updated = await app.inject({ method: 'PATCH', url: `${url}/${id}`, payload: patch });
+      t.equal(updated.statusCode, 200, updated.body);
+      t.ok(isDeepStrictEqual(updated.json<{ car: unknown }>().car, patch.car), updated.body);
+    });
+  }
+});
