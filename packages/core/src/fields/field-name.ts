@@ -14,6 +14,19 @@ export type ToManyName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends tr
 /** The name of every relation of an entity, to one or to many. */
 export type RelationName<E> = ToOneName<E> | ToManyName<E>;
 
+/** The name of every property that holds an object: an embeddable, or JSON of a declared type. */
+export type EmbeddedName<E> = {
+  [K in EntityKey<E>]: IsCollection<E[K]> extends true
+    ? never
+    : NonNullable<E[K]> extends Scalar | readonly unknown[] | { unwrap(): unknown }
+      ? never
+      : NonNullable<E[K]> extends object
+        ? IsEntity<Related<E, K>> extends true
+          ? never
+          : K
+        : never;
+}[EntityKey<E>];
+
 /** The entity at the other end of a relation. */
 export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
 
@@ -26,6 +39,7 @@ export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
  */
 export type PathOf<E, Separator extends string, Hops extends number = 3> =
   | FieldName<E>
+  | { [K in EmbeddedName<E>]: `${K}${Separator}${FieldName<Related<E, K>>}` }[EmbeddedName<E>]
   | (Hops extends keyof Fewer
       ? { [K in ToOneName<E>]: `${K}${Separator}${PathOf<Related<E, K>, Separator, Fewer[Hops]>}` }[ToOneName<E>]
       : never);

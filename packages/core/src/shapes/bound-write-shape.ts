@@ -3,14 +3,14 @@ import type { TObject, TSchema } from 'typebox';
 import { FieldValueError } from '../fields/field-value.ts';
 import { columnRule, type ColumnRule } from './column-rule.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
-import { primaryKeyOf } from './declared-field.ts';
+import { declaredProperty, primaryKeyOf } from './declared-field.ts';
 import { invalidInput } from './error-details.ts';
 import { writeSchema } from './field-schema.ts';
 import { checkWritable } from './json-types.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
-import { partialOf, withProperties } from './schema-object.ts';
-import { boundField, type ShapeField } from './shape-field.ts';
+import { objectIn, partialOf, withProperties } from './schema-object.ts';
+import { boundField, inlineEmbeddable, type ShapeField } from './shape-field.ts';
 import { isRecord } from './schema-rules.ts';
 import { compileInspect, type Inspect, type Inspected } from './validator.ts';
 import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, type WriteField } from './write-field.ts';
@@ -50,7 +50,12 @@ interface BoundField {
   /** Undefined where nothing is known of the column, or there is none. */
   readonly rule: ColumnRule | undefined;
   readonly reference: Reference | undefined;
+  /** The fields of an embeddable that has several columns. */
+  readonly parts?: readonly FieldPart[];
 }
+
+/** What is checked of a value once its schema has let it through. */
+type FieldPart = Pick<BoundField, 'name' | 'path' | 'nullable' | 'rule' | 'parts'>;
 
 /** @throws ImproperlyConfigured where a field's schema and its column can never fit each other */
 export function bindWriteShape<Data extends object>(
@@ -107,8 +112,8 @@ class CompiledWriteShape<Data extends object> implements BoundWriteShape<Data> {
 }
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
-function checkField(field: BoundField, values: Record<string, unknown>, problems: Problem[]): void {
-  const { name, path, nullable, rule } = field;
+function checkField(field: FieldPart, values: Record<string, unknown>, problems: Problem[]): void {
+  const { name, path, nullable, rule, parts } = field;
   if (!Object.hasOwn(values, name)) return;
   if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
   const json = values[name];
@@ -118,6 +123,11 @@ function checkField(field: BoundField, values: Record<string, unknown>, problems
   }
   try {
     if (rule !== undefined) values[name] = rule(json);
+    if (parts !== undefined) {
+      const inner = { ...(json as Record<string, unknown>) };
+      for (const part of parts) checkField(part, inner, problems);
+      values[name] = inner;
+    }
   } catch (error) {
     if (!(error instanceof FieldValueError)) throw error;
     problems.push({ path, message: error.message });
@@ -137,7 +147,18 @@ function bindField(meta: EntityMetadata, field: WriteField): BoundField {
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (property !== undefined) checkWritableProperty(meta, name, property);
   if (property !== undefined && schema !== undefined && !isColumn(property)) {
-    return { name, path, schema, required: optional !== true, nullable: true, rule: undefined, reference: undefined };
+    const parts = embeddedParts(meta, name, path, schema);
+    const required = optional !== true;
+    return {
+      name,
+      path,
+      schema,
+      required,
+      nullable: true,
+      rule: undefined,
+      reference: undefined,
+      ...(parts && { parts }),
+    };
   }
   const column = boundField(meta, name);
   const reference = referenceOf(meta, column, field.naturalKey);
@@ -155,6 +176,21 @@ function bindField(meta: EntityMetadata, field: WriteField): BoundField {
     rule: columnRule(value),
     reference,
   };
+}
+
+/** The parts of an embeddable of several columns that a schema names; undefined for what is no such embeddable. */
+function embeddedParts(meta: EntityMetadata, name: string, path: string, schema: TSchema): FieldPart[] | undefined {
+  const embeddable = inlineEmbeddable(meta, name);
+  const properties = objectIn(schema)?.properties;
+  if (embeddable === undefined || properties === undefined) return undefined;
+  return Object.entries<TSchema>(properties).map(([part, child]) => {
+    if (!Object.hasOwn(embeddable.embeddedProps, part)) declaredProperty(embeddable.targetMeta!, part);
+    const at = path + pointerStep(part);
+    const parts = embeddedParts(meta, `${name}.${part}`, at, child);
+    if (parts !== undefined) return { name: part, path: at, nullable: true, rule: undefined, parts };
+    const column = boundField(meta, `${name}.${part}`);
+    return { name: part, path: at, nullable: column.nullable, rule: columnRule(column) };
+  });
 }
 
 function referenceOf(

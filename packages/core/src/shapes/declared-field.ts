@@ -30,28 +30,72 @@ export function declaredMetadata(entity: EntityName): EntityMetadata {
 }
 
 /**
- * The property that a path such as `role.name` leads to.
+ * Finds the column that a path such as `role.name` or `address.city` leads to.
  *
  * @throws ImproperlyConfigured for an unknown name, naming the nearest, and for what is no column
  */
 export function declaredField(meta: EntityMetadata, path: string): ShapeField {
+  const { owner, name, property, nullable } = declaredPlace(meta, path);
+  const field = shapeField(owner, name, property);
+  return { ...field, name: path, nullable: nullable || field.nullable };
+}
+
+/** An embeddable that a path leads to: its own metadata, and if it may be missing. */
+export interface DeclaredEmbeddable {
+  readonly meta: EntityMetadata;
+  readonly nullable: boolean;
+}
+
+/**
+ * Finds the embeddable that a path such as `address` leads to; undefined if the path leads to something else.
+ *
+ * @throws ImproperlyConfigured for an unknown name, naming the nearest
+ */
+export function declaredEmbeddable(meta: EntityMetadata, path: string): DeclaredEmbeddable | undefined {
+  const { property, nullable } = declaredPlace(meta, path);
+  if (property.kind !== ReferenceKind.EMBEDDED || property.array === true) return undefined;
+  return { meta: embeddableOf(property), nullable: nullable || property.nullable === true };
+}
+
+interface DeclaredPlace {
+  readonly owner: EntityMetadata;
+  readonly name: string;
+  readonly property: EntityProperty;
+  /** True if anything on the way to the property may be missing. */
+  readonly nullable: boolean;
+}
+
+function declaredPlace(meta: EntityMetadata, path: string): DeclaredPlace {
   const steps = path.split('.');
   const name = steps.pop() as string;
   let owner = meta;
   let nullable = false;
   for (const step of steps) {
-    const relation = declaredProperty(owner, step);
-    const target = targetOf(relation);
-    if (target === undefined) throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} is not a relation`);
-    if (!isToOne(relation)) {
-      throw new ImproperlyConfigured(`"${path}": ${owner.className}.${step} leads to many records`);
-    }
-    nullable ||= relation.nullable === true;
-    owner = target;
+    const property = declaredProperty(owner, step);
+    nullable ||= property.nullable === true;
+    const what = `"${path}": ${owner.className}.${step}`;
+    owner = property.kind === ReferenceKind.EMBEDDED ? inlineOf(what, property) : recordOf(what, property);
   }
-  const property = declaredProperty(owner, name);
-  const field = shapeField(owner, name, property);
-  return { ...field, name: path, nullable: nullable || field.nullable };
+  return { owner, name, property: declaredProperty(owner, name), nullable };
+}
+
+function recordOf(what: string, relation: EntityProperty): EntityMetadata {
+  const target = targetOf(relation);
+  if (target === undefined) throw new ImproperlyConfigured(`${what} is not a relation`);
+  if (!isToOne(relation)) throw new ImproperlyConfigured(`${what} leads to many records`);
+  return target;
+}
+
+function inlineOf(what: string, property: EntityProperty): EntityMetadata {
+  if (property.object !== true && property.array !== true) return embeddableOf(property);
+  throw new ImproperlyConfigured(`${what} is kept in one column, so a shape names it as a whole`);
+}
+
+function embeddableOf(property: EntityProperty): EntityMetadata {
+  if (property.targetMeta !== undefined) return property.targetMeta;
+  const target: unknown = property.entity();
+  if (!Array.isArray(target)) return declaredMetadata(target as EntityName);
+  throw new ImproperlyConfigured(`"${property.name}" may be one of several embeddables: name it in no shape`);
 }
 
 /** @throws ImproperlyConfigured where the entity has no such property, naming the nearest and all there are */
@@ -69,7 +113,9 @@ function shapeField(meta: EntityMetadata, name: string, property: EntityProperty
     throw new ImproperlyConfigured(`${meta.className}.${name} leads to many records, which a shape cannot hold`);
   }
   if (property.kind === ReferenceKind.EMBEDDED) {
-    throw new ImproperlyConfigured(`${meta.className}.${name} is embedded: declare it in a Type.Object of your own`);
+    throw new ImproperlyConfigured(
+      `${meta.className}.${name} is an embeddable, or a list of them, and no single column`,
+    );
   }
   return {
     name,

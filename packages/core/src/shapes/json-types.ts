@@ -72,12 +72,16 @@ export function checkReadable(owner: string, field: ShapeField, schema: TSchema)
 }
 
 /** @throws ImproperlyConfigured where a related record may be missing and the schema of its object does not say so */
-export function checkNested(owner: string, relation: ShapeField, schema: TSchema): void {
+export function checkNested(owner: string, relation: Pick<ShapeField, 'name' | 'nullable'>, schema: TSchema): void {
   checkNullable(owner, relation, jsonTypes(schema) ?? new Set());
 }
 
 /** A serializer writes `""`, `0` or `{}` for a null that it was not told of. */
-function checkNullable(owner: string, { name, nullable }: ShapeField, allowed: ReadonlySet<string>): void {
+function checkNullable(
+  owner: string,
+  { name, nullable }: Pick<ShapeField, 'name' | 'nullable'>,
+  allowed: ReadonlySet<string>,
+): void {
   if (!nullable || allowed.has('null')) return;
   throw new ImproperlyConfigured(
     `${owner}: "${name}" may be null, but its schema says ${[...allowed].join(' | ')}; make it a Type.Union with Type.Null()`,

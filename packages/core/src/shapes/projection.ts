@@ -1,4 +1,4 @@
-import type { EntityMetadata, Platform } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
@@ -7,8 +7,8 @@ import type { Projection } from '../language/projection.ts';
 import type { Computed } from './computed.ts';
 import { entityReader, populateFor } from './entity-value.ts';
 import { checkNested, checkReadable } from './json-types.ts';
-import type { ReadField } from './read-field.ts';
-import { boundField } from './shape-field.ts';
+import type { NestedField, ReadField } from './read-field.ts';
+import { boundField, embeddedNames, inlineEmbeddable } from './shape-field.ts';
 import { wireWriter } from './wire-writer.ts';
 
 type Convert = (value: never) => unknown;
@@ -68,11 +68,25 @@ class Plan {
       const inputs = field.computed.paths.map((path) => `${JSON.stringify(path)}: v${this.#index(prefix + path)}`);
       return `compute[${this.computes.push(field.computed.compute) - 1}]({ ${inputs.join(', ')} })`;
     }
+    const embeddable = inlineEmbeddable(this.#meta, prefix + field.relation);
+    if (embeddable !== undefined) return this.#embedded(embeddable, field, prefix);
     const relation = boundField(this.#meta, prefix + field.relation);
     // An object may also be what a JSON column holds.
     if (relation.target === undefined) return this.#column(field.relation, field.schema, prefix);
     checkNested(this.#meta.className, { ...relation, nullable: relation.ownNullable }, field.schema);
     return `v${this.#index(relation.name)} === null ? null : ${this.literal(field.fields, `${relation.name}.`)}`;
+  }
+
+  /** As the ORM has it, an embeddable that may be missing is if all of its columns are NULL. */
+  #embedded(embeddable: EntityProperty, { relation, fields, schema }: NestedField, prefix: string): string {
+    const name = prefix + relation;
+    const columns = embeddedNames(embeddable).map((column) => boundField(this.#meta, `${name}.${column}`));
+    const literal = this.literal(fields, `${name}.`);
+    if (!columns.every(({ nullable }) => nullable)) return literal;
+    const isNullable = embeddable.nullable === true || (prefix === '' && relation.includes('.'));
+    checkNested(this.#meta.className, { name, nullable: isNullable }, schema);
+    if (!isNullable) return literal;
+    return `${columns.map((column) => `v${this.#index(column.name)} === null`).join(' && ')} ? null : ${literal}`;
   }
 
   #column(path: string, schema: TSchema, prefix: string): string {
@@ -84,7 +98,11 @@ class Plan {
     }
     const index = this.#index(field.name);
     // Inside a related record its own fields count: that the record may be missing is said of the record.
-    const nullable = prefix === '' ? field.nullable : field.ownNullable;
+    const within = inlineEmbeddable(this.#meta, prefix.slice(0, -1))?.targetMeta?.properties as
+      | Readonly<Record<string, EntityProperty>>
+      | undefined;
+    const nullable =
+      prefix === '' ? field.nullable : (within?.[path]?.nullable ?? within === undefined) && field.ownNullable;
     checkReadable(this.#meta.className, { ...field, nullable }, schema);
     this.writers[index] = wireWriter(field, this.#platform);
     return this.writers[index] === undefined ? `v${index}` : `v${index} === null ? null : write[${index}](v${index})`;

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Computed } from './computed.ts';
 import { isUnsafeName } from './scan-input.ts';
-import type { ObjectSchema } from './schema-object.ts';
+import { objectIn, type ObjectSchema } from './schema-object.ts';
 
 /** One field of an answer, and where it comes from. */
 export type ReadField = ColumnField | ComputedField | NestedField;
@@ -22,8 +22,8 @@ interface ComputedField {
   readonly schema: TSchema;
 }
 
-/** A related record as an object of its own, null where there is none. */
-interface NestedField {
+/** A related record or an embeddable as an object of its own, null if there is none. */
+export interface NestedField {
   readonly kind: 'nested';
   readonly name: string;
   readonly relation: string;
@@ -35,18 +35,8 @@ interface NestedField {
 export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
     if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
-    const nested = objectOf(child);
+    const nested = objectIn(child);
     if (nested === undefined) return { kind: 'column', name, path: name, schema: child };
     return { kind: 'nested', name, relation: name, fields: readFieldsOf(nested), schema: child };
   });
-}
-
-/** The object in `{…}` or in `{…} | null`. */
-function objectOf(schema: TSchema): ObjectSchema | undefined {
-  const { type, anyOf, properties } = schema as { type?: unknown; anyOf?: readonly TSchema[]; properties?: object };
-  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object')))) {
-    return schema as ObjectSchema;
-  }
-  const objects = (anyOf ?? []).map(objectOf).filter((found) => found !== undefined);
-  return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
 }

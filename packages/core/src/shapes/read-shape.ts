@@ -5,12 +5,11 @@ import type { FieldName, PathOf } from '../fields/field-name.ts';
 import type { Projection } from '../language/projection.ts';
 import { isComputed, type Computed } from './computed.ts';
 import { isUnsafeName } from './scan-input.ts';
-import { declaredField, declaredMetadata } from './declared-field.ts';
+import { declaredEmbeddable, declaredField, declaredMetadata } from './declared-field.ts';
 import { readSchema } from './field-schema.ts';
-import { nullableObject } from './nullable-object.ts';
 import { compileProjection } from './projection.ts';
 import { readFieldsOf, type ReadField } from './read-field.ts';
-import type { ObjectSchema, StaticObject } from './schema-object.ts';
+import { nullableObject, type ObjectSchema, type StaticObject } from './schema-object.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
 /**
@@ -139,18 +138,35 @@ class DerivedReadShape<Entity extends object, Output extends object> implements 
 
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
-    return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+    const embeddable = declaredEmbeddable(meta, source);
+    if (embeddable === undefined) {
+      return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+    }
+    const fields = Object.keys(embeddable.meta.properties).map((part) => fieldOf(embeddable.meta, part, part));
+    return nestedField(name, source, { fields, schema: objectOf(fields) }, embeddable.nullable);
   }
   if (isComputed(source)) {
     for (const path of source.paths) declaredField(meta, path);
     return { kind: 'computed', name, computed: source, schema: source.schema };
   }
   if (source instanceof DerivedReadShape) {
-    const { nullable } = declaredField(meta, name);
-    const schema = nullable ? nullableObject(source.schema) : source.schema;
-    return { kind: 'nested', name, relation: name, fields: source.fields, schema };
+    const { nullable } = declaredEmbeddable(meta, name) ?? declaredField(meta, name);
+    return nestedField(name, name, source, nullable);
   }
   throw new ImproperlyConfigured(
     `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record`,
   );
+}
+
+function nestedField(
+  name: string,
+  relation: string,
+  { fields, schema }: { readonly fields: readonly ReadField[]; readonly schema: TSchema },
+  nullable: boolean,
+): ReadField {
+  return { kind: 'nested', name, relation, fields, schema: nullable ? nullableObject(schema) : schema };
+}
+
+function objectOf(fields: readonly ReadField[]): TObject {
+  return Type.Object(Object.fromEntries(fields.map(({ name, schema }) => [name, schema])));
 }

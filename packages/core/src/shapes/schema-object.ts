@@ -61,3 +61,18 @@ export function partialOf(schema: TObject): TObject {
   const properties = mapProperties(schema, (child) => without(child, 'default'));
   return withProperties(schema, properties, ...OF_THE_WHOLE);
 }
+
+/** An object schema, or null: one schema of two types, which serializers need not try out as they would a union. */
+export function nullableObject(schema: TSchema): TSchema {
+  return { ...schema, type: ['object', 'null'] };
+}
+
+/** Finds the object in `{…}` or in `{…} | null`. */
+export function objectIn(schema: TSchema): ObjectSchema | undefined {
+  const { type, anyOf, properties } = schema as { type?: unknown; anyOf?: readonly TSchema[]; properties?: object };
+  if (properties !== undefined && (type === 'object' || (Array.isArray(type) && type.includes('object')))) {
+    return schema as ObjectSchema;
+  }
+  const objects = (anyOf ?? []).map(objectIn).filter((found) => found !== undefined);
+  return objects.length === 1 && anyOf?.length === 2 ? objects[0] : undefined;
+}

@@ -47,3 +47,25 @@ export function boundField(meta: EntityMetadata, path: string): ShapeField {
 export function isToOne(property: EntityProperty): boolean {
   return property.kind === ReferenceKind.MANY_TO_ONE || property.kind === ReferenceKind.ONE_TO_ONE;
 }
+
+/** Finds the embeddable of several columns that a path leads to; undefined if it leads to something else. */
+export function inlineEmbeddable(meta: EntityMetadata, path: string): EntityProperty | undefined {
+  let properties: Readonly<Record<string, EntityProperty>> = meta.properties;
+  let found: EntityProperty | undefined;
+  for (const name of path.split('.')) {
+    found = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    properties = (isInline(found) ? found?.embeddedProps : found?.targetMeta?.properties) ?? {};
+  }
+  return isInline(found) ? found : undefined;
+}
+
+/** The names of an embeddable's columns; `city`, or `geo.latitude` of an embeddable inside it. */
+export function embeddedNames({ embeddedProps }: EntityProperty): string[] {
+  return Object.entries<EntityProperty>(embeddedProps).flatMap(([name, property]) =>
+    isInline(property) ? embeddedNames(property).map((inner) => `${name}.${inner}`) : [name],
+  );
+}
+
+function isInline(property: EntityProperty | undefined): boolean {
+  return property?.kind === ReferenceKind.EMBEDDED && property.object !== true && property.array !== true;
+}

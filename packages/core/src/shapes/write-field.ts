@@ -2,7 +2,7 @@ import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToMany } from '../fields/field-path.ts';
-import { primaryKeyOf } from './declared-field.ts';
+import { declaredProperty, primaryKeyOf } from './declared-field.ts';
 import { isToOne, type ShapeField } from './shape-field.ts';
 
 /** One field of a body. */
@@ -59,10 +59,10 @@ export function naturalKeyOf(meta: EntityMetadata, name: string, path: string): 
 
 /** @throws ImproperlyConfigured where several records may have the same value */
 export function checkUnique(target: EntityMetadata, key: string): void {
-  const property = target.properties[key as never] as EntityProperty | undefined;
-  const isPrimary = property?.primary === true && primaryKeyOf(target) === key;
+  const property = declaredProperty(target, key);
+  const isPrimary = property.primary === true && primaryKeyOf(target) === key;
   const alone = [...(target.uniques ?? [])].some(({ properties }) => [properties].flat().join() === key);
-  if (isPrimary || alone || (property?.unique !== undefined && property.unique !== false)) return;
+  if (isPrimary || alone || (property.unique !== undefined && property.unique !== false)) return;
   throw new ImproperlyConfigured(`${target.className}.${key} is not unique, so no reference can be made by it`);
 }
 

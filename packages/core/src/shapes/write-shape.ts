@@ -4,10 +4,11 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptionNames } from '../options.ts';
 import { bindWriteShape, type BoundWriteShape } from './bound-write-shape.ts';
-import { declaredField, declaredMetadata } from './declared-field.ts';
+import { type DeclaredEmbeddable, declaredEmbeddable, declaredField, declaredMetadata } from './declared-field.ts';
 import { writeSchema } from './field-schema.ts';
 import {
   mapProperties,
+  nullableObject,
   partialOf,
   without,
   withProperties,
@@ -161,12 +162,29 @@ function fieldOf(
   if (typeof override === 'string') {
     return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
   }
-  if (override === undefined) return { name, schema: undefined, naturalKey: undefined, optional: forced };
+  if (override === undefined) {
+    const embeddable = declaredEmbeddable(meta, name);
+    const schema = embeddable === undefined ? undefined : embeddedSchema(embeddable);
+    return { name, schema, naturalKey: undefined, optional: forced ?? embeddable?.nullable };
+  }
   return { name, schema: override as TSchema, naturalKey: undefined, optional: forced ?? Type.IsOptional(override) };
 }
 
-/** The schema of a field by what the entity declares. */
+/** Derives the schema of an embeddable: an object of its properties, each with the bounds of its column. */
+function embeddedSchema({ meta, nullable }: DeclaredEmbeddable): TSchema {
+  const properties = Object.keys(meta.properties).map((name) => {
+    const field = fieldOf(meta, name, undefined, {});
+    return [name, declaredSchema(meta, field)] as const;
+  });
+  const object = Type.Object(Object.fromEntries(properties));
+  return nullable ? nullableObject(object) : object;
+}
+
+/** Derives the schema of a field from what the entity declares. */
 function declaredSchema(meta: EntityMetadata, { name, schema, naturalKey, optional }: WriteField): TSchema {
+  if (schema !== undefined && declaredEmbeddable(meta, name) !== undefined) {
+    return optional === true ? Type.Optional(schema) : without(schema, '~optional');
+  }
   const field = declaredField(meta, name);
   checkWritableProperty(meta, name, field.property);
   if (naturalKey !== undefined) {

@@ -17,6 +17,7 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { type RowWriter, rowWriter } from '../query/write-rows.ts';
 import type { Projection } from '../language/projection.ts';
+import { inlineEmbeddable } from '../shapes/shape-field.ts';
 import { stateOf } from './request-state.ts';
 
 /** The operations that write. */
@@ -188,11 +189,10 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
     const cascades = orphanRemoval === true || cascade.some((kind) => kind !== Cascade.PERSIST);
     if (cascades) reasons.push(`"${name}" cascades`);
   }
-  const columns = [
-    ...read,
-    ...written.filter((name) => name in meta.properties).map((name) => fieldPath(meta, name, '.')),
-  ];
-  const others = written.filter((name) => !(name in meta.properties));
+  const isColumn = (name: string): boolean =>
+    Object.hasOwn(meta.properties, name) && inlineEmbeddable(meta, name) === undefined;
+  const columns = [...read, ...written.filter(isColumn).map((name) => fieldPath(meta, name, '.'))];
+  const others = written.filter((name) => !isColumn(name));
   const names = new Set([...columns.filter((path) => !isPlainColumn(path)).map(({ key }) => key), ...others]);
   for (const name of names) reasons.push(`"${name}" is not a plain column of ${className}`);
   return reasons;

@@ -1,0 +1,94 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import fastify from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import { ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+
+const Address = defineEntity({
+  name: 'Address',
+  embeddable: true,
+  properties: { street: p.string().length(10), city: p.string().nullable(), since: p.datetime(3).nullable() },
+});
+const Shop = defineEntity({
+  name: 'Shop',
+  properties: {
+    id: p.integer().primary(),
+    address: () => p.embedded(Address),
+    storage: () => p.embedded(Address).nullable(),
+    billing: () => p.embedded(Address).object().nullable(),
+    main: () => p.manyToOne(Shop).nullable(),
+  },
+});
+
+class ShopViewSet extends ModelViewSet(Shop, {
+  read: readShape(Shop, ['id', 'address', 'storage', 'billing'], { street: 'address.street', depot: 'storage.city' }),
+  write: writeShape(Shop, ['address', 'storage', 'billing', 'main']),
+  filterFields: { city: 'address__city' },
+}) {}
+
+class PartViewSet extends ModelViewSet(Shop, {
+  read: readShape(Shop, ['id'], { storage: readShape(Address, ['city']), main: readShape(Shop, ['address']) }),
+}) {}
+
+class WrittenByHandViewSet extends ModelViewSet(Shop, {
+  read: Type.Object({
+    address: Type.Object({ street: Type.String() }),
+    storage: Type.Union([Type.Object({ street: Type.String() }), Type.Null()]),
+  }),
+}) {}
+
+forEachDatabase(t, { entities: [Shop, Address] }, async (t, orm) => {
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm, health: false });
+  const router = new Router().register('shops', ShopViewSet).register('parts', PartViewSet);
+  await app.register(router.register('by-hand', WrittenByHandViewSet).plugin);
+  const post = (payload: object) => app.inject({ method: 'POST', url: '/shops', payload });
+  const oak = { street: 'Oak St', city: 'Rome', since: '2026-01-31T12:00:00.000Z' };
+  const elm = { street: 'Elm St', city: null, since: null };
+
+  t.test('an embeddable is written and read as an object, its fields by their paths', async (t) => {
+    const first = await post({ address: oak, storage: elm, billing: elm });
+    t.equal(first.statusCode, 201, first.body);
+    const shop = { id: 1, address: oak, storage: elm, billing: elm, street: 'Oak St', depot: null };
+    t.strictSame(first.json(), shop);
+    const second = await post({ address: { street: 'Ash St' }, main: 1 });
+    const other = { id: 2, address: { ...elm, street: 'Ash St' }, storage: null, billing: null };
+    t.strictSame(second.json(), { ...other, street: 'Ash St', depot: null }, second.body);
+    t.strictSame((await app.inject('/shops?city=Rome')).json<{ results: unknown }>().results, [shop]);
+    const patch = { storage: null, address: { street: 'Fir St', city: 'Oslo' } };
+    const patched = await app.inject({ method: 'PATCH', url: '/shops/1', payload: patch });
+    t.match(patched.json(), { storage: null, address: { street: 'Fir St', city: 'Oslo' } }, patched.body);
+  });
+
+  t.test('a shape of an embeddable stands in a shape, also of a related record', async (t) => {
+    t.strictSame((await app.inject('/parts')).json<{ results: unknown }>().results, [
+      { id: 1, storage: null, main: null },
+      { id: 2, storage: null, main: { address: { street: 'Fir St', city: 'Oslo', since: oak.since } } },
+    ]);
+    await post({ address: oak, storage: { street: 'Bay St', city: 'Bari' } });
+    t.strictSame((await app.inject('/parts/3')).json(), { id: 3, storage: { city: 'Bari' }, main: null });
+    t.strictSame((await app.inject('/by-hand/3')).json(), {
+      address: { street: 'Oak St' },
+      storage: { street: 'Bay St' },
+    });
+  });
+
+  t.test('what the columns of an embeddable cannot hold is named by its place', async (t) => {
+    const wrong = await post({ address: { street: 'x'.repeat(11), since: '2026-02-30' }, storage: { city: 5 } });
+    t.strictSame(
+      wrong.json<{ details: { path: string }[] }>().details.map(({ path }) => path),
+      ['/address/street', '/address/since', '/storage/street', '/storage/city'],
+      wrong.body,
+    );
+    t.equal((await post({})).statusCode, 400);
+  });
+});
+
+t.test('a name that an embeddable does not have is told with the nearest', async (t) => {
+  t.throws(() => readShape(Shop, [], { a: 'address.stret' as never }), {
+    message: /Address has no property "stret"; did you mean "street"\?/,
+  });
+  t.throws(() => readShape(Shop, [], { a: 'billing.street' }), { message: /Shop\.billing is kept in one column/ });
+});
