@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 /**
- * What an application tells the types about itself, by module augmentation.
+ * The types that an application declares of itself, by module augmentation.
  *
  * @example
  * declare module '@viewset/core' {
@@ -16,26 +16,26 @@ export interface AnyUser {
   readonly role?: { readonly name: string } | null | undefined;
 }
 
-/** The application's user: `ViewsetTypes['user']` where it is declared. */
+/** The application's user: `ViewsetTypes['user']` if it is declared. */
 export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : AnyUser;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is logged in; null when nobody is. Set by the authentication plugin before any permission is asked. */
+    /** The user who is logged in; null when nobody is. Set by the authentication plugin before any permission is asked. */
     user: CurrentUser | null;
     /**
-     * What a 401 of this request tells in `WWW-Authenticate`, where it is more than `Bearer`; null where it is not. Set
-     * by the authentication plugin when it let a bad token count as none.
+     * The challenge of a 401 of this request, `WWW-Authenticate`, if it is more than `Bearer`; null if it is not. Set by the
+     * authentication plugin when it let a bad token count as none.
      */
     challenge: string | null;
   }
 }
 
-/** Where the user of a request comes from that the application keeps elsewhere: option `user` of the plugin. */
+/** Holds the user of a request whom the application keeps elsewhere, see the plugin's option `user`. */
 export const USER_SOURCE: unique symbol = Symbol('viewset.user');
 
 /**
- * Who is logged in, or null when nobody is: `request.user`, unless option `user` of the plugin says otherwise.
+ * Returns the user who is logged in, or null when nobody is: `request.user`, unless option `user` of the plugin says otherwise.
  *
  * @example
  * const user = getCurrentUser(request);

@@ -12,7 +12,7 @@ import { InvalidUsage } from './errors.ts';
 export class InvalidUsageCollector {
   readonly #caught: InvalidUsage[] = [];
 
-  /** The step's result, or undefined where it threw InvalidUsage. Every other error passes through. */
+  /** Returns the step's result, or undefined if the step threw InvalidUsage. Every other error passes through. */
   attempt<T>(step: () => T): T | undefined {
     try {
       return step();

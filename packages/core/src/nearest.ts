@@ -1,5 +1,5 @@
 /**
- * The candidate that a misspelt name most likely meant, or undefined where none is close: at most a third of the
+ * Finds the candidate that a misspelt name most likely meant, or undefined if none is close: at most a third of the
  * name's characters (and at least two) may have to be inserted, dropped, replaced or swapped with their neighbour.
  *
  * @example

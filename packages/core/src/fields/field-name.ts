@@ -32,7 +32,7 @@ export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
 
 /**
  * Every path from an entity to a column, through at most `Hops` to-one relations. The number of names grows with every
- * step; what lies further can be said where a path is resolved at run time (`fieldPath`).
+ * step; what lies further can be said to `fieldPath`, which resolves a path at run time.
  *
  * @example
  * PathOf<Account, '.'>   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
@@ -44,7 +44,7 @@ export type PathOf<E, Separator extends string, Hops extends number = 3> =
       ? { [K in ToOneName<E>]: `${K}${Separator}${PathOf<Related<E, K>, Separator, Fewer[Hops]>}` }[ToOneName<E>]
       : never);
 
-/** What a field holds, as a lookup takes it: a relation by its primary key or as an entity. */
+/** The value of a field, as a lookup takes it: a relation by its primary key or as an entity. */
 export type FieldValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true
     ? Primary<Related<E, K>> | Related<E, K>

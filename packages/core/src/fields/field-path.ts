@@ -12,9 +12,9 @@ export interface FieldPath {
   /** The column at the end; a to-one relation stands for its foreign key. */
   readonly property: EntityProperty;
   readonly type: FieldType;
-  /** True where the column, or any relation on the way, may be NULL. */
+  /** True if the column, or any relation on the way, may be NULL. */
   readonly nullable: boolean;
-  /** True where a relation on the way leads to many records. */
+  /** True if a relation on the way leads to many records. */
   readonly toMany: boolean;
 }
 
@@ -25,7 +25,7 @@ const known = {
 
 /**
  * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
- * the foreign key where the entity has it, else the primary key at the other end.
+ * the foreign key if the entity has it, else the primary key at the other end.
  * @throws ImproperlyConfigured for an unknown name, naming what is there and the nearest
  * @example
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
@@ -39,7 +39,7 @@ export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '
 /** Makes the error that says why a path cannot be resolved. */
 export type WhyNot = () => ImproperlyConfigured;
 
-/** As fieldPath, for those who try several paths: nothing is thrown, and the error is made only for who asks for it. */
+/** Resolves like `fieldPath`, for those who try several paths: throws nothing, and makes the error only if it is asked for. */
 export function findFieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | WhyNot {
   // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
   const paths = pathsOf(meta, separator);
@@ -72,7 +72,7 @@ function isNamed(property: EntityProperty): boolean {
   return isOwn && (property.persist !== false || isComputed(property));
 }
 
-/** What a name on a path is looked for in: an entity, or an embeddable in one. */
+/** The place to look for a name on a path: an entity, or an embeddable in one. */
 interface Place {
   readonly name: string;
   readonly properties: Record<string, EntityProperty>;

@@ -15,7 +15,7 @@ import {
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 
-/** What kind of value a field holds; which lookups fit and how its text is read follow from it. */
+/** The kind of value that a field holds: it decides which lookups fit, and how a text is read. */
 export type FieldKind =
   | 'string'
   | 'integer'
@@ -46,7 +46,7 @@ export interface FieldType {
   readonly scale?: number;
   /** The values of an enum. */
   readonly values?: readonly (string | number)[];
-  /** What a bigint or decimal is in JavaScript, as the entity declares it. */
+  /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';
 }
 
@@ -89,7 +89,7 @@ export function isReference(property: EntityProperty): boolean {
   return property.targetMeta !== undefined && property.kind !== ReferenceKind.EMBEDDED;
 }
 
-/** The type that the application wrote for a property; undefined where it is one of MikroORM's own, or none. */
+/** The type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
   const type = valueProperty(property).customType;
   return type === undefined || BUILT_IN.has(type.constructor) ? undefined : type;

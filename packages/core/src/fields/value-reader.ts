@@ -3,8 +3,8 @@ import type { FieldPath } from './field-path.ts';
 import { customTypeOf, valueProperty, type FieldType } from './field-type.ts';
 
 /**
- * Turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates, JSON, booleans,
- * custom types. Undefined where the driver's value is that already. Null stays null and is never passed in.
+ * Makes the function that turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates, JSON, booleans,
+ * custom types. Undefined if the driver's value is that already. Null stays null and is never passed in.
  */
 export function valueReader(path: FieldPath, platform: Platform): ((raw: unknown) => unknown) | undefined {
   const property = valueProperty(path.property);
@@ -34,7 +34,7 @@ function numberReader(property: EntityProperty, type: FieldType): (raw: unknown)
   return (type.mode ?? property.runtimeType) === 'number' ? Number : String;
 }
 
-/** As MikroORM's own mapper: a time without an offset is in the time zone of the configuration. */
+/** Reads dates like MikroORM's own mapper: a time without an offset is in the time zone of the configuration. */
 function dateReader(platform: Platform): (raw: unknown) => unknown {
   const zone = platform.getTimezone();
   return (raw) => {

@@ -26,7 +26,7 @@ export type FilterClass = new (target: FilterTarget) => Filter;
  * Narrows or orders a list by what the query string asks. A view applies its filters one after the other, in the order
  * of its `filters`.
  *
- * There is one instance a view, made at registration: resolve names in the constructor, where a mistake throws
+ * There is one instance a view, made at registration: resolve names in the constructor, which may throw
  * `ImproperlyConfigured`, and keep no state of a request on `this`.
  *
  * @example

@@ -15,12 +15,12 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** What `parseStrictJson` refuses; the message completes "the parameter …". */
+/** Thrown for what `parseStrictJson` refuses; the message completes "the parameter …". */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError';
 }
 
-/** The members of all objects that survived parsing. Not recursive: the nesting is the client's. */
+/** Counts the members of all objects that survived parsing. Not recursive: the nesting is the client's. */
 function countMembers(root: unknown): number {
   let members = 0;
   const pending: unknown[] = [root];
@@ -35,7 +35,7 @@ function countMembers(root: unknown): number {
   return members;
 }
 
-/** The members that were written: every colon outside a string, in a text that is known to be JSON. */
+/** Counts the members that were written: every colon outside a string, in a text that is known to be JSON. */
 function countColons(text: string): number {
   let colons = 0;
   let inString = false;

@@ -46,7 +46,7 @@ export interface PaginatedResultOptions<
   readonly count: Count;
   /** True if a next page exists. Default: by the count. */
   readonly next?: boolean | undefined;
-  /** From 1. Default: 1. */
+  /** The number of the page, from 1. Default: 1. */
   readonly page?: number;
   readonly pageSize: number;
   /** Further fields of the envelope. */

@@ -36,7 +36,7 @@ export interface PageSizes {
  * Cuts lists into pages. Override the fields of a built-in paginator to change its sizes and the names of its
  * parameters; extend this class to page in another way.
  *
- * There is one instance a view, made at registration, where a wrong size throws `ImproperlyConfigured`; it keeps no state
+ * There is one instance a view, made at registration, which throws `ImproperlyConfigured` for a wrong size; it keeps no state
  * of a request.
  *
  * @example

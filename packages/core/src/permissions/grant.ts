@@ -12,7 +12,7 @@ import { QuerySet } from '../query/queryset.ts';
 export type ObjectCheck = (object: object) => Awaitable<boolean>;
 
 /**
- * Which records a permission grants: those in the scope that pass the object check. Permissions are combined as grants,
+ * The records that a permission grants: those in the scope that pass the object check. Permissions are combined as grants,
  * so that the result is right for the view, its queries and each record at once.
  *
  * An object check cannot be asked by a query. So a grant has two bounds that can: no record outside `scope` is granted, and
