@@ -45,6 +45,7 @@ const gates: readonly Gate[] = [
     isFigure: true,
   },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
+  { name: 'requests at random, compared with a model', command: 'pnpm fuzz --seconds 60' },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
 ];
 

@@ -234,7 +234,7 @@ const update = fc
     expected: (model) => {
       if (!isLoggedIn(who)) return UNAUTHORIZED;
       const key = keyOf(model, which);
-      if ('key' in which && !/^(0|2147483647)$/.test(key)) return NOT_FOUND;
+      if ('key' in which && !/^(-1|0|2147483647)$/.test(key)) return NOT_FOUND;
       const found = model.products.get(Number(key));
       return (
         refusal(given, method === 'PATCH') ??

@@ -22,29 +22,37 @@ const kinds = DATABASES.filter((kind) => options.database === undefined || optio
 const secondsEach = Number(options.seconds) / kinds.length;
 if (kinds.length === 0 || !(secondsEach > 0)) throw new Error('Usage: pnpm fuzz [--seconds N] [--seed S] [--path P]');
 
+/** To start and stop a shop, and to make a story shorter. */
+const PATIENCE_MS = 120_000;
+tap.setTimeout(Number(options.seconds) * 1000 + kinds.length * PATIENCE_MS);
+
 for (const kind of kinds) {
-  tap.test(`on ${kind}, seed ${options.seed}`, { skip: isMissing(kind) }, async (t) => {
-    const teller = await Teller.start(t, kind);
-    const outcome = await fc.check(
-      fc.asyncProperty(story, async ({ products, actions }) => teller.tell(products, actions)),
-      {
-        seed: Number(options.seed),
-        ...(options.path === undefined ? {} : { path: options.path }),
-        numRuns: Number.MAX_SAFE_INTEGER,
-        plugins: [fc.interruptAfterTimeLimit(secondsEach * 1000)],
-      },
-    );
-    t.comment(`${outcome.numRuns} stories, ${teller.summary()}`);
-    const again = `pnpm fuzz --database ${kind} --seed ${outcome.seed} --path ${outcome.counterexamplePath}`;
-    t.notOk(outcome.failed, `every answer is the model's`, {
-      story: outcome.failed ? (outcome.errorInstance as Error).message.split('\n') : [],
-      again,
-    });
-    t.ok(teller.requests > 0, 'requests were sent');
-    t.same(
-      teller.shop.process.log.filter(({ level }) => level >= 50),
-      [],
-      'none was a fault of the server',
-    );
-  });
+  tap.test(
+    `on ${kind}, seed ${options.seed}`,
+    { skip: isMissing(kind), timeout: secondsEach * 1000 + PATIENCE_MS },
+    async (t) => {
+      const teller = await Teller.start(t, kind);
+      const outcome = await fc.check(
+        fc.asyncProperty(story, async ({ products, actions }) => teller.tell(products, actions)),
+        {
+          seed: Number(options.seed),
+          ...(options.path === undefined ? {} : { path: options.path }),
+          numRuns: Number.MAX_SAFE_INTEGER,
+          plugins: [fc.interruptAfterTimeLimit(secondsEach * 1000)],
+        },
+      );
+      t.comment(`${outcome.numRuns} stories, ${teller.summary()}`);
+      const again = `pnpm fuzz --database ${kind} --seed ${outcome.seed} --path ${outcome.counterexamplePath}`;
+      t.notOk(outcome.failed, `every answer is the model's`, {
+        story: outcome.failed ? (outcome.errorInstance as Error).message.split('\n') : [],
+        again,
+      });
+      t.ok(teller.requests > 0, 'requests were sent');
+      t.same(
+        teller.shop.process.log.filter(({ level }) => level >= 50),
+        [],
+        'none was a fault of the server',
+      );
+    },
+  );
 }
