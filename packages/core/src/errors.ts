@@ -5,18 +5,18 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** What an error carries besides its message. */
+/** The options of an error, besides its message. */
 export interface HttpErrorOptions {
   readonly details?: readonly ErrorDetail[];
   /** Headers that the answer must carry, in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What led here; logged, never sent. */
+  /** The error that led here; logged, never sent. */
   readonly cause?: unknown;
   /** The security event that the log tells of, such as `permission.refused`. Default: none. */
   readonly event?: string;
 }
 
-/** What the wire carries for every error, from every layer. */
+/** The body of every error, from every layer. */
 export interface ErrorBody {
   readonly error: string;
   readonly code: string;

@@ -111,9 +111,9 @@ export { UserRateLimit } from './throttle/user-rate-limit.ts';
 export { RequestLimiter, type RequestLimiterOptions } from './throttle/request-limiter.ts';
 
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.ts';
+export { rateLimitStore } from './stores/rate-limit-store.ts';
 export { RedisStore, type RedisStoreOptions } from './stores/redis-store.ts';
-export { StoreUnavailable } from './stores/store-unavailable.ts';
-export type { HitResult, PutOptions, Store, TakeResult } from './stores/store.ts';
+export { StoreUnavailable, type HitResult, type PutOptions, type Store, type TakeResult } from './stores/store.ts';
 
 export {
   HTTP_100_CONTINUE,

@@ -1,5 +1,5 @@
 import { wrongOption } from '../options.ts';
-import { isConnectionLost } from '../stores/redis-client.ts';
+import { isConnectionLost } from '../stores/redis-connection.ts';
 import { HealthCheck, type HealthCheckOptions } from './health-check.ts';
 
 /** A client of ioredis, alone or of a Cluster. */

@@ -7,9 +7,9 @@ import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
 import type { AddressThrottle } from './throttles.ts';
 
-/** How much later than its limit a request may be answered at most, in milliseconds. */
+/** The time that a request may be answered later than its limit, in milliseconds. */
 const GRAIN_MS = 1000;
-/** How often the log says that requests are refused, at most. */
+/** The time between two lines in the log that requests are refused, in milliseconds. */
 const REPORT_INTERVAL_MS = 1000;
 /** The answer of a process that has too much to do; a client may try again in a second. */
 const OVERLOADED = new ServiceUnavailable('Too many requests are in flight here; try again shortly', {
@@ -29,8 +29,8 @@ type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
  * for, a first line that is none, and an address that asks too often. A process that is asked more than it can do stays
  * quick for the requests that it has taken, instead of queueing until all of them time out.
  *
- * What no throttle counts (`config.throttle: false`, the health routes) is neither refused for load nor counted, so that
- * a busy process is not taken for a dead one.
+ * Routes that no throttle counts (`config.throttle: false`, the health routes) are neither refused for load nor counted,
+ * so that a busy process is not taken for a dead one.
  */
 export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttle: AddressThrottle): void {
   const { maxRequestsInFlight, handlerTimeoutMs, maxUrlLength } = options;

@@ -41,7 +41,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = 
   HPE_HEADER_OVERFLOW: (cause) => new HeadersTooLarge(undefined, { cause }),
 };
 
-/** By status, for the errors of other plugins, which carry one (`http-errors`, @fastify/error). */
+/** The classes by status, for the errors of other plugins, which carry one (`http-errors`, @fastify/error). */
 const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
   401: (cause) => new Unauthorized(messageOf(cause), { cause }),
   403: (cause) => new Forbidden(messageOf(cause), { cause }),
@@ -60,13 +60,14 @@ function messageOf(error: unknown): string | undefined {
   return (error as Error).message || undefined;
 }
 
-/** What a table says itself: an error's code may be `constructor`. */
+/** Returns the table's own entry: an error's code may be `constructor`. */
 function own<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 /**
- * The HTTP answer for anything that was thrown. What is not known to be the client's fault is a 500 that says nothing.
+ * Returns the HTTP answer for anything that was thrown. Unless it is known to be the client's fault, that is a 500 that
+ * says nothing.
  */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof FieldValueError) return new InternalError({ cause: error });

@@ -17,17 +17,17 @@ import type { ViewDefaults } from '../viewset/view-definition.ts';
 /** Answers with the user of a request, or null, from what the application knows of it by then. */
 export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;
 
-/** What the `viewset` plugin takes. Only `orm` is required. */
+/** The options of the `viewset` plugin. Only `orm` is required. */
 export interface ViewsetOptions {
   /** The initialised ORM. The plugin never closes it. */
   readonly orm: MikroORM;
   /**
-   * Where the user of a request comes from. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
+   * The source of a request's user. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
    * Default: `'own'`; to be said where the application's requests have a `user` already.
    */
   readonly user?: 'own' | UserSource;
   /**
-   * Where the entity manager of a request comes from. `'own'`: `request.em` is a fork of `orm`, whatever the application
+   * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, whatever the application
    * sets. `'existing'`: it is the application's, of the same MikroORM. Default: a fork, unless a hook has set another of the same
    * MikroORM; to be said where the application's requests have an `em` already.
    */
@@ -40,17 +40,17 @@ export interface ViewsetOptions {
   readonly throttles?: readonly RateLimitRule[];
   /** Asked on every request to a route, after the rules; false answers 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
-  /** Where the throttles count. Default: a MemoryStore of the application's own. */
+  /** The store in which the throttles count. Default: a MemoryStore of the application's own. */
   readonly store?: Store;
-  /** Its checks are answered at `/health/`, beside `/health/live` and `/health/ready`; false: no such routes. Default: no checks. */
+  /** The checks that `/health/` answers with, beside `/health/live` and `/health/ready`; false: no such routes. Default: no checks. */
   readonly health?: HealthRegistry | false;
-  /** Where the health routes are. Default: `/health`. */
+  /** The path of the health routes. Default: `/health`. */
   readonly healthPath?: string;
-  /** For views that declare none. Default: none, which lets everybody in whom the authentication let pass. */
+  /** The permissions of views that declare none. Default: none, which lets everybody in whom the authentication let pass. */
   readonly permissionClasses?: readonly PermissionClass[];
-  /** For views that declare none. Default: `DEFAULT_FILTERS`. */
+  /** The filters of views that declare none. Default: `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
-  /** For views that declare none; null: off. Default: `PageNumberPagination`. */
+  /** The pagination of views that declare none; null: off. Default: `PageNumberPagination`. */
   readonly pagination?: PaginatorClass | null;
   /** Query parameters to let pass though nothing declares them: true for all, or their names. Default: false. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];

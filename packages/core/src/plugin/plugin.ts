@@ -16,7 +16,7 @@ import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
 import { addThrottles } from './throttles.ts';
 
-/** What the plugin keeps for its application, as `app.viewset`. */
+/** The part of the plugin that an application reaches, as `app.viewset`. */
 export interface ViewsetInstance {
   readonly orm: MikroORM;
   readonly defaults: ViewDefaults;

@@ -5,12 +5,12 @@ import { giveUp } from '../given-up.ts';
 /** A request that came in and is not done with. */
 export interface RequestInFlight {
   readonly reply: FastifyReply;
-  /** When it came in, in ticks of the clock. */
+  /** The tick of the clock in which the request came in. */
   since: number;
   /** Health routes take no slot. */
   readonly takesSlot: boolean;
   phase: 'working' | 'receiving' | 'left';
-  /** What the handler returned, once it has been called. */
+  /** The value that the handler returned, once the handler has been called. */
   work: unknown;
   isClosed: boolean;
   isGivenUp: boolean;

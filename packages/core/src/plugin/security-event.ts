@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { LineLimit } from '../line-limit.ts';
 
-/** What the log line of a security event tells; never a token, a password, a code, a body or a query string. */
+/** The fields of a security event's line in the log: never a token, a password, a code, a body or a query string. */
 export interface SecurityEvent {
   /** Such as `permission.refused`; docs/security-events.md has them all. */
   readonly event: string;
@@ -26,10 +26,10 @@ export function securityEvent(request: FastifyRequest, event: string): SecurityE
   return { event, account, address: ip, method, route: routeOptions.url?.replace(/\(.*\)/, '') ?? null };
 }
 
-/** How often one account or address has a line of each event, at most, and how many of them have one in that time. */
+/** One account or address has one line of each event in this time, and all of them together have `MAX_LINES`. */
 const INTERVAL_MS = 1000;
 const MAX_LINES = 100;
-/** Of each server, so that one application in a process withholds no line of another. */
+/** The limit of each server: one application in a process withholds no line of another. */
 const limits = new WeakMap<object, LineLimit>();
 
 /** Logs the event of a refused request, unless that account or address had a line of it within the second. */

@@ -7,15 +7,15 @@ import { sendError, toHttpError } from './error-handler.ts';
 
 /** Longest path parameter that reaches a route, in characters; a longer one is a 414. */
 const MAX_PARAM_LENGTH = 1024;
-/** How long a client may take to send a whole request, in milliseconds. */
+/** The time that a client may take to send a whole request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How long a client may take to send the headers at most, in milliseconds; Node's own default. */
+/** The time that a client may take to send the headers at most, in milliseconds; Node's own default. */
 const MAX_HEADERS_TIMEOUT_MS = 60_000;
-/** How often Node looks for clients that take longer: they are cut off so much later at most, in milliseconds. */
+/** The time between two looks of Node for clients that take longer, in milliseconds: they are cut off so much later. */
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * What only Fastify's constructor can set and the plugin therefore cannot: errors that Fastify and Node answer before
+ * Returns the options that only Fastify's constructor can set, and the plugin cannot: errors that Fastify and Node answer before
  * a route is found get the one error body, a trailing slash makes no difference, a client that hangs is cut
  * off. `options` are laid over these defaults.
  *
@@ -48,13 +48,13 @@ export function serverOptions<Options extends FastifyServerOptions>(options?: Op
   };
 }
 
-/** What Fastify hands on to Node as it is. */
+/** Returns the options that Fastify hands on to Node as they are. */
 function nodeOptions(requestTimeoutMs: number): ServerOptions {
   return {
     // The plugin refuses such a request itself, with a body that says why.
     requireHostHeader: false,
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
-    // Where the time for the headers is the longer one, Node takes each of the two for the other, without a word.
+    // If the time for the headers is the longer one, Node takes each of the two for the other, without a word.
     ...(requestTimeoutMs > 0 ? { headersTimeout: Math.min(requestTimeoutMs, MAX_HEADERS_TIMEOUT_MS) } : {}),
   };
 }
@@ -62,7 +62,7 @@ function nodeOptions(requestTimeoutMs: number): ServerOptions {
 /** Says why Node's HTTP parser gave up on a connection, in the one error body, as far as the socket still lets us. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  // What is written after an answer has begun would stand in the middle of it. Node's own handler asks the same.
+  // A text written after an answer has begun would stand in its middle. Node's own handler asks the same.
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
   if (!socket.writable || answer?.headersSent === true) {
     socket.destroy();

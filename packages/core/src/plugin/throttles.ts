@@ -23,9 +23,8 @@ export interface Throttles {
 }
 
 /**
- * Hangs the rules on users on an application, to be asked after authentication; those on addresses are for its first
- * hook. A route is held to the application's rules and its view's together. Where there are no rules of a kind, nothing
- * is asked.
+ * Has an application ask the rules on users after authentication; those on addresses are for its first hook. A route is
+ * held to the application's rules and its view's together. If there are no rules of a kind, nothing is asked.
  */
 export function addThrottles(app: FastifyInstance, options: ResolvedOptions): Throttles {
   const store = options.store ?? ownStore(app);
@@ -64,7 +63,7 @@ export class AddressThrottle {
     this.#isAsked = common.has('address');
   }
 
-  /** Whether any route has such rules. */
+  /** Tells if any route has such rules. */
   get isAsked(): boolean {
     return this.#isAsked;
   }

@@ -16,13 +16,13 @@ interface Lane<Value> {
   last: Expiring<Value> | undefined;
 }
 
-/** What an entry costs beside its key's characters and its value: the entry, its slot in the map, the key's header. */
+/** The bytes that an entry takes beside its key's characters and its value: the entry, its slot in the map, the key's header. */
 const ENTRY_BYTES = 150;
-/** How many expired entries a new one clears away: more than one, so that the map shrinks under any load. */
+/** The number of expired entries that a new one clears away: more than one, so that the map shrinks under any load. */
 const SWEPT_BY_EACH = 2;
 
 /**
- * A map whose entries expire, bounded in bytes. Where it would outgrow them, the entries that expire soonest go first.
+ * A map whose entries expire, bounded in bytes. If it would outgrow them, the entries that expire soonest go first.
  * Every operation takes constant time: there is a queue for each lifetime in use (rounded up to whole seconds; within a
  * queue the order is off by less than a second), and only the heads of queues are looked at.
  */
@@ -89,7 +89,7 @@ export class ExpiringMap<Value> {
     this.#close(entry.lane);
   }
 
-  /** Deletes expired entries, at most so many. True where it stopped at that number. */
+  /** Deletes expired entries, at most so many. Returns true if it stopped at that number. */
   sweep(now: number, most: number): boolean {
     let swept = 0;
     for (const lane of this.#lanes.values()) {

@@ -1,5 +1,5 @@
 const INITIAL_CAPACITY = 1;
-/** What a log and its array take, empty, and for each time. */
+/** The bytes of an empty log and its array, and of each time in it. */
 const OWN_BYTES = 105;
 const BYTES_PER_TIME = 8;
 
@@ -13,7 +13,7 @@ export class HitLog {
     return this.#size;
   }
 
-  /** About what the log takes in memory. */
+  /** The bytes that the log takes in memory, about. */
   get bytes(): number {
     return OWN_BYTES + this.#times.length * BYTES_PER_TIME;
   }

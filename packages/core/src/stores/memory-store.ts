@@ -4,11 +4,11 @@ import { ExpiringMap } from './expiring-map.ts';
 import { HitLog } from './hit-log.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
-/** How much memory a store may take, and its clock. */
+/** The memory that a store may take, and its clock. */
 export interface MemoryStoreOptions {
-  /** About how much memory counters may take, in bytes. Default: 64 MiB, room for some 200,000 clients. */
+  /** The bytes of memory that counters may take, about. Default: 64 MiB, room for some 200,000 clients. */
   readonly maxCounterBytes?: number;
-  /** About how much memory values may take, in bytes. Default: 16 MiB. */
+  /** The bytes of memory that values may take, about. Default: 16 MiB. */
   readonly maxValueBytes?: number;
   /** A monotonic clock in milliseconds. Default: `performance.now`. */
   readonly clock?: () => number;
@@ -21,15 +21,15 @@ interface Guarded {
 
 const OPTION_NAMES: readonly (keyof MemoryStoreOptions)[] = ['maxCounterBytes', 'maxValueBytes', 'clock'];
 const MEBIBYTE = 2 ** 20;
-/** How often expired entries are cleared away while nothing else does it, in milliseconds. */
+/** The time between two sweeps of expired entries while nothing else clears them away, in milliseconds. */
 const SWEEP_MS = 10_000;
-/** How many entries one sweep clears before it lets others run. */
+/** The number of entries that one sweep clears before it lets others run. */
 const SWEEP_BATCH = 5_000;
 
 /**
  * A store in this process's memory: exact for one process, and it answers at once, without a promise.
  *
- * It is bounded. Where counters (or values) would take more than their share, those that expire soonest are forgotten
+ * Its memory is bounded. If counters (or values) would take more than their share, those that expire soonest are forgotten
  * first: a forgotten counter lets its client begin anew, a forgotten value is as if expired. Expired entries go as new
  * ones come, and by a timer that keeps no process alive.
  *
@@ -51,7 +51,7 @@ export class MemoryStore implements Store {
     this.#clock = options.clock ?? (() => performance.now());
   }
 
-  /** How many counters and values are kept now. */
+  /** The number of counters and values that are kept now. */
   get size(): number {
     return this.#counters.size + this.#values.size;
   }
@@ -68,14 +68,14 @@ export class MemoryStore implements Store {
       else this.#counters.renew(entry, log.bytes, windowMs, now);
       this.#keepSweeping();
     }
-    return standing(log, allowed, limit, windowMs, now);
+    return hitResult(log, allowed, limit, windowMs, now);
   }
 
   peek(key: string, limit: number, windowMs: number): HitResult {
     const now = this.#clock();
     const log = this.#counters.get(key, now)?.value ?? new HitLog();
     log.forget(now, windowMs);
-    return standing(log, log.size < limit, limit, windowMs, now);
+    return hitResult(log, log.size < limit, limit, windowMs, now);
   }
 
   undo(key: string, stamp: number): void {
@@ -136,8 +136,8 @@ export class MemoryStore implements Store {
   }
 }
 
-function standing(log: HitLog, allowed: boolean, limit: number, windowMs: number, now: number): HitResult {
-  // Where more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
+function hitResult(log: HitLog, allowed: boolean, limit: number, windowMs: number, now: number): HitResult {
+  // If more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
   const leaver = Math.max(0, log.size - limit);
   const resetMs = log.size === 0 ? 0 : log.at(leaver) + windowMs - now;
   return {

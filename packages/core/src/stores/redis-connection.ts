@@ -1,5 +1,22 @@
-import { isConnectionLost, type RedisClient } from './redis-client.ts';
-import { StoreUnavailable } from './store-unavailable.ts';
+import { StoreUnavailable } from './store.ts';
+
+/**
+ * The part of a Redis client that is needed: a `Redis` or a `Cluster` of ioredis, handed in by the application, which also
+ * closes it.
+ */
+export interface RedisClient {
+  /** The state of the connection; `ready` when commands can be sent. */
+  readonly status: string;
+  /** Sends one command, routed by its keys. */
+  call(command: string, ...args: (string | number)[]): Promise<unknown>;
+}
+
+/** The states of a connection that is gone: a command would wait in line until it is back. */
+const LOST: ReadonlySet<string> = new Set(['close', 'reconnecting', 'disconnecting', 'end']);
+
+export function isConnectionLost(status: string): boolean {
+  return LOST.has(status);
+}
 
 /**
  * Sends commands to Redis so that nobody waits for a server that is gone: an answer comes within `timeoutMs`, or
@@ -60,7 +77,7 @@ export class RedisConnection {
     this.#wasReady ||= this.#client.status === 'ready';
   }
 
-  /** Why a command should not even be sent, if so. */
+  /** Returns the reason why a command should not even be sent, if there is one. */
   #refusal(): string | undefined {
     const { status } = this.#client;
     this.#wasReady ||= status === 'ready';

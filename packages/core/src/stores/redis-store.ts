@@ -1,26 +1,25 @@
 import { checkOptionNames, wrongOption } from '../options.ts';
-import type { RedisClient } from './redis-client.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { type RedisClient, RedisConnection } from './redis-connection.ts';
 import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
 
-/** Where a store keeps its keys, and how long it waits for Redis. */
+/** The prefix of a store's keys, and the time that it waits for Redis. */
 export interface RedisStoreOptions {
-  /** Stands before every key. Default: `viewset:`. */
+  /** The text before every key. Default: `viewset:`. */
   readonly prefix?: string;
-  /** How long to wait for an answer, in milliseconds. Default: 1000. */
+  /** The time to wait for an answer, in milliseconds. Default: 1000. */
   readonly timeoutMs?: number;
 }
 
 const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = ['prefix', 'timeoutMs'];
-/** How much longer than its window a counter is kept, so that no rounding of expiry forgets a hit that still counts. */
+/** The time that a counter is kept longer than its window, in milliseconds, so that no rounding of expiry forgets a hit that still counts. */
 const SLACK_MS = 1000;
 
 /**
  * A store in Redis 6 or newer, alone, behind Sentinel or as a Cluster: exact across all processes that share it. Every
  * operation is one command or one script on one key, and goes by the server's clock.
  *
- * Every method rejects with StoreUnavailable where Redis is down, refuses, or does not answer in time. The constructor
+ * Every method rejects with StoreUnavailable if Redis is down, refuses, or does not answer in time. The constructor
  * throws ImproperlyConfigured for something that is no client, and for an unknown or wrong option.
  *
  * @example

@@ -5,8 +5,8 @@ import { ServiceUnavailable } from '../errors.ts';
 import type { HitResult, Store } from '../stores/store.ts';
 import type { RateLimitRule } from './rate-limit-rule.ts';
 
-/** How a rule stands for one request. */
-export interface Standing {
+/** The state of a rule's counter for one request. */
+export interface RuleState {
   readonly counted: CountedRule;
   readonly key: string;
   readonly result: HitResult;
@@ -15,7 +15,7 @@ export interface Standing {
 /** Hears of a request that passed uncounted because the store was down. */
 export type ReportUncounted = (rule: string, error: unknown) => void;
 
-/** Longer keys are kept as their hash, so that no client decides how much a key takes. */
+/** The length above which a key is kept as its hash, so that no client decides how much a key takes. */
 const MAX_KEY_LENGTH = 64;
 
 /** A rule, the store that it counts in, and a name for its counters that no other rule has. */
@@ -35,10 +35,10 @@ export class CountedRule {
   }
 
   /**
-   * Counts a request. Undefined where the rule does not apply, or its store is down and the rule lets requests pass.
-   * Throws ServiceUnavailable where the store is down and the rule fails closed.
+   * Counts a request. Returns undefined if the rule does not apply, or if its store is down and the rule lets requests pass.
+   * Throws ServiceUnavailable if the store is down and the rule fails closed.
    */
-  hit(request: FastifyRequest): Awaitable<Standing | undefined> {
+  hit(request: FastifyRequest): Awaitable<RuleState | undefined> {
     const key = this.#key(request);
     if (key === undefined) return undefined;
     return settle(
@@ -48,8 +48,8 @@ export class CountedRule {
     );
   }
 
-  /** How the rule stands, without counting; undefined where that cannot be told. */
-  peek(request: FastifyRequest): Awaitable<Standing | undefined> {
+  /** Returns the state of the rule without counting; undefined if the store cannot tell. */
+  peek(request: FastifyRequest): Awaitable<RuleState | undefined> {
     const key = this.#key(request);
     if (key === undefined) return undefined;
     return settle(
@@ -59,8 +59,8 @@ export class CountedRule {
     );
   }
 
-  /** Takes a hit back; where the store is down by now, it stays. */
-  undo({ key, result }: Standing): Awaitable<undefined> {
+  /** Takes a hit back; if the store is down by now, it stays. */
+  undo({ key, result }: RuleState): Awaitable<undefined> {
     return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
   }
 

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import { wrongOption } from '../options.ts';
 import { RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
-/** What a header rule takes beside its count and window. */
+/** The options of a header rule, beside its count and window. */
 export interface HeaderRateLimitOptions extends RateLimitRuleOptions {
-  /** Whose value tells clients apart, in any case: `X-API-Key`. */
+  /** The header whose value tells clients apart, in any case: `X-API-Key`. */
   readonly header: string;
 }
 

@@ -15,7 +15,7 @@ export class IPRateLimit extends RateLimitRule {
   }
 }
 
-/** Undefined where the connection is gone already, or has no address (a Unix socket without a proxy before it). */
+/** Returns undefined if the connection is gone already, or has no address (a Unix socket without a proxy before it). */
 export function addressOf(request: FastifyRequest): string | undefined {
   const ip = request.ip as string | undefined;
   return ip === undefined || ip === '' ? undefined : clientAddress(ip);

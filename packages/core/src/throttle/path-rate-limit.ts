@@ -3,11 +3,11 @@ import { wrongOption } from '../options.ts';
 import { addressOf } from './ip-rate-limit.ts';
 import { RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
 
-/** What a path rule takes beside its count and window. */
+/** The options of a path rule, beside its count and window. */
 export interface PathRateLimitOptions extends RateLimitRuleOptions {
   /**
-   * Which routes it counts, by the path they were registered with: `/api/products/:pk`, a rest as `*`
-   * (`/api/auth/*`), a method in front where only that one counts (`POST /api/auth/login`; GET brings HEAD along). All of
+   * The routes that it counts, by the path they were registered with: `/api/products/:pk`, a rest as `*`
+   * (`/api/auth/*`), a method in front if only that one counts (`POST /api/auth/login`; GET brings HEAD along). All of
    * them share one counter per client. Default: every route, each with a counter of its own.
    */
   readonly path?: string;

@@ -3,22 +3,22 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
-/** When a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
+/** The time at which a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
 export type RateLimitPhase = 'address' | 'user';
 
-/** What every rule takes beside its count and window. */
+/** The options of every rule, beside its count and window. */
 export interface RateLimitRuleOptions {
-  /** True: where the store is down, answer 503. Default: false, let requests pass uncounted and say so in the log. */
+  /** True: answer 503 if the store is down. Default: false, let requests pass uncounted and say so in the log. */
   readonly failClosed?: boolean;
   /** Names the rule's counters, in place of its position and arguments; unique among the rules of one list. */
   readonly name?: string;
-  /** Where this rule counts. Default: the limiter's store. */
+  /** The store in which this rule counts. Default: the limiter's store. */
   readonly store?: Store;
 }
 
 /**
- * At most `count` requests of one client in any span of `windowSeconds` seconds. What a client is, a subclass says by
- * its `key`; override `phase` with `'user'` where that takes the logged-in user.
+ * Lets at most `count` requests of one client pass in any span of `windowSeconds` seconds. A subclass says by its `key`
+ * what a client is; override `phase` with `'user'` if that takes the logged-in user.
  *
  * The constructor throws ImproperlyConfigured for a count or window that is not a positive whole number, and for an
  * option that is not in the class's `optionNames`.
@@ -60,8 +60,8 @@ export abstract class RateLimitRule {
   }
 
   /**
-   * Who sent a request, as far as this rule is concerned: requests with equal keys share one counter. Undefined where
-   * the rule does not apply. A long key is kept as its hash.
+   * Returns who sent a request, as far as this rule is concerned: requests with equal keys share one counter. Returns
+   * undefined if the rule does not apply. A long key is kept as its hash.
    */
   abstract key(request: FastifyRequest): string | undefined;
 

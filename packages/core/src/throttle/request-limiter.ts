@@ -7,10 +7,10 @@ import { CountedRule, type ReportUncounted } from './counted-rule.ts';
 import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
 import { RuleList } from './rule-list.ts';
 
-/** Which rules, and where they count. */
+/** The rules of a limiter, and the store in which they count. */
 export interface RequestLimiterOptions {
   readonly rules: readonly RateLimitRule[];
-  /** Where the rules count that have no store of their own. */
+  /** The store of the rules that have none of their own. */
   readonly store: Store;
   /** Hears of stores that are down. */
   readonly log: Pick<FastifyBaseLogger, 'warn'>;
@@ -22,7 +22,7 @@ export interface RequestLimiterOptions {
 }
 
 const OPTION_NAMES: readonly (keyof RequestLimiterOptions)[] = ['rules', 'store', 'log', 'scope'];
-/** How often the log hears of requests that pass uncounted, in milliseconds. */
+/** The time between two lines in the log about requests that pass uncounted, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 const PHASES: readonly RateLimitPhase[] = ['address', 'user'];
 
@@ -66,7 +66,7 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   });
 }
 
-/** So that no scope and name read like another scope and name. */
+/** Escapes a part of a key, so that no scope and name read like another scope and name. */
 function escapeColons(text: string): string {
   return text.replaceAll('%', '%25').replaceAll(':', '%3A');
 }

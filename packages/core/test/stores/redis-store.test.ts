@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ImproperlyConfigured } from '../../src/errors.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
-import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../src/stores/store.ts';
 import { redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
 import { testStore } from './store-suite.ts';
 

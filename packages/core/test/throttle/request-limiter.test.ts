@@ -3,7 +3,7 @@ import t from 'tap';
 import type { HttpError } from '../../src/errors.ts';
 import { MemoryStore } from '../../src/stores/memory-store.ts';
 import type { Store } from '../../src/stores/store.ts';
-import { StoreUnavailable } from '../../src/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../src/stores/store.ts';
 import { HeaderRateLimit } from '../../src/throttle/header-rate-limit.ts';
 import { IPRateLimit } from '../../src/throttle/ip-rate-limit.ts';
 import { RateLimitRule } from '../../src/throttle/rate-limit-rule.ts';
