@@ -72,6 +72,8 @@ interface Declared {
   readonly body: { readonly schema: TSchema; readonly validate: (body: unknown) => unknown } | undefined;
   readonly responses: Readonly<Record<number, TSchema | null>>;
   readonly takesListParameters: boolean;
+  /** True if the handler runs in a transaction that it has not begun itself. */
+  readonly transaction: boolean;
   readonly handler: OperationHandler;
 }
 
@@ -115,6 +117,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         body: body === undefined || validateBody === undefined ? undefined : { schema: body, validate: validateBody },
         responses: response,
         takesListParameters: operation === 'list',
+        transaction: false,
         handler: view[operation]!.bind(view),
       };
     },
@@ -128,19 +131,37 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
     const { body, response } = options;
-    return methods.map((method) => ({
-      action: name,
-      method: method.toUpperCase() as OperationMethod,
-      detail,
-      suffix: `/${path}`,
-      urlName: options.urlName ?? kebabCase(name),
-      options,
-      body: body === undefined ? undefined : { schema: body, validate: compileValidator(body, 'body') },
-      responses: { ...(response === undefined ? {} : { 200: response }), ...options.responses },
-      takesListParameters: options.listParameters ?? (method === 'get' && !detail),
-      handler: actionHandler(definition, detail, options.transaction ?? false, handler),
-    }));
+    return methods.map((method) => {
+      const transaction = hasTransaction(definition, detail, method, options);
+      return {
+        action: name,
+        method: method.toUpperCase() as OperationMethod,
+        detail,
+        suffix: `/${path}`,
+        urlName: options.urlName ?? kebabCase(name),
+        options,
+        body: body === undefined ? undefined : { schema: body, validate: compileValidator(body, 'body') },
+        responses: { ...(response === undefined ? {} : { 200: response }), ...options.responses },
+        takesListParameters: options.listParameters ?? (method === 'get' && !detail),
+        transaction,
+        handler: actionHandler(definition, detail, transaction, handler),
+      };
+    });
   });
+}
+
+/**
+ * An action that writes one record has a transaction unless it says otherwise: its record is then locked, so that no other
+ * write comes between what the handler reads and what it stores.
+ */
+function hasTransaction(
+  definition: ViewDefinition,
+  detail: boolean,
+  method: Action['methods'][number],
+  options: ActionOptions,
+): boolean {
+  const writesRecord = detail && method !== 'get' && definition.prepareDetailAction !== undefined;
+  return options.transaction ?? writesRecord;
 }
 
 /** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
@@ -158,7 +179,14 @@ function actionHandler(
           await prepare(request);
           return handler(request, reply);
         };
-  return transaction ? (request, reply) => inTransaction(request, async () => handle(request, reply)) : handle;
+  if (!transaction) return handle;
+  // An answer that says that the action failed undoes it, thrown or not.
+  return (request, reply) =>
+    inTransaction(
+      request,
+      async () => handle(request, reply),
+      () => reply.statusCode < 400,
+    );
 }
 
 function planRoute(
@@ -192,7 +220,7 @@ function planRoute(
     allowsAnonymous: isOpen(view, options),
     permissions: own === undefined ? viewPermissions : makePermissions(own, `${view.name}.${action}`),
     rules,
-    transaction: options.transaction ?? false,
+    transaction: declared.transaction,
     bodyLimit: options.bodyLimit,
     documentation: documentationOf(mounted, options, summaryOf(named)),
     view: viewOf(mounted),

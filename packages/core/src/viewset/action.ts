@@ -77,7 +77,11 @@ export interface ActionOptions<
   readonly allowAnonymous?: boolean;
   /** Beside the view's own. */
   readonly throttles?: readonly RateLimitRule[];
-  /** True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record. Default: false. */
+  /**
+   * True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record and reads it anew. It
+   * is committed when the handler has returned, and rolled back if the handler throws or its status is 400 or more.
+   * Default: true for a `detail` action of an entity's view under POST, PUT, PATCH and DELETE, else false.
+   */
   readonly transaction?: boolean;
   /** The largest body, in bytes; a larger one is a 413. Default: the application's, 1 MiB. */
   readonly bodyLimit?: number;

@@ -18,8 +18,14 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
  *
  * A request that is given up is rolled back at once, so that a hook which never settles holds no connection. What the hook
  * still asks of the entity manager then fails, because its transaction has ended.
+ *
+ * @param isKept asked when the work is done; false rolls it back all the same
  */
-export async function inTransaction<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+  isKept: () => boolean = () => true,
+): Promise<Result> {
   checkNotGivenUp(request);
   const { em } = request;
   const outer = em.getTransactionContext<object>();
@@ -40,7 +46,8 @@ export async function inTransaction<Result>(request: FastifyRequest, work: () =>
     const result = await Promise.race([givenUp, flushed(work())]);
     checkNotGivenUp(request);
     stopListening?.();
-    await em.commit();
+    if (isKept()) await em.commit();
+    else await em.rollback();
     if (outer !== undefined) em.setTransactionContext(outer);
     return result;
   } catch (error) {

@@ -1,8 +1,16 @@
 import type { InferEntity, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ModelViewSet, readShape, Router, ServiceUnavailable, type WriteData, writeShape } from '../../src/index.ts';
+import {
+  action,
+  ModelViewSet,
+  readShape,
+  Router,
+  ServiceUnavailable,
+  type WriteData,
+  writeShape,
+} from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
@@ -157,6 +165,44 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
       t.same((await titles()).toSorted(), ['One', 'Two', 'kept']);
     },
   );
+
+  t.test('an action that writes a record has a transaction, and any other one that says so', async (t) => {
+    await fill();
+    const isOpen: Record<string, boolean> = {};
+    const noted = async (request: FastifyRequest, reply: FastifyReply) => {
+      isOpen[`${request.method} ${request.routeOptions.config.viewset!.action}`] = request.em.isInTransaction();
+      await request.em.insert(Book, { title: 'by an action' });
+      if (request.headers['x-fail'] === 'throws') throw new ServiceUnavailable();
+      if (request.headers['x-fail'] !== undefined) reply.code(422);
+      return {};
+    };
+    class Acting extends ModelViewSet(Book, { read, write }) {
+      byDefault = action({ detail: true, methods: ['get', 'post', 'delete'] }, noted);
+      without = action({ detail: true, methods: ['post'], transaction: false }, noted);
+      collection = action({ methods: ['post'] }, noted);
+      chosen = action({ methods: ['post'], transaction: true }, noted);
+    }
+    const app = await testApp(t, orm, [new Router().register('books', Acting)]);
+    for (const path of ['/books/101/by-default', '/books/101/without', '/books/collection', '/books/chosen']) {
+      await app.inject({ method: 'POST', url: path });
+    }
+    await app.inject('/books/101/by-default');
+    await app.inject({ method: 'DELETE', url: '/books/101/by-default' });
+    t.same(isOpen, {
+      'POST byDefault': true,
+      'POST without': false,
+      'POST collection': false,
+      'POST chosen': true,
+      'GET byDefault': false,
+      'DELETE byDefault': true,
+    });
+    for (const fail of ['throws', 'answers']) {
+      await fill();
+      const failed = { method: 'POST' as const, url: '/books/101/by-default', headers: { 'x-fail': fail } };
+      t.equal((await app.inject(failed)).statusCode, fail === 'throws' ? 503 : 422);
+      t.same(await titles(), ['One', 'Two'], 'what it wrote is undone');
+    }
+  });
 
   t.test('a hook that never settles', async (t) => {
     await fill();
