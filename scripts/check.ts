@@ -44,6 +44,7 @@ const gates: readonly Gate[] = [
     env: { NODE_V8_COVERAGE: coverage },
     isFigure: true,
   },
+  { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts' },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'requests at random, compared with a model', command: 'pnpm fuzz --seconds 60' },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },

@@ -12,6 +12,7 @@ const layers = documentedLayers();
 const PRIVATE_NAMES = {
   'EntityManager.d.ts': ['applyFilters'],
   'connections/Connection.d.ts': ['connected'],
+  'unit-of-work/UnitOfWork.d.ts': ['dispatchOnLoadEvent'],
 };
 
 /** Every driver is the application's: core takes what the user hands in. */
@@ -63,6 +64,14 @@ t.test("MikroORM's private names stand in mikro/ alone", async (t) => {
       );
     }
   }
+});
+
+t.test('what MikroORM keeps on entities under names of two underscores stands in mikro/ alone', async (t) => {
+  const outside = [...core, ...auth].filter(({ path }) => !path.startsWith('mikro/'));
+  const named = outside.flatMap(({ path, identifiers }) =>
+    [...identifiers].filter((name) => /^__[a-z]/.test(name) && name !== '__proto__').map((name) => `${path}: ${name}`),
+  );
+  t.strictSame(named, []);
 });
 
 t.test('auth knows core by its public name alone', async (t) => {
