@@ -20,8 +20,6 @@ export const MIGRATIONS_TABLE = 'shop_migrations';
 const CONNECT_TIMEOUT_MS = 5000;
 /** How long a transaction may sit between two statements before PostgreSQL ends it and frees what it has locked. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
-/** How long a statement waits for another process that writes to the same SQLite file. */
-const BUSY_TIMEOUT_MS = 5000;
 /** With a write-ahead log, readers and a writer do not wait for each other. */
 const SQLITE_JOURNAL = 'pragma journal_mode = wal';
 
@@ -51,7 +49,7 @@ function sqlite(file: string = DEFAULT_FILE): Partial<Options> {
   if (dbName !== ':memory:' && !existsSync(dirname(dbName))) {
     throw new ImproperlyConfigured(`DATABASE_URL must name a file in a folder that exists; got "sqlite:${file}"`);
   }
-  return { driver: SqliteDriver, dbName, driverOptions: { timeout: BUSY_TIMEOUT_MS } };
+  return { driver: SqliteDriver, dbName };
 }
 
 function postgresql(url: string, settings: DatabaseSettings): Partial<Options> {

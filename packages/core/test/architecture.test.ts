@@ -10,8 +10,8 @@ const layers = documentedLayers();
 
 /** What MikroORM does not promise to keep, by the file that declares it. It may be named in `mikro/` alone. */
 const PRIVATE_NAMES = {
-  'EntityManager.d.ts': ['applyFilters'],
-  'connections/Connection.d.ts': ['connected'],
+  'EntityManager.d.ts': ['applyFilters', 'getTransactionSessionContext'],
+  'connections/Connection.d.ts': ['connected', 'logQuery'],
   'unit-of-work/UnitOfWork.d.ts': ['dispatchOnLoadEvent'],
 };
 

@@ -26,12 +26,24 @@ function builtInReader(
   if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;
   if (property.runtimeType === 'Date') return dateReader(platform);
   if (property.runtimeType === 'boolean') return property.columnTypes[0] === 'boolean' ? undefined : Boolean;
-  return property.runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? Number : undefined;
+  return property.runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? readNumber : undefined;
 }
 
 function numberReader(property: EntityProperty, type: FieldType): (raw: unknown) => unknown {
   if (type.kind === 'bigint' && type.mode === 'bigint') return (raw) => BigInt(raw as string);
-  return (type.mode ?? property.runtimeType) === 'number' ? Number : String;
+  return (type.mode ?? property.runtimeType) === 'number' ? readNumber : String;
+}
+
+/**
+ * The number that a serializer writes as null for NaN, which PostgreSQL stores and JSON cannot say: an infinity. Of NaN
+ * itself serializers make an error.
+ */
+export function sendable(value: number): number {
+  return Number.isNaN(value) ? Infinity : value;
+}
+
+function readNumber(raw: unknown): number {
+  return sendable(Number(raw));
 }
 
 /** Reads dates like MikroORM's own mapper: a time without an offset is in the time zone of the configuration. */

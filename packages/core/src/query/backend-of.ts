@@ -1,4 +1,4 @@
-import type { Platform } from '@mikro-orm/core';
+import type { EntityManager, Platform } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Backend } from '../backends/backend.ts';
 import { readerOf, type Source } from '../backends/source.ts';
@@ -7,9 +7,9 @@ import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
 /** By the names of MikroORM's classes, so that no driver is imported. */
-const BACKENDS: Readonly<Record<string, (platform: Platform) => Backend>> = {
-  SqlitePlatform: (platform) => new SqlBackend(new SqliteDialect(platform)),
-  BasePostgreSqlPlatform: (platform) => new SqlBackend(new PostgreSqlDialect(platform)),
+const BACKENDS: Readonly<Record<string, (em: EntityManager) => Backend>> = {
+  SqlitePlatform: (em) => new SqlBackend(new SqliteDialect(em)),
+  BasePostgreSqlPlatform: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
 };
 
 const known = new WeakMap<Platform, Backend>();
@@ -19,17 +19,19 @@ const known = new WeakMap<Platform, Backend>();
  * @throws ImproperlyConfigured for a database that is not supported
  */
 export function backendOf(source: Source): Backend {
-  const platform = readerOf(source).getPlatform();
+  const em = readerOf(source);
+  const platform = em.getPlatform();
   let backend = known.get(platform);
-  if (backend === undefined) known.set(platform, (backend = makeBackend(platform)));
+  if (backend === undefined) known.set(platform, (backend = makeBackend(em)));
   return backend;
 }
 
-function makeBackend(platform: Platform): Backend {
+function makeBackend(em: EntityManager): Backend {
+  const platform = em.getPlatform();
   let prototype = Object.getPrototypeOf(platform) as object | null;
   while (prototype !== null) {
     const { name } = prototype.constructor;
-    if (Object.hasOwn(BACKENDS, name)) return BACKENDS[name]!(platform);
+    if (Object.hasOwn(BACKENDS, name)) return BACKENDS[name]!(em);
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
   throw new ImproperlyConfigured(

@@ -1,5 +1,6 @@
 import { helper, Reference, ReferenceKind, ScalarReference } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
+import { sendable } from '../fields/value-reader.ts';
 
 /**
  * Reads what a path leads to from an entity that is loaded: null where there is nothing on the way, the primary key of
@@ -69,6 +70,7 @@ function keyOf(value: unknown): unknown {
 }
 
 function scalar(value: unknown, key: string): unknown {
+  if (typeof value === 'number') return sendable(value);
   if (!(value instanceof ScalarReference)) return value ?? null;
   if (!value.isInitialized()) throw notLoaded(key, key);
   return value.unwrap() ?? null;

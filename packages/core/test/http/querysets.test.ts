@@ -33,6 +33,8 @@ class PlainSlicedListViewSet extends ModelViewSet(Book, { read, pagination: null
   }
 }
 
+class SearchedViewSet extends ModelViewSet(Book, { read, searchFields: ['title'] }) {}
+
 class LongViewSet extends ModelViewSet(Book, { read, permissionClasses: [LongOnly] }) {}
 
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
@@ -41,6 +43,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     .register('sliced', SlicedViewSet)
     .register('sliced-list', SlicedListViewSet)
     .register('plain-sliced-list', PlainSlicedListViewSet)
+    .register('searched', SearchedViewSet)
     .register('long', LongViewSet);
   const app = await testApp(t, orm, [router]);
 
@@ -62,6 +65,20 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   t.test('so is a slice that a paginator would forget; without one it is honoured', async (t) => {
     t.equal((await app.inject('/sliced-list')).json<{ code: string }>().code, 'improperly_configured');
     t.equal((await app.inject('/plain-sliced-list')).json<unknown[]>().length, 2);
+  });
+
+  t.test('a word of a search is asked once, and not if another contains it', async (t) => {
+    const queries = recordQueries(orm);
+    const search = encodeURIComponent('CEDAR cedar dar "ceda" da');
+    const found = (await app.inject(`/searched?search=${search}`)).json<{ results: { title: string }[] }>();
+    t.strictSame(
+      found.results.map(({ title }) => title),
+      ['Cedar'],
+    );
+    queries.stop();
+    const [rows] = queries.texts;
+    const perScan = rows?.includes('as total') === true ? 2 : 1;
+    t.equal(rows!.split(' like ').length - 1, perScan, String(rows));
   });
 
   t.test('a scope stands in the SQL once', async (t) => {

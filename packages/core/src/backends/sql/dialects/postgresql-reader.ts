@@ -1,57 +1,21 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
+import {
+  inSession,
+  type KyselyClient,
+  kyselyRows,
+  type PgPool,
+  poolOrClient,
+  sessionOf,
+  type Settle,
+} from '../../../mikro/postgresql-pool.ts';
 import { readError } from './driver-error.ts';
 import { LruMap } from './lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 
-interface PgQuery {
-  readonly text: string;
-  readonly values: readonly unknown[];
-  readonly rowMode: 'array';
-  readonly name?: string;
-}
-
-interface PgResult {
-  readonly rows: unknown[][];
-}
-
-/** There is a result, or there is an error. */
-type Settle = (error: Error, result?: PgResult) => void;
-
 const rowMode = 'array';
-
-/** What is used of pg. */
-interface Pool {
-  readonly ending: boolean;
-  query(query: PgQuery, settle: Settle): void;
-}
-
-/** What is used of Kysely: its client, and its transactions. */
-interface Client {
-  executeQuery(query: {
-    readonly sql: string;
-    readonly parameters: readonly unknown[];
-    readonly query: {
-      readonly kind: 'RawNode';
-      readonly sqlFragments: readonly string[];
-      readonly parameters: readonly [];
-    };
-    readonly queryId: { readonly queryId: string };
-  }): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
-}
-
-interface PostgreSqlConnection extends Connection {
-  getNativeClient(): Promise<unknown>;
-  getClient(): Client;
-  transactional<T>(work: (transaction: unknown) => Promise<T>, options: object): Promise<T>;
-}
-
-/** What MikroORM keeps for row level security. */
-interface SessionManager {
-  getTransactionSessionContext?(): object | undefined;
-}
 
 /** Runs work that reads: in the transaction of the entity manager, or on the pool. */
 export function readPostgreSql<T>(
@@ -60,80 +24,57 @@ export function readPostgreSql<T>(
   purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
-  const transaction = em.getTransactionContext<Client>();
-  const connection = em.getConnection(transaction === undefined ? purpose : 'write') as PostgreSqlConnection;
+  const transaction = em.getTransactionContext<KyselyClient>();
+  const connection = em.getConnection(transaction === undefined ? purpose : 'write');
   const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
   if (transaction !== undefined) return run(new ClientReader(transaction, platform));
-  const sessionContext = (em as SessionManager).getTransactionSessionContext?.();
-  const pool = sessionContext === undefined ? pools.get(connection) : undefined;
-  return pool?.isOpen === true ? run(pool) : readLater(em, connection, platform, sessionContext, run);
+  const session = sessionOf(em);
+  const pool = session === undefined ? pools.get(connection) : undefined;
+  return pool?.isOpen === true ? run(pool) : readLater(em, connection, platform, session, run);
 }
 
-const pools = new WeakMap<PostgreSqlConnection, PoolReader>();
+const pools = new WeakMap<Connection, PoolReader>();
 
 async function readLater<T>(
   em: EntityManager,
-  connection: PostgreSqlConnection,
+  connection: Connection,
   platform: Platform,
-  sessionContext: object | undefined,
+  session: object | undefined,
   run: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   try {
-    if (sessionContext === undefined) return await run(await openReader(em, connection, platform));
-    const inTransaction = async (begun: unknown): Promise<T> => run(new ClientReader(begun as Client, platform));
-    return await connection.transactional(inTransaction, { sessionContext });
+    if (session === undefined) return await run(await openReader(em, connection, platform));
+    return await inSession(connection, session, async (begun) => run(new ClientReader(begun, platform)));
   } catch (error) {
     throw readError(platform, error);
   }
 }
 
-/** Where connections are prepared for each use, they have to come from where that is done. */
-async function openReader(em: EntityManager, connection: PostgreSqlConnection, platform: Platform): Promise<Reader> {
-  const { config } = em;
-  const isPrepared =
-    config.get('onCreateConnection') !== undefined ||
-    config.get('onReserveConnection') !== undefined ||
-    config.get('sessionContext') === 'connection' ||
-    isForeign(config.get('driverOptions'));
-  if (isPrepared) {
-    await connection.ensureConnection();
-    return new ClientReader(connection.getClient(), platform);
-  }
-  const pool = (await connection.getNativeClient()) as Pool;
+/** Connections that are prepared for each use have to come from where that is done. */
+async function openReader(em: EntityManager, connection: Connection, platform: Platform): Promise<Reader> {
+  const opened = await poolOrClient(em, connection);
+  if ('client' in opened) return new ClientReader(opened.client, platform);
   // Others may have waited for the same pool.
   const known = pools.get(connection);
   if (known?.isOpen === true) return known;
-  const reader = new PoolReader(pool, platform);
+  const reader = new PoolReader(opened.pool, platform);
   pools.set(connection, reader);
   return reader;
 }
 
-/** A Kysely, or a dialect of it, that the application made itself. */
-function isForeign(driverOptions: unknown): boolean {
-  if (typeof driverOptions === 'function') return true;
-  return (
-    typeof driverOptions === 'object' &&
-    driverOptions !== null &&
-    ('createDriver' in driverOptions || 'executeQuery' in driverOptions)
-  );
-}
-
-/** Kysely gives objects, whose keys stand in the order of the select list since every column has a name of its own. */
+/** Reads through Kysely, within a transaction or on connections that are prepared for each use. */
 class ClientReader implements Reader {
-  readonly #client: Client;
+  readonly #client: KyselyClient;
   readonly #platform: Platform;
 
-  constructor(client: Client, platform: Platform) {
+  constructor(client: KyselyClient, platform: Platform) {
     this.#client = client;
     this.#platform = platform;
   }
 
   async rows({ sql }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
-    const queryId = { queryId: 'viewset' };
     try {
-      const { rows } = await this.#client.executeQuery({ sql, parameters: values, query, queryId });
-      return rows.map((row) => Object.values(row));
+      return await kyselyRows(this.#client, sql, values);
     } catch (error) {
       throw readError(this.#platform, error);
     }
@@ -177,14 +118,14 @@ class StatementNames {
 
 /** Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. */
 class PoolReader implements Reader {
-  readonly #pool: Pool;
+  readonly #pool: PgPool;
   readonly #platform: Platform;
   #ofViews = new StatementNames(OF_VIEWS);
   #ofClients = new StatementNames(OF_CLIENTS);
   #generation = 0;
   #unnamed = false;
 
-  constructor(pool: Pool, platform: Platform) {
+  constructor(pool: PgPool, platform: Platform) {
     this.#pool = pool;
     this.#platform = platform;
   }

@@ -1,27 +1,23 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
+import { tellQueryLog } from '../../../mikro/query-log.ts';
 import type { Reader } from './reader.ts';
 
-/** What MikroORM's connections do for their own queries. */
-interface LoggingConnection {
-  logQuery(query: string, context: Record<string, unknown>): void;
-}
-
 /**
- * The same reader; where MikroORM logs queries (`debug`) or slow ones (`slowQueryThreshold`), one that tells its log.
+ * The same reader; if MikroORM logs queries (`debug`) or slow ones (`slowQueryThreshold`), one that tells its log.
  */
 export function logged(em: EntityManager, connection: Connection, reader: Reader): Reader {
   const { config } = em;
   const isLogging = config.getLogger().isEnabled('query') || config.get('slowQueryThreshold') !== undefined;
-  return isLogging ? withLog(connection as unknown as LoggingConnection, reader) : reader;
+  return isLogging ? withLog(connection, reader) : reader;
 }
 
-function withLog(connection: LoggingConnection, reader: Reader): Reader {
+function withLog(connection: Connection, reader: Reader): Reader {
   return {
     rows(statement, values) {
       const started = performance.now();
       const log = (outcome: Record<string, unknown>): void => {
         const took = Math.round(performance.now() - started);
-        connection.logQuery(statement.sql, { params: values, took, ...outcome });
+        tellQueryLog(connection, statement.sql, { params: values, took, ...outcome });
       };
       try {
         const rows = reader.rows(statement, values);

@@ -8,6 +8,7 @@ import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } fro
 import { compareAsciiFirst } from './like-pattern.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Reader } from './reader.ts';
+import { waitForWriters } from './sqlite-lock.ts';
 import { FOLD, readSqlite } from './sqlite-reader.ts';
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
@@ -21,8 +22,9 @@ export class SqliteDialect implements Dialect {
   readonly forecast = undefined;
   readonly #platform: Platform;
 
-  constructor(platform: Platform) {
-    this.#platform = platform;
+  constructor(em: EntityManager) {
+    this.#platform = em.getPlatform();
+    waitForWriters(em);
   }
 
   compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

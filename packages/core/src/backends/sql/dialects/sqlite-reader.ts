@@ -1,35 +1,18 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { type Awaitable, isPromise } from '../../../awaitable.ts';
 import { ImproperlyConfigured } from '../../../errors.ts';
+import {
+  betweenTransactions,
+  type SqliteDatabase,
+  sqliteDatabase,
+  type SqliteStatement,
+} from '../../../mikro/sqlite-database.ts';
 import { foldCase } from './case-folding.ts';
 import { readError } from './driver-error.ts';
 import { LruMap } from './lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
-
-/** What is used of better-sqlite3. */
-interface Database {
-  readonly open: boolean;
-  readonly inTransaction: boolean;
-  prepare(sql: string): PreparedStatement;
-  function(name: string, options: { deterministic: boolean }, implementation: (value: unknown) => unknown): unknown;
-}
-
-interface PreparedStatement {
-  raw(toggle: boolean): this;
-  all(...values: readonly unknown[]): unknown[][];
-  get(...values: readonly unknown[]): unknown[] | undefined;
-}
-
-/** What is used of Kysely. */
-interface Client {
-  connection(): { execute<T>(work: () => Promise<T>): Promise<T> };
-}
-
-interface SqliteConnection extends Connection {
-  getNativeClient(): Promise<unknown>;
-  getClient(): Client;
-}
+import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
 
 /** The SQL function that folds case by Unicode; see `foldCase`. */
 export const FOLD = 'viewset_fold';
@@ -38,13 +21,14 @@ const MAX_STATEMENTS = 500;
 /** Statements of forms that clients choose, of which there may be endlessly many. */
 const MAX_CLIENT_STATEMENTS = 100;
 
-const readers = new WeakMap<Database, Reader>();
+const readers = new WeakMap<SqliteDatabase, Reader>();
 
-const databases = new WeakMap<Connection, Database>();
+const databases = new WeakMap<Connection, SqliteDatabase>();
 
 /**
- * Runs work that reads on the one connection there is: at once where it is open and free. A transaction of somebody else
- * that is open on it is waited for: what it has not committed is not seen.
+ * Runs work on the one connection there is: at once if it is open and free. A transaction of somebody else that is open on
+ * the connection is waited for: nobody sees what it has not committed. So is another process that has locked the database,
+ * without holding up this one; within a transaction of one's own `waitForWriters` has done that.
  */
 export function readSqlite<T>(
   em: EntityManager,
@@ -52,65 +36,66 @@ export function readSqlite<T>(
   purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
-  const own = em.getTransactionContext<unknown>() !== undefined;
-  const connection = em.getConnection(own ? 'write' : purpose) as SqliteConnection;
+  const isOwn = em.getTransactionContext<unknown>() !== undefined;
+  const connection = em.getConnection(isOwn ? 'write' : purpose);
   const database = databases.get(connection);
+  const later = (): Promise<T> => readLater(em, platform, connection, isOwn, work);
   // One that was closed meanwhile is in no transaction; it says so when it is asked for more.
-  if (database === undefined || (!own && database.inTransaction)) {
-    return readLater(em, platform, connection, own, work);
-  }
+  if (database === undefined || (!isOwn && database.inTransaction)) return later();
+  const failed = (error: unknown): Promise<T> => {
+    if (!database.open || (!isOwn && isBusy(error))) return later();
+    throw readError(platform, error);
+  };
   try {
     const result = work(logged(em, connection, readerOf(database)));
-    return isPromise(result) ? result.catch((error: unknown) => rethrow(platform, error)) : result;
+    return isPromise(result) ? result.catch(failed) : result;
   } catch (error) {
-    if (!database.open) return readLater(em, platform, connection, own, work);
-    return rethrow(platform, error);
+    return failed(error);
   }
-}
-
-function rethrow(platform: Platform, error: unknown): never {
-  throw readError(platform, error);
 }
 
 async function readLater<T>(
   em: EntityManager,
   platform: Platform,
-  connection: SqliteConnection,
-  own: boolean,
+  connection: Connection,
+  isOwn: boolean,
   work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   try {
-    const database = (await connection.getNativeClient()) as Database;
+    const database = await sqliteDatabase(connection);
+    if (!databases.has(connection)) waitShortly(em, database);
     databases.set(connection, database);
     const reader = logged(em, connection, readerOf(database));
-    if (own || !database.inTransaction) return await work(reader);
-    return await connection
-      .getClient()
-      .connection()
-      .execute(async () => work(reader));
+    if (isOwn) return await work(reader);
+    return await whenFree(connection, async () =>
+      database.inTransaction ? betweenTransactions(connection, async () => work(reader)) : work(reader),
+    );
   } catch (error) {
     throw readError(platform, error);
   }
 }
 
-function readerOf(database: Database): Reader {
+/** SQLite waits for other processes by holding up this one: 5 s, if the application has not said otherwise. */
+function waitShortly(em: EntityManager, database: SqliteDatabase): void {
+  const options = em.config.get('driverOptions') as { readonly timeout?: unknown } | undefined;
+  if (options?.timeout === undefined) database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+}
+
+function readerOf(database: SqliteDatabase): Reader {
   let reader = readers.get(database);
   if (reader === undefined) readers.set(database, (reader = makeReader(database)));
   return reader;
 }
 
-function makeReader(database: Database): Reader {
-  if (typeof database.function !== 'function' || typeof database.prepare !== 'function') {
-    throw new ImproperlyConfigured('query sets on SQLite need the driver better-sqlite3, as @mikro-orm/sqlite uses it');
-  }
+function makeReader(database: SqliteDatabase): Reader {
   if (database.prepare("select 'A' like 'a'").raw(true).all()[0]?.[0] !== 1) {
     throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
   }
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
-  const ofViews = new LruMap<string, PreparedStatement>(MAX_STATEMENTS);
-  const ofClients = new LruMap<string, PreparedStatement>(MAX_CLIENT_STATEMENTS);
-  const prepared = new WeakMap<Statement, PreparedStatement>();
-  const prepare = (statement: Statement): PreparedStatement => {
+  const ofViews = new LruMap<string, SqliteStatement>(MAX_STATEMENTS);
+  const ofClients = new LruMap<string, SqliteStatement>(MAX_CLIENT_STATEMENTS);
+  const prepared = new WeakMap<Statement, SqliteStatement>();
+  const prepare = (statement: Statement): SqliteStatement => {
     const { sql, isShapedByClient } = statement;
     const byText = isShapedByClient ? ofClients : ofViews;
     let made = byText.get(sql);

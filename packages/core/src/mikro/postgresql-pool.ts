@@ -1,0 +1,90 @@
+import type { Connection, EntityManager } from '@mikro-orm/core';
+
+/** A query of pg whose rows come as arrays. */
+export interface PgQuery {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly rowMode: 'array';
+  readonly name?: string;
+}
+
+/** There is a result, or there is an error. */
+export type Settle = (error: Error, result?: { readonly rows: unknown[][] }) => void;
+
+/** The part of pg's pool that is used. */
+export interface PgPool {
+  readonly ending: boolean;
+  query(query: PgQuery, settle: Settle): void;
+}
+
+/** The part of Kysely that is used: its client, and its transactions. */
+export interface KyselyClient {
+  executeQuery(query: {
+    readonly sql: string;
+    readonly parameters: readonly unknown[];
+    readonly query: {
+      readonly kind: 'RawNode';
+      readonly sqlFragments: readonly string[];
+      readonly parameters: readonly [];
+    };
+    readonly queryId: { readonly queryId: string };
+  }): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+}
+
+interface PostgreSqlConnection extends Connection {
+  getNativeClient(): Promise<unknown>;
+  getClient(): KyselyClient;
+  transactional<T>(work: (transaction: KyselyClient) => Promise<T>, options: object): Promise<T>;
+}
+
+/** Runs a statement. Kysely gives objects, whose keys stand in the order of the select list if all differ. */
+export async function kyselyRows(
+  client: KyselyClient,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<unknown[][]> {
+  const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
+  const { rows } = await client.executeQuery({ sql, parameters, query, queryId: { queryId: 'viewset' } });
+  return rows.map((row) => Object.values(row));
+}
+
+/** The session that an entity manager asks for (row level security); undefined if it asks for none. */
+export function sessionOf(em: EntityManager): object | undefined {
+  return (em as { getTransactionSessionContext?(): object | undefined }).getTransactionSessionContext?.();
+}
+
+/** Runs work in a transaction of its own that has a session. */
+export function inSession<Result>(
+  connection: Connection,
+  sessionContext: object,
+  work: (transaction: KyselyClient) => Promise<Result>,
+): Promise<Result> {
+  return (connection as PostgreSqlConnection).transactional(work, { sessionContext });
+}
+
+/** The pool of a connection, or its client if each connection of the pool is prepared for its use. */
+export async function poolOrClient(
+  em: EntityManager,
+  connection: Connection,
+): Promise<{ readonly pool: PgPool } | { readonly client: KyselyClient }> {
+  const { config } = em;
+  const isPrepared =
+    config.get('onCreateConnection') !== undefined ||
+    config.get('onReserveConnection') !== undefined ||
+    config.get('sessionContext') === 'connection' ||
+    isForeign(config.get('driverOptions'));
+  const native = connection as PostgreSqlConnection;
+  if (!isPrepared) return { pool: (await native.getNativeClient()) as PgPool };
+  await native.ensureConnection();
+  return { client: native.getClient() };
+}
+
+/** True of a Kysely, or a dialect of it, that the application made itself. */
+function isForeign(driverOptions: unknown): boolean {
+  if (typeof driverOptions === 'function') return true;
+  return (
+    typeof driverOptions === 'object' &&
+    driverOptions !== null &&
+    ('createDriver' in driverOptions || 'executeQuery' in driverOptions)
+  );
+}

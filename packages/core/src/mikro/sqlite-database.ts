@@ -1,0 +1,40 @@
+import type { Connection } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/** The part of better-sqlite3 that is used. */
+export interface SqliteDatabase {
+  readonly open: boolean;
+  readonly inTransaction: boolean;
+  prepare(sql: string): SqliteStatement;
+  pragma(text: string): unknown;
+  function(name: string, options: { deterministic: boolean }, implementation: (value: unknown) => unknown): unknown;
+}
+
+/** A prepared statement of better-sqlite3. */
+export interface SqliteStatement {
+  raw(toggle: boolean): this;
+  all(...values: readonly unknown[]): unknown[][];
+  get(...values: readonly unknown[]): unknown[] | undefined;
+}
+
+interface SqliteConnection extends Connection {
+  getNativeClient(): Promise<unknown>;
+  getClient(): { connection(): { execute<T>(work: () => Promise<T>): Promise<T> } };
+}
+
+/**
+ * The database of a connection, which is opened by this.
+ * @throws ImproperlyConfigured for another driver than better-sqlite3
+ */
+export async function sqliteDatabase(connection: Connection): Promise<SqliteDatabase> {
+  const database = (await (connection as SqliteConnection).getNativeClient()) as Partial<SqliteDatabase> | undefined;
+  if (typeof database?.function !== 'function' || typeof database.prepare !== 'function') {
+    throw new ImproperlyConfigured('SQLite needs the driver better-sqlite3, as @mikro-orm/sqlite uses it');
+  }
+  return database as SqliteDatabase;
+}
+
+/** Runs work when the transaction that is open on a connection has ended, and before the next one begins. */
+export function betweenTransactions<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+  return (connection as SqliteConnection).getClient().connection().execute(work);
+}

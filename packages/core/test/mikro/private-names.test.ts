@@ -1,0 +1,107 @@
+/** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
+import { defineEntity, p } from '@mikro-orm/core';
+import t from 'tap';
+import { dispatchOnLoad, originOf, showLoaded } from '../../src/mikro/entities.ts';
+import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
+import { formattedDate } from '../../src/mikro/platform.ts';
+import { inSession, kyselyRows, poolOrClient, sessionOf } from '../../src/mikro/postgresql-pool.ts';
+import { keysQuery } from '../../src/mikro/query-builder.ts';
+import { tellQueryLog } from '../../src/mikro/query-log.ts';
+import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
+import { forEachDatabase } from '../support/databases.ts';
+
+const Thing = defineEntity({
+  name: 'Thing',
+  properties: { id: p.integer().primary(), name: p.string(), of: () => p.manyToOne(Thing).nullable() },
+  filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
+});
+
+forEachDatabase(t, { entities: [Thing] }, async (t, orm, database) => {
+  const meta = orm.getMetadata().get(Thing);
+
+  t.test('EntityManager.applyFilters: gives back at once what it got if no filter is on, and runs none', async (t) => {
+    const em = orm.em.fork();
+    t.equal(hasNoFilter(em, meta), true);
+    t.equal(await activeFilter(em, meta, {}), undefined);
+    t.match(await activeFilter(em, meta, { old: true }), { where: { name: 'old' }, isStrict: false });
+    let runs = 0;
+    const cond = (): object => {
+      runs += 1;
+      return { name: 'x' };
+    };
+    em.addFilter({ name: 'late', cond, strict: true, entity: Thing });
+    t.equal(hasNoFilter(em, meta), false);
+    t.equal(hasNoFilter(orm.em, meta), true);
+    t.equal(runs, 0);
+    t.match(await activeFilter(em, meta, {}), { where: { name: 'x' }, isStrict: true });
+    t.equal(runs, 1);
+    for (const own of [{ name: 'x' }, {}, { id: { $gt: 1 } }]) {
+      em.addFilter({ name: 'late', cond: own, entity: Thing });
+      t.equal(hasNoFilter(em, meta), false, JSON.stringify(own));
+    }
+    em.addFilter({ name: 'late', cond: (args: object) => args, entity: Thing } as never);
+    t.equal(hasNoFilter(em, meta), false, 'one that lacks its arguments');
+  });
+
+  t.test('driver.createQueryBuilder: makes a statement with its parameters apart', async (t) => {
+    const { sql, params } = keysQuery(orm.em.fork(), meta, { name: 'x' }, false);
+    t.match(sql, /^select .* from .* where .*\?/);
+    t.ok(params.includes('x'));
+  });
+
+  t.test('what entities know of themselves', async (t) => {
+    const em = orm.em.fork();
+    const thing = em.create(Thing, { name: 'a', of: em.create(Thing, { name: 'b' }) });
+    await em.flush();
+    t.strictSame(originOf(thing), { em, meta, keys: [thing.id] });
+    showLoaded(thing, ['of']);
+    t.match(JSON.parse(JSON.stringify(thing)), { of: { name: 'b' } });
+    await dispatchOnLoad(em);
+  });
+
+  t.test('Connection.logQuery tells the log', async (t) => {
+    const logger = orm.config.getLogger();
+    const told: unknown[] = [];
+    t.capture(logger, 'logQuery', (context: { query: string }) => told.push(context.query));
+    tellQueryLog(orm.em.getConnection(), 'select 42', { took: 1 });
+    t.strictSame(told, ['select 42']);
+  });
+
+  if (database === 'sqlite') {
+    t.test('SqliteConnection: its better-sqlite3, and the time between its transactions', async (t) => {
+      const connection = orm.em.getConnection();
+      const native = await sqliteDatabase(connection);
+      t.match(native, { open: true, inTransaction: false });
+      t.strictSame(native.prepare('select 1, 2').raw(true).all(), [[1, 2]]);
+      const em = orm.em.fork();
+      await em.begin();
+      t.equal(native.inTransaction, true);
+      const between = betweenTransactions(connection, async () => native.inTransaction);
+      await em.commit();
+      t.equal(await between, false);
+      t.equal(formattedDate(orm.em.getPlatform(), new Date(0)), undefined);
+    });
+    return;
+  }
+
+  t.test('PostgreSqlConnection: its pool, its Kysely, and its sessions', async (t) => {
+    const connection = orm.em.getConnection();
+    const opened = await poolOrClient(orm.em, connection);
+    if (!('pool' in opened)) throw new Error('there is no pool');
+    t.equal(opened.pool.ending, false);
+    const rows = await new Promise((resolve) => {
+      opened.pool.query({ text: 'select 1, 2', values: [], rowMode: 'array' }, (_error, result) =>
+        resolve(result?.rows),
+      );
+    });
+    t.strictSame(rows, [[1, 2]]);
+    const em = orm.em.fork();
+    t.equal(sessionOf(em), undefined);
+    em.setSessionContext({ variables: { 'app.user': 'ann' } });
+    const user = await inSession(connection, sessionOf(em) as object, (transaction) =>
+      kyselyRows(transaction, "select current_setting('app.user') as name, $1::int as n", [7]),
+    );
+    t.strictSame(user, [['ann', 7]]);
+    t.match(formattedDate(orm.em.getPlatform(), new Date(0)), /^(1970|1969)/);
+  });
+});
