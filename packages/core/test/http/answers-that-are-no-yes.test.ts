@@ -33,8 +33,8 @@ import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 /** A user's function that throws, rejects or answers as the case says, whatever its type promises. */
 type Answer = () => never;
 
-const THROWN: readonly unknown[] = [undefined, null, false, '', 0, Number.NaN, 0n, 'no', 1, Symbol('no'), {}];
-const NO_YES: readonly unknown[] = [undefined, null, false, '', 0, 1, 'yes', {}, [], new Date(), () => true];
+const THROWN: readonly unknown[] = [undefined, null, false, '', 0, Number.NaN, 'no', {}];
+const NO_YES: readonly unknown[] = [undefined, null, false, '', 0, 1, 'yes', {}, [], () => true];
 
 /** An object that is awaited like a promise and is none. */
 function thenable(settle: (resolve: (value: unknown) => void, reject: (reason: unknown) => void) => void): object {
@@ -184,8 +184,11 @@ function toldPaginator(answer: Answer): typeof PageNumberPagination {
   };
 }
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   await fillLibrary(orm);
+  // The values make no difference to a database; whether what was begun is rolled back does.
+  const thrownValues = database === 'sqlite' ? THROWN : THROWN.slice(0, 3);
+  const answeredValues = database === 'sqlite' ? NO_YES : NO_YES.slice(0, 3);
   const countBooks = () => orm.em.fork().count(Book);
 
   /** An application in which one callback is the case's; the callback can be exchanged between requests. */
@@ -214,6 +217,21 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     return { app, ask };
   };
 
+  /** The requests that are answered otherwise than with a status. */
+  const otherStatuses = async (
+    ask: Awaited<ReturnType<typeof serve>>['ask'],
+    answer: Answer,
+    requests: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string])[],
+    status: number,
+  ): Promise<string[]> => {
+    const others: string[] = [];
+    for (const [method, url] of requests) {
+      const got = await ask(answer, method, url);
+      if (got.status !== status) others.push(`${method} ${url} is ${got.status}`);
+    }
+    return others;
+  };
+
   const REQUESTS = [
     ['GET', '/books'],
     ['POST', '/books'],
@@ -233,13 +251,11 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
       const { ask } = await serve(place);
       const before = await countBooks();
       const requests = requestsOf(name, rest);
-      for (const value of THROWN) {
+      for (const value of thrownValues) {
         for (const [way, answer] of Object.entries(waysToThrow(value))) {
           if ('sync' in rest && way !== 'throws') continue;
-          for (const [method, url] of requests) {
-            const { status } = await ask(answer, method, url);
-            t.equal(status, 500, `${way} ${String(value)}: ${method} ${url}`);
-          }
+          const others = await otherStatuses(ask, answer, requests, 500);
+          if (others.length > 0) t.fail(`${way} ${String(value)}: ${others.join()}`);
         }
       }
       t.equal(await countBooks(), before, 'nothing is written');
@@ -250,12 +266,10 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.test(`${name} lets in by true alone`, async (t) => {
       const { ask } = await serve(place);
       const before = await countBooks();
-      for (const value of NO_YES) {
+      for (const value of answeredValues) {
         for (const [way, answer] of Object.entries(waysToAnswer(value))) {
-          for (const [method, url] of requestsOf(name, rest)) {
-            const { status } = await ask(answer, method, url);
-            t.equal(status, no, `${way} ${String(value)}: ${method} ${url}`);
-          }
+          const others = await otherStatuses(ask, answer, requestsOf(name, rest), no);
+          if (others.length > 0) t.fail(`${way} ${String(value)}: ${others.join()}`);
         }
       }
       t.equal(await countBooks(), before, 'nothing is written');
@@ -290,19 +304,19 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
         },
       }));
       const result = { remaining: 1, retryAfterMs: 0, resetMs: 1000, stamp: 1 };
-      for (const allowed of NO_YES) {
+      for (const allowed of answeredValues) {
         for (const [way, answer] of Object.entries(waysToAnswer({ ...result, allowed }))) {
           const { status } = await ask(answer, 'GET', '/books');
           t.equal(status, 429, `${phase}: ${way} ${String(allowed)}`);
         }
       }
-      for (const value of NO_YES) {
+      for (const value of answeredValues) {
         for (const [way, answer] of Object.entries(waysToAnswer(value))) {
           const { status } = await ask(answer, 'GET', '/books');
           t.ok(status === 500 || status === 429, `${phase}: no result at all, ${way} ${String(value)}: ${status}`);
         }
       }
-      for (const value of THROWN) {
+      for (const value of thrownValues) {
         for (const [way, answer] of Object.entries(waysToThrow(value))) {
           t.equal((await ask(answer, 'GET', '/books')).status, 503, `${phase}: ${way} ${String(value)}`);
         }
