@@ -62,12 +62,12 @@ export { InvalidUsageCollector } from './invalid-usage-collector.ts';
 export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
 
-export { computed, type Computed } from './shapes/computed.ts';
+export { computed, type Computed } from './shapes/read-field.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export type { BoundWriteShape } from './shapes/bound-write-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './shapes/validator.ts';
-export type { WritableSchema } from './shapes/writable-schema.ts';
+export type { WritableSchema } from './shapes/write-input.ts';
 
 export { QuerySet } from './query/queryset.ts';
 export type { EntityOptions } from './backends/backend.ts';

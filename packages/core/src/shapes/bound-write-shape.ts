@@ -1,19 +1,18 @@
-import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import { type EntityManager, type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import type { TObject, TSchema } from 'typebox';
 import { FieldValueError } from '../fields/field-value.ts';
-import { columnRule, type ColumnRule } from './column-rule.ts';
-import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
-import { declaredProperty, primaryKeyOf } from './declared-field.ts';
-import { invalidInput } from './error-details.ts';
-import { writeSchema } from './field-schema.ts';
-import { checkWritable } from './json-types.ts';
 import { pointerStep } from '../json-pointer.ts';
+import { type ColumnRule, columnRule } from './column-rule.ts';
+import { invalidInput } from './error-details.ts';
+import { checkWritable } from './json-types.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
+import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 import { objectIn, partialOf, withProperties } from './schema-object.ts';
-import { boundField, inlineEmbeddable, type ShapeField } from './shape-field.ts';
 import { isRecord } from './schema-rules.ts';
-import { compileInspect, type Inspect, type Inspected } from './validator.ts';
-import { canBeLeftOut, checkRelation, checkUnique, checkWritableProperty, type WriteField } from './write-field.ts';
+import { type ShapeField, boundField, declaredProperty, inlineEmbeddable, primaryKeyOf } from './shape-field.ts';
+import { type Inspect, type Inspected, compileInspect } from './validator.ts';
+import { writeSchema } from './wire-format.ts';
+import { type WriteField, canBeLeftOut, checkRelation, checkUnique, checkWritableProperty } from './write-field.ts';
 
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
 export interface BoundWriteShape<Data extends object> {
@@ -26,7 +25,7 @@ export interface BoundWriteShape<Data extends object> {
    * @throws InvalidUsage with a detail for every offending field
    */
   validate(body: unknown): object;
-  /** As `validate`, for a part of a record: nothing is required, no default is filled in. */
+  /** Validates a part of a record: nothing is required, and no property of the record gets its default. */
   validatePartial(body: unknown): object;
   /**
    * The data with the related entities in the place of references, loaded by `em`.
@@ -42,7 +41,7 @@ export interface BoundWriteShape<Data extends object> {
 /** A field of a body and its column. */
 interface BoundField {
   readonly name: string;
-  /** Where it stands in a body, as a JSON pointer. */
+  /** The JSON pointer to the field in a body. */
   readonly path: string;
   readonly schema: TSchema;
   readonly required: boolean;
@@ -54,7 +53,7 @@ interface BoundField {
   readonly parts?: readonly FieldPart[];
 }
 
-/** What is checked of a value once its schema has let it through. */
+/** The checks of a value that its schema has let through. */
 type FieldPart = Pick<BoundField, 'name' | 'path' | 'nullable' | 'rule' | 'parts'>;
 
 /** @throws ImproperlyConfigured where a field's schema and its column can never fit each other */
@@ -134,7 +133,7 @@ function checkField(field: FieldPart, values: Record<string, unknown>, problems:
   }
 }
 
-/** As the shape names its fields; what stands elsewhere comes last. */
+/** Sorts problems as the shape names its fields; problems of anything else come last. */
 function inOrder(problems: readonly Problem[], fields: readonly BoundField[]): Problem[] {
   const positions = new Map(fields.map(({ path }, index) => [path, index]));
   const position = ({ path }: Problem): number => positions.get(`/${path.split('/')[1] ?? ''}`) ?? Infinity;

@@ -1,10 +1,9 @@
 import type { EntityProperty } from '@mikro-orm/core';
-import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import type { FieldType } from '../fields/field-type.ts';
+import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import { characters, decimalsMessage } from './error-details.ts';
 import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
-import { formatMessage } from './formats.ts';
-import { isDate, isTime, parseDateTime } from './iso-date.ts';
+import { formatMessage, isDate, isTime, parseDateTime } from './formats.ts';
 import type { ShapeField } from './shape-field.ts';
 
 /**
@@ -14,11 +13,11 @@ import type { ShapeField } from './shape-field.ts';
  */
 export type ColumnRule = (json: unknown) => unknown;
 
-/** What a 4-byte float holds without becoming infinite, and without becoming zero. */
+/** The bounds of a 4-byte float: beyond them a number becomes infinite, or zero. */
 const REAL_MAX = 3.402_823_4e38;
 const REAL_MIN = 1.175_494_4e-38;
 
-/** What a column can hold, whatever the schema of the body says; undefined where nothing is known of it. */
+/** Makes the rule of a column, which holds whatever the schema of the body says; undefined if nothing is known of the column. */
 export function columnRule({ type, property, list, custom }: ShapeField): ColumnRule | undefined {
   if (custom) return undefined;
   if (list) return (json) => listOf(json, property);
@@ -64,7 +63,7 @@ function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityP
   };
 }
 
-/** How many code points a text has; counts no further than is needed to see that it is too long. */
+/** Counts the code points of a text, no further than is needed to see that the text is too long. */
 function codePoints(text: string, enough: number): number {
   // A code point takes at most two units.
   if (text.length > enough * 2) return enough + 1;

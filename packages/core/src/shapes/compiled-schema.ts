@@ -2,13 +2,12 @@ import type { TSchema } from 'typebox';
 import { Compile, Errors, Pointer, type Validator } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { ImproperlyConfigured } from '../errors.ts';
-import { engineSchema, type SchemaJudges } from './engine-schema.ts';
-import { faultMessage, type Place } from './error-details.ts';
+import { pointerStep } from '../json-pointer.ts';
+import { type SchemaJudges, engineSchema } from './engine-schema.ts';
+import { type Place, faultMessage } from './error-details.ts';
 import { type JsonSchema, schemaRefs } from './json-schema.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
-import { type Rule, within } from './schema-rules.ts';
-import type { Fault, Member } from './union-rule.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { type Fault, type Member, type Rule, within } from './schema-rules.ts';
 
 /** A document of more values than this is named its first problem alone: naming each would cost too much. */
 const MAX_SIZE_FOR_ALL_PROBLEMS = 2_000;
@@ -100,7 +99,7 @@ export class CompiledSchema implements SchemaJudges {
   }
 }
 
-/** Where defaults are filled in: everywhere but inside unions, conditions and references, whose turn is not known yet. */
+/** Lists the schemas whose defaults are filled in: all but those inside unions, conditions and references. */
 function* filledIn(schema: JsonSchema): Generator<JsonSchema> {
   yield schema;
   for (const child of Object.values(schema.properties ?? {})) yield* filledIn(child);

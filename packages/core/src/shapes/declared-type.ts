@@ -53,7 +53,7 @@ const KINDS: readonly (readonly [new (...args: never[]) => MappedType, FieldKind
   [Uint8ArrayType, 'binary'],
 ];
 
-/** What a property holds by the names that JavaScript and databases have for it. */
+/** The kinds of the names that JavaScript and databases have for what a property holds. */
 const NAMED_KINDS: Readonly<Record<string, FieldKind>> = {
   string: 'string',
   number: 'number',
@@ -96,12 +96,12 @@ export function declaredType(options: EntityProperty): FieldType {
   return { kind };
 }
 
-/** Whether a property is a column that holds a list of values (`p.array()`, an array of enum values). */
+/** Tells a column that holds a list of values (`p.array()`, an array of enum values). */
 export function isArrayProperty(options: EntityProperty): boolean {
   return options.array === true || options.customType instanceof ArrayType || mappedType(options) instanceof ArrayType;
 }
 
-/** Whether the application wrote the type itself: what its values look like, only the application knows. */
+/** Tells a type that the application wrote itself: only the application knows what its values look like. */
 export function isCustomType(options: EntityProperty): boolean {
   const mapped = options.customType ?? mappedType(options);
   return mapped !== undefined && Type.getOrmType(mapped.constructor) === undefined;

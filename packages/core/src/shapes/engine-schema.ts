@@ -3,6 +3,9 @@ import type { JsonSchema } from './json-schema.ts';
 import { REFINE } from './plain-schema.ts';
 import { checkKeywords } from './schema-keywords.ts';
 import {
+  type Judge,
+  type Member,
+  type Rule,
   isRecord,
   isTooLong,
   itemsRule,
@@ -11,11 +14,9 @@ import {
   plainRule,
   scalarRules,
   shortNames,
+  unionRule,
   uniqueItems,
-  type Judge,
-  type Rule,
 } from './schema-rules.ts';
-import { type Member, unionRule } from './union-rule.ts';
 
 /** The schemas inside a schema as judges of their own. */
 export interface SchemaJudges {
@@ -191,7 +192,7 @@ function* combiningRules(schema: JsonSchema, judges: SchemaJudges): Generator<Ru
   }
 }
 
-/** What Type.Refine adds to a schema. */
+/** The form in which Type.Refine adds a check to a schema. */
 interface Refinement {
   readonly check: (value: unknown) => boolean;
   readonly error?: ((value: unknown) => string) | string;

@@ -5,7 +5,7 @@ import { decimalPlaces } from './exact-number.ts';
 export type Place = ErrorDetail['in'];
 
 const PLACE_NAMES: Readonly<Record<Place, string>> = { body: 'body', query: 'query', params: 'path' };
-/** How many problems the sentence names; `details` names them all. */
+/** The number of problems that the sentence names; `details` names them all. */
 const NAMED_IN_SENTENCE = 3;
 /** A pointer may hold names that the client chose, at any length. */
 const MAX_PATH_LENGTH = 300;

@@ -8,13 +8,13 @@ const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
 
 const DECIMAL_TEXT = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
 
-/** Whether a text is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
+/** Tells a text that is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
 export function isDecimalText(text: string): boolean {
   return DECIMAL_TEXT.test(text);
 }
 
 /**
- * How many digits stand after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. The shortest decimal text that
+ * Counts the digits after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. The shortest decimal text that
  * reads back as the number is what counts, which is what the client wrote, whatever its binary neighbours are. No
  * arithmetic on floats is involved.
  *
@@ -34,7 +34,7 @@ function placesAfterPoint(text: string): number {
   return point === -1 ? 0 : text.length - point - 1;
 }
 
-/** How many digits of a decimal text stand before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */
+/** Counts the digits of a decimal text before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */
 export function wholeDigits(text: string): number {
   const { digits, exponent } = digitsOf(text);
   return digits === '' ? 0 : Math.max(0, exponent);

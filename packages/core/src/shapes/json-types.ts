@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { namedTypes, type JsonSchema } from './json-schema.ts';
 import { plainSchema } from './plain-schema.ts';
 import type { ShapeField } from './shape-field.ts';
-import { wireType } from './wire-type.ts';
+import { wireType } from './wire-format.ts';
 import type { TSchema } from 'typebox';
 
 /** The JSON types of the values that a schema lets through; undefined where it does not say. */

@@ -4,7 +4,7 @@ import { isUnsafeName } from './scan-input.ts';
 /** Copies what a schema knows of a valid value. */
 export type Keep = (value: unknown) => unknown;
 
-/** What a schema has been compiled to, as far as the copying asks. */
+/** A compiled schema, as far as the copying asks it. */
 interface Compiled {
   readonly resolveRef: (ref: string) => JsonSchema;
   /** Tells if a value is valid by a member of a union (or by an `if`). */
@@ -133,7 +133,7 @@ class Keeping {
     return parts;
   }
 
-  /** What a schema says of a property: undefined if it does not know it, nothing if it takes it as it is. */
+  /** Lists the schemas of a property: undefined if the property is unknown, none if it is taken as it is. */
   #propertySchemas(part: JsonSchema, name: string): JsonSchema[] | undefined {
     const found = this.#patternsOf(part)
       .filter(([pattern]) => pattern.test(name))

@@ -1,8 +1,10 @@
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { Computed } from './computed.ts';
+import type { PathOf } from '../fields/field-name.ts';
+import { wrongOption } from '../options.ts';
 import { isUnsafeName } from './scan-input.ts';
-import { objectIn, type ObjectSchema } from './schema-object.ts';
+import { type ObjectSchema, objectIn } from './schema-object.ts';
+import type { ReadValue } from './wire-value.ts';
 
 /** One field of an answer, and where it comes from. */
 export type ReadField = ColumnField | ComputedField | NestedField;
@@ -39,4 +41,47 @@ export function readFieldsOf(schema: ObjectSchema): ReadField[] {
     if (nested === undefined) return { kind: 'column', name, path: name, schema: child };
     return { kind: 'nested', name, relation: name, fields: readFieldsOf(nested), schema: child };
   });
+}
+
+/** A field of a read shape that a function makes of other fields. */
+export interface Computed<Entity, Path extends string = string, Schema extends TSchema = TSchema> {
+  readonly schema: Schema;
+  /** The fields that the function is given. */
+  readonly paths: readonly Path[];
+  readonly compute: (record: never) => unknown;
+  /** Only for the types. */
+  readonly entity?: (entity: Entity) => void;
+}
+
+/** The named fields of a record, under their paths, as the entity holds them: a Date is a Date. */
+export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Path]: ReadValue<Entity, Name> };
+
+/**
+ * A field of a read shape that is computed from others. The function is called for every record and sees the fields
+ * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
+ * must be JSON that fits the schema.
+ *
+ * Throws ImproperlyConfigured for arguments of the wrong kind or order.
+ *
+ * @example
+ * readShape(Account, ['id'], {
+ *   label: computed(Type.String(), ['name', 'role.name'], (account) => `${account.name} (${account['role.name'] ?? '-'})`),
+ * });
+ */
+export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema extends TSchema>(
+  schema: Schema,
+  paths: readonly Path[],
+  compute: (record: ComputedRecord<Entity, Path>) => NoInfer<Static<Schema>>,
+): Computed<Entity, Path, Schema> {
+  const isSchema = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
+  if (!isSchema) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
+  const given: unknown = paths;
+  const arePaths = Array.isArray(given) && given.every((path) => typeof path === 'string');
+  if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', given);
+  if (typeof compute !== 'function') throw wrongOption('computed()', 'compute', 'a function, third', compute);
+  return { schema, paths, compute };
+}
+
+export function isComputed(value: unknown): value is Computed<unknown> {
+  return typeof value === 'object' && value !== null && 'compute' in value && typeof value.compute === 'function';
 }

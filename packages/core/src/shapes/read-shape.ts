@@ -1,24 +1,23 @@
 import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
-import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
 import type { Projection } from '../language/projection.ts';
-import { isComputed, type Computed } from './computed.ts';
-import { isUnsafeName } from './scan-input.ts';
-import { declaredEmbeddable, declaredField, declaredMetadata } from './declared-field.ts';
-import { readSchema } from './field-schema.ts';
+import { declaredEmbeddable, declaredField, declaredMetadata } from './shape-field.ts';
 import { compileProjection } from './projection.ts';
-import { readFieldsOf, type ReadField } from './read-field.ts';
-import { nullableObject, type ObjectSchema, type StaticObject } from './schema-object.ts';
+import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
+import { isUnsafeName } from './scan-input.ts';
+import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
+import { readSchema } from './wire-format.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
 /**
- * What goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
+ * Describes what goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
  * written by hand, by `toReadShape`.
  */
 export interface ReadShape<Entity extends object, Output extends object> {
   readonly entity: EntityName<Entity>;
-  /** What Fastify serializes by. */
+  /** The schema by which Fastify serializes. */
   readonly schema: TObject;
   /** Only for the types. */
   readonly output?: Output;
@@ -38,7 +37,7 @@ export type ExtraFields<Entity> = {
 /** A read shape of any entity. */
 type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'bind'>;
 
-/** What a read shape sends. */
+/** The object that a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<
   { [Name in Names]: WireValue<Entity, Name> } & {
     -readonly [Name in keyof Extra]: ExtraOutput<Entity, Name, Extra[Name]>;

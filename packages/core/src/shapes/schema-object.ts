@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
 
-/** What an object schema describes. */
+/** The objects that an object schema describes. */
 export type StaticObject<Schema extends ObjectSchema> =
   Static<Schema> extends infer Described extends object ? Described : never;
 
@@ -21,7 +21,7 @@ export function withProperties(
   return Object.assign(copyWithout(schema, left), { properties });
 }
 
-/** What TypeBox keeps out of sight (kinds, refinements) comes along. */
+/** Copies what TypeBox keeps out of sight (kinds, refinements) too. */
 function copyWithout<Schema extends TSchema>(schema: Schema, keywords: readonly string[]): Schema {
   const kept: PropertyDescriptorMap = {};
   for (const key of Object.getOwnPropertyNames(schema)) {

@@ -1,7 +1,7 @@
 import type { Hidden, Opt, Primary, ScalarReference } from '@mikro-orm/core';
 import type { Related, ToOneName } from '../fields/field-name.ts';
 
-/** What a path leads to, in JavaScript: null where the column, or a relation on the way, may be NULL. */
+/** The JavaScript value at the end of a path: null if the column, or a relation on the way, may be NULL. */
 export type ReadValue<E, Path extends string> = Path extends keyof E
   ? PropertyValue<E, Path> | NullOf<E[Path]>
   : Path extends `${infer Head}.${infer Rest}`
@@ -10,10 +10,10 @@ export type ReadValue<E, Path extends string> = Path extends keyof E
       : never
     : never;
 
-/** What a path leads to, in JSON. */
+/** The JSON value at the end of a path. */
 export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 
-/** What a property's value is in JavaScript when it is set: a related record is its primary key. */
+/** The JavaScript value of a property that is set: a related record is its primary key. */
 export type PropertyValue<E, Name extends keyof E> =
   Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 

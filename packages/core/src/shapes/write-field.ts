@@ -1,22 +1,21 @@
-import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToMany } from '../fields/field-path.ts';
-import { declaredProperty, primaryKeyOf } from './declared-field.ts';
-import { isToOne, type ShapeField } from './shape-field.ts';
+import { type ShapeField, declaredProperty, isToOne, primaryKeyOf } from './shape-field.ts';
 
 /** One field of a body. */
 export interface WriteField {
   readonly name: string;
-  /** What the user wrote for it; undefined: derived from the column. */
+  /** The schema that the user wrote for the field; undefined: derived from the column. */
   readonly schema: TSchema | undefined;
-  /** Of a reference by another field than the primary key: the related field's name, `name` of `role.name`. */
+  /** The field of the related record by which a reference is made, `name` of `role.name`; undefined: its primary key. */
   readonly naturalKey: string | undefined;
-  /** Whether it may be left out; undefined: if its column can do without. */
+  /** True if the field may be left out; undefined: if its column can do without. */
   readonly optional: boolean | undefined;
 }
 
-/** Whether a record can be created without a value for the column. */
+/** Tells if a record can be created without a value for the column. */
 export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
   const isNumbered = property.primary === true && (type.kind === 'integer' || type.kind === 'bigint');
   return (

@@ -1,6 +1,7 @@
 import type { Opt, PrimaryProperty } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToOneName } from '../fields/field-name.ts';
+import type { ObjectSchema } from './schema-object.ts';
 import type { Flat, NullOf, PropertyValue, WireValue } from './wire-value.ts';
 
 /** The fields of a write shape that are not derived as they are: a schema of one's own, or a reference, `'role.name'`. */
@@ -18,7 +19,7 @@ export interface WriteOptions<Name extends string = string> {
   readonly optional?: readonly Name[];
 }
 
-/** What a write shape takes in. */
+/** The object that a write shape takes in. */
 export type WriteInput<
   Entity,
   Names extends string,
@@ -33,7 +34,7 @@ export type WriteInput<
 >;
 
 /**
- * What a validated body holds once its references are resolved: the values that the entity's properties take (a Date for
+ * A validated body whose references are resolved: the values that the entity's properties take (a Date for
  * a datetime, the related entity for a reference).
  */
 export type ResolvedData<Entity, Input> = {
@@ -78,3 +79,21 @@ type MakeOptional<Values, Optional> = Flat<
     [Name in Extract<keyof Values, Optional>]?: Values[Name];
   }
 >;
+
+/**
+ * A schema written by hand as what comes in for an entity: each of its properties must be a property of the entity.
+ * Intersect it with the type of the schema, and one that names anything else does not compile.
+ *
+ * @example
+ * function write<Schema extends ObjectSchema>(schema: Schema & WritableSchema<Product, Schema>): void;
+ */
+export type WritableSchema<
+  Entity,
+  Schema extends ObjectSchema = ObjectSchema,
+> = string extends keyof Schema['properties']
+  ? ObjectSchema
+  : [UnknownName<Entity, Schema>] extends [never]
+    ? ObjectSchema
+    : { readonly properties: { readonly [Name in UnknownName<Entity, Schema>]: never } };
+
+type UnknownName<Entity, Schema extends ObjectSchema> = Exclude<keyof Schema['properties'], FieldName<Entity>>;

@@ -1,33 +1,32 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
-import { Type, type TObject, type TSchema } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptionNames } from '../options.ts';
-import { bindWriteShape, type BoundWriteShape } from './bound-write-shape.ts';
-import { type DeclaredEmbeddable, declaredEmbeddable, declaredField, declaredMetadata } from './declared-field.ts';
-import { writeSchema } from './field-schema.ts';
+import { type BoundWriteShape, bindWriteShape } from './bound-write-shape.ts';
+import { type DeclaredEmbeddable, declaredEmbeddable, declaredField, declaredMetadata } from './shape-field.ts';
 import {
+  type ObjectSchema,
+  type StaticObject,
   mapProperties,
   nullableObject,
   partialOf,
-  without,
   withProperties,
-  type ObjectSchema,
-  type StaticObject,
+  without,
 } from './schema-object.ts';
-import type { WritableSchema } from './writable-schema.ts';
+import { writeSchema } from './wire-format.ts';
 import {
+  type WriteField,
   canBeLeftOut,
   checkRelation,
   checkUnique,
   checkWritableProperty,
   naturalKeyOf,
-  type WriteField,
 } from './write-field.ts';
-import type { ResolvedData, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
+import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
 
 /**
- * What comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
+ * Describes what comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
  * schema written by hand, by `toWriteShape`.
  */
 export interface WriteShape<Entity extends object, Input extends object> {

@@ -6,7 +6,7 @@ import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema } from '../shapes/schema-object.ts';
-import type { WritableSchema } from '../shapes/writable-schema.ts';
+import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { Operation } from './view-definition.ts';

@@ -1,10 +1,9 @@
 import type { InferEntity } from '@mikro-orm/core';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
-import { computed } from '../../src/shapes/computed.ts';
+import { computed } from '../../src/shapes/read-field.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
-import type { WritableSchema } from '../../src/shapes/writable-schema.ts';
-import type { ResolvedData } from '../../src/shapes/write-input.ts';
+import type { ResolvedData, WritableSchema } from '../../src/shapes/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 

@@ -1,8 +1,7 @@
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { declaredField, declaredMetadata } from '../../src/shapes/declared-field.ts';
-import { boundField, type ShapeField } from '../../src/shapes/shape-field.ts';
+import { boundField, declaredField, declaredMetadata, type ShapeField } from '../../src/shapes/shape-field.ts';
 import { SPECIMENS, Specimen } from './specimens.ts';
 
 /** A field without what only an initialised ORM can know: the property itself. */

@@ -1,7 +1,7 @@
+import type { Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import type { FieldType } from '../fields/field-type.ts';
 import type { ShapeField } from './shape-field.ts';
-import { wireType, type WireType } from './wire-type.ts';
 
 /** The schema of a field in an answer. */
 export function readSchema(field: ShapeField): TSchema {
@@ -53,4 +53,63 @@ function schemaOf(schema: FieldSchema, nullable: boolean): TSchema {
     ...(type !== undefined && { type: [type, 'null'] }),
     ...(values !== undefined && { enum: [...values, null] }),
   };
+}
+
+/** The JSON type and format of a value; without a type, any JSON is fine. */
+export interface WireType {
+  readonly type?: 'array' | 'boolean' | 'integer' | 'number' | 'string';
+  readonly format?: string;
+}
+
+const OF_KIND: Readonly<Record<FieldType['kind'], WireType>> = {
+  string: { type: 'string' },
+  integer: { type: 'integer' },
+  bigint: { type: 'string' },
+  number: { type: 'number' },
+  decimal: { type: 'number' },
+  boolean: { type: 'boolean' },
+  datetime: { type: 'string', format: 'date-time' },
+  date: { type: 'string', format: 'date' },
+  time: { type: 'string', format: 'time' },
+  uuid: { type: 'string', format: 'uuid' },
+  json: {},
+  binary: { type: 'string', format: 'byte' },
+  enum: {},
+};
+
+/** The JSON type and format of a column's values. Of a type that the application wrote, nothing is known. */
+export function wireType({ type, list, custom }: Pick<ShapeField, 'type' | 'list' | 'custom'>): WireType {
+  if (custom) return {};
+  if (list) return { type: 'array' };
+  if (type.kind === 'bigint' && type.mode === 'number') return { type: 'integer' };
+  if (type.kind === 'decimal' && type.mode === 'string') return { type: 'string' };
+  return type.kind === 'enum' ? enumType(type.values ?? []) : OF_KIND[type.kind];
+}
+
+function enumType(values: readonly (string | number)[]): WireType {
+  if (values.every((value) => typeof value === 'string')) return { type: 'string' };
+  if (values.every((value) => Number.isInteger(value))) return { type: 'integer' };
+  return values.every((value) => typeof value === 'number') ? { type: 'number' } : {};
+}
+
+/**
+ * Turns what an entity holds for a column into what the answer holds. Undefined where both are the same. Null is never
+ * passed in.
+ */
+export function wireWriter(
+  { type, property, list, custom }: ShapeField,
+  platform: Platform,
+): ((value: never) => unknown) | undefined {
+  if (custom) {
+    const { customType } = property;
+    return customType === undefined ? undefined : (value): unknown => customType.toJSON(value, platform);
+  }
+  if (list) return undefined;
+  if (type.kind === 'datetime') return (value: Date) => value.toISOString();
+  if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
+  return type.kind === 'binary' ? toBase64 : undefined;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
