@@ -29,3 +29,15 @@ export function onGivenUp(request: FastifyRequest, listener: () => void): () => 
 export function tookTooLong(): ServiceUnavailable {
   return new ServiceUnavailable('The request took too long');
 }
+
+/** Lets a statement that writes ask after its request: nothing is written for one that was given up. */
+export interface WriteGuard {
+  /** Throws if the request was given up. Called right before the statement runs, which may have waited for a connection. */
+  check(): void;
+  /** See `onGivenUp`. */
+  onGivenUp(listener: () => void): () => void;
+}
+
+export function writeGuard(request: FastifyRequest): WriteGuard {
+  return { check: () => checkNotGivenUp(request), onGivenUp: (listener) => onGivenUp(request, listener) };
+}

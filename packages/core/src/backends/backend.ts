@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
+import type { WriteGuard } from '../given-up.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query } from '../language/query.ts';
@@ -19,7 +20,7 @@ export interface RowWrite<Record> {
   readonly meta: EntityMetadata;
   /** What is read of the record as it was stored. */
   readonly projection: Projection<Record>;
-  readonly check?: (() => void) | undefined;
+  readonly guard?: WriteGuard | undefined;
 }
 
 /** A record that was stored, and its primary key. */
@@ -53,8 +54,8 @@ export interface Backend {
   /** The records of the slice as entities that `em` manages. */
   entities(em: EntityManager, query: Query, options: EntityOptions): Promise<object[]>;
   /**
-   * Stores a record without an entity, and reads what was stored. Of this and the two that follow, `check` is called right
-   * before the statement runs, which may have waited for its connection; nothing is written if it throws.
+   * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
+   * written if the guard throws, and a statement that waits when its request is given up is cancelled.
    */
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>>;
   /** Changes the record that the condition names, without an entity; undefined if it is true of none. */

@@ -1,4 +1,6 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
+import type { WriteGuard } from '../given-up.ts';
+import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 
 /** A query of pg whose rows come as arrays. */
 export interface PgQuery {
@@ -14,6 +16,11 @@ export type Settle = (error: Error, result?: { readonly rows: unknown[][] }) => 
 /** The part of pg's pool that is used. */
 export interface PgPool {
   readonly ending: boolean;
+  query(query: PgQuery, settle: Settle): void;
+  connect(settle: (error: Error | undefined, client: PgClient, release: (error?: Error) => void) => void): void;
+}
+
+interface PgClient extends CancellableClient {
   query(query: PgQuery, settle: Settle): void;
 }
 
@@ -46,6 +53,33 @@ export async function kyselyRows(
   const query = { kind: 'RawNode', sqlFragments: [sql], parameters: [] } as const;
   const { rows } = await client.executeQuery({ sql, parameters, query, queryId: { queryId: 'viewset' } });
   return rows.map((row) => Object.values(row));
+}
+
+/** As `pool.query`, but nothing runs for a request that was given up, and a statement that waits for a lock is cancelled. */
+export function queryGuarded(pool: PgPool, query: PgQuery, guard: WriteGuard, settle: Settle): void {
+  pool.connect((problem, client, release) => {
+    if (problem instanceof Error) return settle(problem);
+    try {
+      guard.check();
+    } catch (error) {
+      release();
+      return settle(error as Error);
+    }
+    let whenCancelled: ((then: () => void) => void) | undefined;
+    const stopListening = guard.onGivenUp(() => {
+      whenCancelled = cancelStatement(client);
+    });
+    client.query(query, (error, result) => {
+      stopListening();
+      const end = (): void => {
+        release(result === undefined ? error : undefined);
+        settle(error, result);
+      };
+      // A cancellation that comes late would hit the next statement of the connection.
+      if (whenCancelled === undefined) end();
+      else whenCancelled(end);
+    });
+  });
 }
 
 /** The session that an entity manager asks for (row level security); undefined if it asks for none. */

@@ -6,9 +6,9 @@ import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
+import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { notStored } from '../backends/backend.ts';
-import type { RowWriter } from '../query/write-rows.ts';
+import { notStored, type RowWrite } from '../backends/backend.ts';
 import type { RecordFinder } from '../query/record-finder.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
@@ -147,9 +147,10 @@ export abstract class ModelViewSetBase<
     const changes = this.#changes(request);
     if (Object.keys(changes).length > 0) {
       const { condition } = this.#one(request);
-      const rows = this.#statementFor(request, 'update', condition, changes);
-      if (rows !== undefined) {
-        const record = await this.#own(request, (check) => rows.update(request.reader, condition, changes, check));
+      const write = this.#statementFor(request, 'update', condition, changes);
+      if (write !== undefined) {
+        const statement = { ...write, condition, data: changes };
+        const record = await this.#own(request, () => backendOf(write.em).update(statement));
         if (record === undefined) throw new NotFound();
         return record;
       }
@@ -168,10 +169,10 @@ export abstract class ModelViewSetBase<
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { condition } = this.#one(request);
-    const rows = this.#statementFor(request, 'destroy', condition, {});
-    if (rows === undefined) {
+    const write = this.#statementFor(request, 'destroy', condition, {});
+    if (write === undefined) {
       await inTransaction(request, async () => this.performDestroy(request, await this.getObject(request)));
-    } else if (!(await this.#own(request, (check) => rows.remove(request.reader, condition, check)))) {
+    } else if (!(await this.#own(request, () => backendOf(write.em).remove({ ...write, condition })))) {
       throw new NotFound();
     }
     reply.code(204);
@@ -309,8 +310,8 @@ export abstract class ModelViewSetBase<
 
   #create(request: FastifyRequest): Awaitable<Created<Output>> {
     const body = request.body as object;
-    const rows = this.#statementFor(request, 'create', undefined, body);
-    if (rows !== undefined) return this.#own(request, (check) => rows.insert(request.reader, body, check));
+    const write = this.#statementFor(request, 'create', undefined, body);
+    if (write !== undefined) return this.#own(request, () => backendOf(write.em).insert({ ...write, data: body }));
     return inTransaction(request, async () => {
       const data = await this.#resolved.resolveReferences(request, body);
       return this.#stored(request, await this.performCreate(request, data as WriteData<Entity, Input>));
@@ -328,15 +329,14 @@ export abstract class ModelViewSetBase<
     operation: WriteOperation,
     target: Condition | undefined,
     changes: object,
-  ): RowWriter<Output> | undefined {
-    const rows = this.#resolved.writes.statementFor(request, operation, target, changes);
-    return rows as RowWriter<Output> | undefined;
+  ): RowWrite<Output> | undefined {
+    const write = this.#resolved.writes.statementFor(request, operation, target, changes);
+    return write as RowWrite<Output> | undefined;
   }
 
-  /** Runs what writes the view's own record, and nothing of it for a request that was given up. */
-  #own<Result>(request: FastifyRequest, work: (check: () => void) => Awaitable<Result>): Awaitable<Result> {
-    const check = (): void => checkNotGivenUp(request);
-    return ownWrite(this.meta, request.body, () => work(check));
+  /** Runs what writes the view's own record. */
+  #own<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
+    return ownWrite(this.meta, request.body, work);
   }
 
   /** Locks the record of the path, whoever may see it. */

@@ -12,6 +12,16 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
   return em?.config === config ? em : undefined;
 }
 
+/** Refuses every statement: one that came while the transaction is being rolled back would run after it, outside of any. */
+const ENDED = new Proxy(
+  {},
+  {
+    get(): never {
+      throw tookTooLong();
+    },
+  },
+);
+
 /**
  * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
  * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides.
@@ -36,7 +46,7 @@ export async function inTransaction<Result>(
   const givenUp = new Promise<never>((_, reject) => {
     stopListening = onGivenUp(request, () => {
       isGivenUp = true;
-      if (outer !== undefined) em.setTransactionContext(outer);
+      em.setTransactionContext(outer ?? ENDED);
       reject(tookTooLong());
     });
   });

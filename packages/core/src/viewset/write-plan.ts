@@ -13,11 +13,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
+import type { RowWrite } from '../backends/backend.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
-import { type RowWriter, rowWriter } from '../query/write-rows.ts';
 import type { Projection } from '../language/projection.ts';
 import { inlineEmbeddable } from '../shapes/shape-field.ts';
+import { writeGuard } from '../given-up.ts';
 import { stateOf } from './request-state.ts';
 
 /** The operations that write. */
@@ -61,7 +62,7 @@ export class WritePlan {
   readonly name: string;
   readonly #orm: MikroORM;
   readonly #meta: EntityMetadata;
-  readonly #rows: RowWriter<object>;
+  readonly #projection: Projection<object>;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   #subscribers = -1;
   #isHeard = true;
@@ -78,11 +79,11 @@ export class WritePlan {
       ...ofEntity,
     ];
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };
-    this.#rows = rowWriter(meta, projection);
+    this.#projection = projection;
   }
 
   /**
-   * The writer of a request whose write is one statement; undefined if the unit of work has to write.
+   * Answers with the write of a request that is one statement; undefined if the unit of work has to write.
    *
    * @param target the records that may be written; an insert has none
    * @param changes the fields that are written
@@ -92,12 +93,13 @@ export class WritePlan {
     operation: WriteOperation,
     target: Condition | undefined,
     changes: object,
-  ): RowWriter<object> | undefined {
+  ): RowWrite<object> | undefined {
     if (this.#reasons[operation].length > 0 || this.#hasTriggers !== false) return undefined;
     if (!this.#keepsRights(request, operation, target, changes)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
-    return this.#hasSubscribers() ? undefined : this.#rows;
+    if (this.#hasSubscribers()) return undefined;
+    return { em: reader, meta: this.#meta, projection: this.#projection, guard: writeGuard(request) };
   }
 
   /** Tells how each operation writes, and what keeps it from being one statement. */

@@ -145,11 +145,11 @@ export class SqlBackend implements Backend {
     return this.#dialect.read(em, (reader) => reader.rows(statement, values));
   }
 
-  #write({ em, meta, check }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
+  #write({ em, meta, guard }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
     return this.#dialect.write(em, (reader) => {
-      check?.();
-      return reader.rows(statement, values);
+      guard?.check();
+      return reader.rows(statement, values, guard);
     });
   }
 

@@ -1,12 +1,15 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
+import type { WriteGuard } from '../../../given-up.ts';
 import {
   inSession,
   type KyselyClient,
   kyselyRows,
   type PgPool,
+  type PgQuery,
   poolOrClient,
+  queryGuarded,
   sessionOf,
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
@@ -134,25 +137,36 @@ class PoolReader implements Reader {
     return !this.#pool.ending;
   }
 
-  async rows({ sql: text, isShapedByClient }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+  async rows(
+    { sql: text, isShapedByClient }: Statement,
+    values: readonly unknown[],
+    guard?: WriteGuard,
+  ): Promise<unknown[][]> {
     try {
-      return await this.#query(text, values, this.#nameOf(text, isShapedByClient));
+      return await this.#query(text, values, this.#nameOf(text, isShapedByClient), guard);
     } catch (error) {
       // Made here, where the stack leads back to who asked.
       throw readError(this.#platform, error);
     }
   }
 
-  #query(text: string, values: readonly unknown[], name: string | undefined): Promise<unknown[][]> {
+  #query(
+    text: string,
+    values: readonly unknown[],
+    name: string | undefined,
+    guard: WriteGuard | undefined,
+  ): Promise<unknown[][]> {
     let mayRetry = name !== undefined;
+    const run = (query: PgQuery, settle: Settle): void =>
+      guard === undefined ? this.#pool.query(query, settle) : queryGuarded(this.#pool, query, guard, settle);
     return new Promise((resolve, reject) => {
       const settle: Settle = (error, result) => {
         if (result !== undefined) return resolve(result.rows);
         if (!mayRetry || !this.#isAboutNames(error)) return reject(error);
         mayRetry = false;
-        this.#pool.query({ text, values, rowMode }, settle);
+        run({ text, values, rowMode }, settle);
       };
-      this.#pool.query(name === undefined ? { text, values, rowMode } : { text, values, rowMode, name }, settle);
+      run(name === undefined ? { text, values, rowMode } : { text, values, rowMode, name }, settle);
     });
   }
 

@@ -1,3 +1,5 @@
+import type { WriteGuard } from '../../../given-up.ts';
+
 /** SQL text that is the same for every set of values. */
 export interface Statement {
   readonly sql: string;
@@ -9,6 +11,10 @@ export interface Statement {
 
 /** Reads rows as arrays of what the driver gives. */
 export interface Reader {
-  /** A promise if the driver is asynchronous; if it is not, two calls in one tick see the same state. */
-  rows(statement: Statement, values: readonly unknown[]): unknown[][] | Promise<unknown[][]>;
+  /**
+   * A promise if the driver is asynchronous; if it is not, two calls in one tick see the same state.
+   *
+   * @param guard of a statement that writes outside of a transaction
+   */
+  rows(statement: Statement, values: readonly unknown[], guard?: WriteGuard): unknown[][] | Promise<unknown[][]>;
 }
