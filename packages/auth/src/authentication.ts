@@ -37,9 +37,12 @@ export class Authentication {
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (request.is404) return done();
-    const isPublic = this.#endpoints.includes(request.method, request.url);
+    const { config } = request.routeOptions;
+    // The route of a view that opened itself may still ask who the user is; any other public route asks for nobody.
+    const isOpenView = config.viewset?.allowsAnonymous === true;
+    if (config.public === true && !isOpenView) return done();
+    const isPublic = isOpenView || this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
-    if (request.routeOptions.config.public === true) return done();
     void this.#answer(request, isPublic, done);
   };
 

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
-import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
+import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from '../viewset/request-state.ts';
-import type { OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/view-definition.ts';
 import { permissionDenied, ViewSet } from '../viewset/viewset.ts';
@@ -13,8 +12,8 @@ type Step = (request: FastifyRequest) => void | Promise<void>;
 export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
 
 /**
- * The onRequest hook of a route, before its body is read: the view's `throttleRate`, its permissions, the form of the pk, in the
- * contract's order. Undefined where nothing stands before the route; no promise is made where no step needs one.
+ * Makes the onRequest hook of a route, before its body is read: the view's `throttleRate`, the permissions, the form of the
+ * pk, in the contract's order. Undefined if nothing stands before the route; makes no promise if no step needs one.
  */
 export function compileGate(route: PlannedRoute): Gate | undefined {
   const steps = gateSteps(route);
@@ -22,11 +21,12 @@ export function compileGate(route: PlannedRoute): Gate | undefined {
   return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
 }
 
-function gateSteps({ view, definition, plan }: PlannedRoute): Step[] {
+function gateSteps(route: PlannedRoute): Step[] {
+  const { view, definition, plan, scopes } = route;
   const { permissions, detail } = plan;
   const steps: Step[] = [];
   if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
-  if (permissions.length > 0) steps.push((request) => checkPermissions(view, plan, request));
+  if (permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
   if (detail) steps.push((request) => readPk(definition, request));
   return steps;
 }
@@ -42,13 +42,12 @@ async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 
-function checkPermissions(
-  view: ViewSet,
-  { permissions, detail }: OperationPlan,
-  request: FastifyRequest,
-): void | Promise<void> {
-  const grant = evaluatePermissions(permissions, request, view, { object: detail });
-  return whenReady(grant, (granted) => admit(request, granted));
+function checkPermissions({ view, plan, scopes }: PlannedRoute, request: FastifyRequest): void | Promise<void> {
+  const about = { object: plan.detail };
+  return whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
+    if (grant.denied || scopes.length === 0) return admit(request, grant);
+    return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));
+  });
 }
 
 function admit(request: FastifyRequest, grant: PermissionGrant): void {

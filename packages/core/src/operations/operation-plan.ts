@@ -97,7 +97,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The plan of a route that a router has made. */
     viewset?: OperationPlan;
-    /** True: a route that needs no token. */
+    /** True: a route that needs no token. That of a view is still told who sent a good one. */
     public?: boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;

@@ -3,7 +3,7 @@ import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
-import { makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
+import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import { compileValidator } from '../shapes/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/rule-list.ts';
@@ -52,7 +52,7 @@ export interface PlannedRoute {
   readonly plan: OperationPlan;
   readonly view: ViewSet;
   readonly definition: ViewDefinition;
-  /** The view's own permissions, if their scope narrows an action that has permissions of its own. */
+  /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly validateQuery: ((query: unknown) => unknown) | undefined;
@@ -226,12 +226,13 @@ function planRoute(
     view: viewOf(mounted),
     handler: declared.handler,
   };
+  const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   return {
     plan: Object.freeze({ ...plan, responses: responsesOf(mounted, declared, plan, ignoredParameters) }),
     view,
     definition,
-    scopes: own === undefined || options.scope === 'unrestricted' ? [] : viewPermissions,
+    scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.body?.validate,
     validateQuery: options.querystring === undefined ? undefined : compileValidator(options.querystring, 'query'),
     ignoredParameters,

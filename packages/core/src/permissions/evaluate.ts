@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import type { Condition } from '../language/condition.ts';
-import { ALL, covers, type Grant, intersection, NONE } from './grant.ts';
+import { and, type Condition, isAlways } from '../language/condition.ts';
+import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
 /** The answer of a view's permissions together, for one request. */
@@ -49,6 +49,30 @@ export function evaluatePermissions(
   return whenReady(grantOf(permissions, request, view, wantsObject), (granted) =>
     evaluated(permissions, granted, request, view, wantsObject),
   );
+}
+
+/**
+ * Narrows a grant to the records that other permissions show. Only their scopes count: where they grant nothing, no record
+ * is shown, and the request itself is not refused.
+ */
+export function narrowGrant(
+  granted: PermissionGrant,
+  permissions: readonly Permission[],
+  request: FastifyRequest,
+  view: PermissionView,
+  { object: wantsObject }: EvaluateOptions,
+): Awaitable<PermissionGrant> {
+  return whenReady(grantOf(permissions, request, view, false), ({ scope }) => {
+    if (isAlways(scope)) return granted;
+    const shown = scopeGrant(scope);
+    return {
+      ...granted,
+      scope: granted.scope === undefined ? scope : and(granted.scope, scope),
+      allows: wantsObject
+        ? granted.allows
+        : (object) => whenReady(covers(shown, object, request), (isShown) => isShown && granted.allows(object)),
+    };
+  });
 }
 
 function evaluated(

@@ -28,6 +28,8 @@ export interface PermissionClass {
 
 /** Names the method that answers a permission's questions all at once. */
 export const GRANT: unique symbol = Symbol('viewset.grant');
+/** Names the property that tells if a permission hides records. */
+export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
 
 /** The lookups of an entity that is named (`records<Order>(…)`), or of one that is not. */
 type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Record<string, unknown>> : Lookups<Entity>;
@@ -119,6 +121,11 @@ export class Permission {
     });
   }
 
+  /** @internal */
+  get [HIDES_RECORDS](): boolean {
+    return this.scope !== Permission.prototype.scope;
+  }
+
   /** True if the class answers more than the first question; seen once, when all of an instance is there. */
   get #asksOfRecords(): boolean {
     return (this.#hasRecordQuestions ??=
@@ -190,6 +197,10 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       // A subclass that overrides a question means what it says: it is asked like any class that was written.
       this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
       return this.#isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+    }
+
+    override get [HIDES_RECORDS](): boolean {
+      return this.scope !== Composed.prototype.scope || this.#operands.some((operand) => operand[HIDES_RECORDS]);
     }
 
     #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {

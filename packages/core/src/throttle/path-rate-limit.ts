@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { wrongOption } from '../options.ts';
 import { addressOf } from './ip-rate-limit.ts';
 import { RateLimitRule, type RateLimitRuleOptions } from './rate-limit-rule.ts';
@@ -38,7 +38,9 @@ export class PathRateLimit extends RateLimitRule {
   }
 
   key(request: FastifyRequest): string | undefined {
-    const route = request.routeOptions.url;
+    // A view's route is known by its template: what Fastify matches has expressions that no client and no rule spells.
+    const { url, config } = request.routeOptions as { url?: string; config?: FastifyContextConfig };
+    const route = config?.viewset?.path ?? url;
     const address = addressOf(request);
     if (route === undefined || address === undefined) return undefined;
     if (this.#matches === undefined) return `${address} ${withoutSlash(route)}`;

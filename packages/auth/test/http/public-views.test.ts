@@ -1,0 +1,80 @@
+import { action, AllowAny, getCurrentUser, IsAuthenticated, IsSafeMethodOnly, Router, ViewSet } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { forEachDatabase } from '../../../core/test/support/databases.ts';
+import { startApp } from '../support/app.ts';
+import { Account, Role } from '../support/entities.ts';
+
+const who = (request: FastifyRequest): object => ({
+  user: (getCurrentUser(request) as { email?: string } | null)?.email ?? null,
+});
+
+class OpenViewSet extends ViewSet {
+  override permissionClasses = [AllowAny];
+  override list = who as never;
+  closed = action({ permissionClasses: [IsAuthenticated] }, async (request) => who(request));
+  shut = action({ allowAnonymous: false }, async (request) => who(request));
+}
+
+class MixedViewSet extends ViewSet {
+  override allowAnonymous = true;
+  override permissionClasses = [IsSafeMethodOnly.or(IsAuthenticated)];
+  override list(request: FastifyRequest) {
+    return who(request);
+  }
+  override create(request: FastifyRequest) {
+    return who(request);
+  }
+}
+
+class ClosedViewSet extends ViewSet {
+  override list(request: FastifyRequest) {
+    return who(request);
+  }
+  open = action({ permissionClasses: [AllowAny] }, async (request) => who(request));
+  both = action({ permissionClasses: [AllowAny, IsSafeMethodOnly] }, async (request) => who(request));
+}
+
+forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, orm) => {
+  const router = new Router()
+    .register('open', OpenViewSet)
+    .register('mixed', MixedViewSet)
+    .register('closed', ClosedViewSet);
+  const app = await startApp(
+    t,
+    orm,
+    { nonAuthEndpoints: ['/auth/*'] },
+    async (app) => void (await app.register(router.plugin)),
+  );
+  await app.addAccount('ann@example.com');
+  const token = await app.login('ann@example.com');
+  const ask = async (path: string, authorization?: string, method = 'GET') =>
+    app.request(method, path, { headers: authorization === undefined ? {} : { authorization } });
+
+  t.test('a view or an action opens its routes by itself, and by AllowAny alone', async (t) => {
+    for (const path of ['/open', '/mixed', '/closed/open']) {
+      t.match(await ask(path), { status: 200, body: { user: null } }, path);
+      t.match(
+        await ask(path, `Bearer ${token}`),
+        { status: 200, body: { user: 'ann@example.com' } },
+        'and a token counts',
+      );
+      t.match(await ask(path, 'Bearer forged'), { status: 200, body: { user: null } }, 'a bad one does not');
+    }
+  });
+
+  t.test('nothing else opens a route', async (t) => {
+    for (const path of ['/open/closed', '/open/shut', '/closed', '/closed/both']) {
+      t.equal((await ask(path)).status, 401, path);
+      t.equal((await ask(path, `Bearer ${token}`)).status, 200, path);
+    }
+  });
+
+  t.test('an open route still asks its permissions', async (t) => {
+    t.equal((await ask('/mixed', undefined, 'POST')).status, 401);
+    t.match(await ask('/mixed', `Bearer ${token}`, 'POST'), { status: 200, body: { user: 'ann@example.com' } });
+    const forged = await ask('/mixed', 'Bearer forged', 'POST');
+    t.equal(forged.status, 401);
+    t.match(forged.headers.get('www-authenticate'), /invalid_token/);
+  });
+});
