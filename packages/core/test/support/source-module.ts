@@ -20,8 +20,9 @@ export interface SourceModule {
   readonly path: string;
   readonly imports: readonly ModuleImport[];
   readonly reExports: readonly ReExport[];
-  /** The lines of `export *`, and of statements that are neither imports nor exports from elsewhere. */
-  readonly starExports: readonly number[];
+  /** The modules of `export *`. */
+  readonly starExports: readonly string[];
+  /** The lines of statements that are neither imports nor exports from elsewhere. */
   readonly ownStatements: readonly number[];
   /** The names that the file declares and exports, each with its docstring, if it has one. */
   readonly declared: ReadonlyMap<string, string | undefined>;
@@ -50,7 +51,7 @@ function readModule(path: string, source: string): SourceModule {
     imports.push({ specifier, isType, line: lineOf(offset) });
   };
   const reExports: ReExport[] = [];
-  const starExports: number[] = [];
+  const starExports: string[] = [];
   const identifiers = new Set<string>();
   new Visitor({
     Identifier: (node) => void identifiers.add(node.name),
@@ -59,7 +60,7 @@ function readModule(path: string, source: string): SourceModule {
     TSImportType: (node) => add(node.source.value, true, node.start),
     ExportAllDeclaration: (node) => {
       add(node.source.value, node.exportKind === 'type', node.start);
-      starExports.push(lineOf(node.start));
+      starExports.push(node.source.value);
     },
     ExportNamedDeclaration: (node) => {
       if (node.source === null) return;
