@@ -40,12 +40,7 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     .register('open', OpenViewSet)
     .register('mixed', MixedViewSet)
     .register('closed', ClosedViewSet);
-  const app = await startApp(
-    t,
-    orm,
-    { nonAuthEndpoints: ['/auth/*'] },
-    async (app) => void (await app.register(router.plugin)),
-  );
+  const app = await startApp(t, orm, { nonAuthEndpoints: ['/auth/*'] }, (app) => void app.register(router.plugin));
   await app.addAccount('ann@example.com');
   const token = await app.login('ann@example.com');
   const ask = async (path: string, authorization?: string, method = 'GET') =>

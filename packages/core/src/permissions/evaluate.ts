@@ -68,9 +68,10 @@ export function narrowGrant(
     return {
       ...granted,
       scope: granted.scope === undefined ? scope : and(granted.scope, scope),
-      allows: wantsObject
-        ? granted.allows
-        : (object) => whenReady(covers(shown, object, request), (isShown) => isShown && granted.allows(object)),
+      allows: (object) =>
+        wantsObject
+          ? granted.allows(object)
+          : whenReady(covers(shown, object, request), (isShown) => isShown && granted.allows(object)),
     };
   });
 }
