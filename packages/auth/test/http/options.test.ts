@@ -193,14 +193,16 @@ t.test('an entry of nonAuthEndpoints that opens no route is a warning that names
 
 t.test('applications that share an ORM share one subscriber, and its cost', async (t) => {
   const orm = await openSqlite(t, { entities });
-  const subscribers = orm.em.getEventManager().getSubscribers();
-  const before = subscribers.size;
+  const subscribers = ({ em }: MikroORM): number =>
+    [...em.getEventManager().getSubscribers()].filter(
+      (subscriber) => subscriber.constructor.name === 'AccountSubscriber',
+    ).length;
   t.strictSame(await startLogged(t, orm, good), []);
   t.strictSame(await startLogged(t, orm, good), []);
   const lines = await startLogged(t, orm, { ...good, bcryptRounds: 5 });
   t.match(lines, [{ level: 40, msg: /"bcryptRounds" differs/, bcryptRounds: 5, used: 4 }]);
-  t.equal(subscribers.size, before + 1);
+  t.equal(subscribers(orm), 1);
   const other = await openSqlite(t, { entities });
   await startLogged(t, other, good);
-  t.equal(other.em.getEventManager().getSubscribers().size, before + 1, 'another ORM has its own');
+  t.equal(subscribers(other), 1, 'another ORM has its own');
 });
