@@ -43,14 +43,22 @@ export interface Visible {
  */
 export function withFilters(source: Source, asked: Asked): Awaitable<Visible> {
   const reader = readerOf(source);
-  const walked = reader.config.get('filtersOnRelations') ? walkedRelations(asked) : NONE;
-  if (
-    hasNoFilter(reader, asked.meta) &&
-    [...walked.values()].every(({ steps }) => leadsUnfiltered(reader, steps.at(-1)!))
-  ) {
+  const walked = reader.config.get('filtersOnRelations') ? walkedRelations(asked) : undefined;
+  if (hasNoFilter(reader, asked.meta) && (walked === undefined || leadUnfiltered(reader, asked.meta, walked))) {
     return { em: reader, condition: asked.condition, related: undefined };
   }
-  return addFilters(managerOf(source), asked, walked);
+  return addFilters(managerOf(source), asked, walked ?? new Map<string, Relation>());
+}
+
+function leadUnfiltered(em: EntityManager, meta: EntityMetadata, walked: Walked): boolean {
+  let last = meta;
+  for (const { steps } of walked.values()) {
+    const relation = steps.at(-1) as EntityProperty;
+    const isAsked = relation.targetMeta === last && relation.filters === undefined && relation.polymorphic !== true;
+    if (!isAsked && !leadsUnfiltered(em, relation)) return false;
+    last = relation.targetMeta as EntityMetadata;
+  }
+  return true;
 }
 
 /** A relation that matters to a query, at the end of its path. */
@@ -61,8 +69,6 @@ interface Relation {
 }
 
 type Walked = Map<string, Relation>;
-
-const NONE: Walked = new Map();
 
 function leadsUnfiltered(em: EntityManager, { filters, polymorphic, targetMeta }: EntityProperty): boolean {
   return polymorphic !== true && filters === undefined && targetMeta !== undefined && hasNoFilter(em, targetMeta);
@@ -116,7 +122,7 @@ async function relatedFilter(em: EntityManager, steps: readonly EntityProperty[]
 }
 
 /** Every relation with a column of the entity's own may hide the record along with the related one. */
-function walkedRelations({ meta, condition, order, paths }: Asked): Walked {
+function walkedRelations({ meta, condition, order, paths }: Asked): Walked | undefined {
   const walked: Walked = new Map();
   for (const path of paths) addPath(walked, path);
   for (const { path } of order) addPath(walked, path);
@@ -124,10 +130,11 @@ function walkedRelations({ meta, condition, order, paths }: Asked): Walked {
   for (const property of meta.relations) {
     if (ownsColumn(property)) addRelation(walked, property.name, [property], false);
   }
-  return walked;
+  return walked.size === 0 ? undefined : walked;
 }
 
 function addPath(walked: Walked, { steps, property }: FieldPath): void {
+  if (steps.length === 0 && property.targetMeta === undefined) return;
   let key = '';
   for (const [index, step] of steps.entries()) {
     key += (index === 0 ? '' : '.') + step.name;

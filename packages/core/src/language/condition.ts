@@ -114,17 +114,15 @@ function collectColumn(path: FieldPath, columns: Set<FieldPath>): boolean {
 
 /** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */
 function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condition, deciding: Condition): Condition {
-  const conditions = new Set<Condition>();
+  const conditions: Condition[] = [];
   for (const condition of given) {
     if (condition.kind === 'constant') {
       if (condition.value === (deciding === always)) return deciding;
-    } else if (condition.kind === kind) {
-      for (const inner of condition.conditions) conditions.add(inner);
     } else {
-      conditions.add(condition);
+      const inner = condition.kind === kind ? condition.conditions : [condition];
+      for (const one of inner) if (!conditions.includes(one)) conditions.push(one);
     }
   }
-  if (conditions.size === 0) return neutral;
-  const [first] = conditions;
-  return conditions.size === 1 ? (first as Condition) : { kind, conditions: [...conditions] };
+  if (conditions.length === 0) return neutral;
+  return conditions.length === 1 ? (conditions[0] as Condition) : { kind, conditions };
 }

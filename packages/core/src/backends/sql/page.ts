@@ -1,7 +1,7 @@
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import type { Counting, Slice } from '../../language/query.ts';
 import type { Reader } from './dialects/reader.ts';
-import { bindSelect, type Question, type Select } from './statement.ts';
+import { bindSelect, bindWhere, type Question, type Select, type Where } from './statement.ts';
 
 /** The rows of a slice, how many there are without it (null: not counted), and whether any follow. */
 export interface RowPage {
@@ -18,25 +18,29 @@ export function readPage(question: Question, counting: Counting): Awaitable<RowP
  * If the count rides along with the rows, only a page beyond the end needs a second statement; else the count is asked
  * for unless the page shows it, being the last.
  */
-function readCounted({ em, plan, select }: Question): Awaitable<RowPage> {
+function readCounted(question: Question): Awaitable<RowPage> {
+  const { em, plan, select } = question;
   const { slice } = select;
   const { countsInline } = plan.dialect;
   const end = slice === undefined ? Infinity : slice.offset + slice.limit;
-  const page = bindSelect(em, plan, countsInline ? { ...select, counted: true } : select);
+  const where = bindWhere(question);
+  const page = bindSelect(countsInline ? { em, plan, select: { ...select, counted: true } } : question, where);
   return plan.dialect.read(em, (reader) =>
     whenReady(reader.rows(page.statement, page.values), (rows) => {
       const shown = (countsInline ? inlineCount(rows) : undefined) ?? lastPageCount(rows, slice);
       if (shown !== undefined) return { rows, count: shown, next: end < shown };
-      return whenReady(countExactly({ em, plan, select }, reader), (count) => ({ rows, count, next: end < count }));
+      return whenReady(countExactly(question, reader, where), (count) => ({ rows, count, next: end < count }));
     }),
   );
 }
 
 /** One row more than the page holds tells that there is another page, whatever is known of the number of all. */
-function readOpen({ em, plan, select }: Question, isCounted: boolean): Awaitable<RowPage> {
+function readOpen(question: Question, isCounted: boolean): Awaitable<RowPage> {
+  const { em, plan, select } = question;
   const { offset = 0, limit = Infinity } = select.slice ?? {};
   const slice = select.slice === undefined ? undefined : { offset, limit: oneMore(limit) };
-  const page = bindSelect(em, plan, { ...select, slice });
+  const where = bindWhere(question);
+  const page = bindSelect({ em, plan, select: { ...select, slice } }, where);
   return plan.dialect.read(em, (reader) =>
     whenReady(reader.rows(page.statement, page.values), (found) => {
       const next = found.length > limit;
@@ -44,7 +48,7 @@ function readOpen({ em, plan, select }: Question, isCounted: boolean): Awaitable
       if (!isCounted) return { rows, count: null, next };
       const proven = provenCount(offset, rows.length, next);
       if (proven.least === proven.most) return { rows, count: proven.least, next };
-      return whenReady(estimate({ em, plan, select }, reader), (count) => {
+      return whenReady(estimate(question, reader, where), (count) => {
         return { rows, count: Math.min(Math.max(count, proven.least), proven.most), next };
       });
     }),
@@ -61,20 +65,20 @@ function provenCount(offset: number, rows: number, next: boolean): { least: numb
 /** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
 const CHEAP = 1000;
 
-function estimate(question: Question, reader: Reader): Awaitable<number> {
+function estimate(question: Question, reader: Reader, where: Where | undefined): Awaitable<number> {
   const { em, plan, select } = question;
   const { forecast } = plan.dialect;
-  if (forecast === undefined) return countExactly(question, reader);
-  const { statement, values } = bindSelect(em, plan, alone(select, 'exists'));
+  if (forecast === undefined) return countExactly(question, reader, where);
+  const { statement, values } = bindSelect({ em, plan, select: alone(select, 'exists') }, where);
   const { isShapedByClient } = select;
   return whenReady(reader.rows({ sql: forecast.ask(statement.sql), one: true, isShapedByClient }, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
-    return cost > CHEAP ? rows : countExactly(question, reader);
+    return cost > CHEAP ? rows : countExactly(question, reader, where);
   });
 }
 
-function countExactly({ em, plan, select }: Question, reader: Reader): Awaitable<number> {
-  const { statement, values } = bindSelect(em, plan, alone(select, 'count'));
+function countExactly({ em, plan, select }: Question, reader: Reader, where: Where | undefined): Awaitable<number> {
+  const { statement, values } = bindSelect({ em, plan, select: alone(select, 'count') }, where);
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
 }
 

@@ -31,7 +31,7 @@ export class Scope {
   readonly meta: EntityMetadata;
   readonly alias: string;
   readonly #prefix: string;
-  readonly #joined = new Map<string, Joined>();
+  #joined: Map<string, Joined> | undefined;
   readonly #joins = new SqlText();
 
   /** @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root */
@@ -86,8 +86,8 @@ export class Scope {
   join(steps: readonly EntityProperty[]): Joined {
     if (steps.length === 0) return { alias: this.alias, meta: this.meta, always: true };
     const key = namesOf(steps);
-    let joined = this.#joined.get(key);
-    if (joined === undefined) this.#joined.set(key, (joined = this.#addJoin(steps)));
+    let joined = this.#joined?.get(key);
+    if (joined === undefined) (this.#joined ??= new Map()).set(key, (joined = this.#addJoin(steps)));
     return joined;
   }
 

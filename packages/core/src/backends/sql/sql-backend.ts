@@ -140,9 +140,9 @@ export class SqlBackend implements Backend {
     );
   }
 
-  #read({ em, plan, select }: Question): Awaitable<unknown[][]> {
-    const { statement, values } = bindSelect(em, plan, select);
-    return this.#dialect.read(em, (reader) => reader.rows(statement, values));
+  #read(question: Question): Awaitable<unknown[][]> {
+    const { statement, values } = bindSelect(question);
+    return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
   }
 
   #write({ em, meta, guard }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {

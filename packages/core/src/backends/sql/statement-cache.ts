@@ -17,11 +17,12 @@ export class StatementCache {
     return this.#ofViews.size + this.#ofClients.size;
   }
 
-  /** The statement of a key, made if it is not known. */
-  get(key: string, isShapedByClient: boolean, make: () => Statement): Statement {
-    const statements = isShapedByClient ? this.#ofClients : this.#ofViews;
-    let statement = statements.get(key);
-    if (statement === undefined) statements.set(key, (statement = make()));
+  get(key: string, isShapedByClient: boolean): Statement | undefined {
+    return (isShapedByClient ? this.#ofClients : this.#ofViews).get(key);
+  }
+
+  keep(key: string, statement: Statement): Statement {
+    (statement.isShapedByClient ? this.#ofClients : this.#ofViews).set(key, statement);
     return statement;
   }
 }

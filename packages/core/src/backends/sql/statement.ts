@@ -42,26 +42,45 @@ export interface Bound {
   readonly values: readonly unknown[];
 }
 
-/**
- * The statement of a select, and its values. Its condition is written each time, which gives the values and, with the
- * joins that it takes, the key by which the whole text is known. A text that filters of related records have a part in
- * is made anew each time: those may bind values anywhere.
- */
-export function bindSelect(em: EntityManager, plan: EntityPlan, select: Select): Bound {
-  const scope = rootScope(em, plan, select.related);
+/** A condition as it was written, for every question about the same records. */
+export interface Where {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+  /** The joins that it takes. */
+  readonly joins: string;
+}
+
+/** Writes the condition of a select; undefined if filters of related records have a part in it. */
+export function bindWhere({ em, plan, select }: Question): Where | undefined {
+  if (select.related !== undefined) return undefined;
+  const scope = rootScope(em, plan, undefined);
   const where = new SqlText();
   writeWhere(where, scope, select.condition);
-  if (select.related !== undefined) {
-    const text = selectText(scope, where, select);
-    const sql = text.numbered(plan.dialect);
-    return { statement: { sql, one: select.one, isShapedByClient: select.isShapedByClient }, values: text.values };
+  return { sql: where.sql, values: where.values, joins: scope.joins };
+}
+
+/**
+ * The statement of a select, and its values. Its condition, with the joins that it takes, is the key by which the whole
+ * text is known. A text that filters of related records have a part in is made anew each time: those may bind values
+ * anywhere.
+ * @param where its condition, if it was written for another question about the same records
+ */
+export function bindSelect(question: Question, where: Where | undefined = bindWhere(question)): Bound {
+  const { plan, select } = question;
+  const { one, isShapedByClient, slice } = select;
+  if (where === undefined) {
+    const text = selectText(question);
+    return { statement: { sql: text.numbered(plan.dialect), one, isShapedByClient }, values: text.values };
   }
+  const key = frameKey(select) + where.joins + where.sql;
+  const statement = plan.statements.get(key, isShapedByClient) ?? keep(question, key);
+  return { statement, values: slice === undefined ? where.values : [...where.values, ...sliceValues(slice)] };
+}
+
+function keep(question: Question, key: string): Statement {
+  const { plan, select } = question;
   const { one, isShapedByClient } = select;
-  const key = `${frameKey(select)}${scope.joins}${where.sql}`;
-  const statement = plan.statements.get(key, isShapedByClient, () => {
-    return { sql: selectText(scope, where, select).numbered(plan.dialect), one, isShapedByClient };
-  });
-  return { statement, values: [...where.values, ...sliceValues(select.slice)] };
+  return plan.statements.keep(key, { sql: selectText(question).numbered(plan.dialect), one, isShapedByClient });
 }
 
 /** A scope of the whole table of an entity. */
@@ -84,9 +103,12 @@ function sliceValues(slice: Slice | undefined): readonly number[] {
   return slice.offset === 0 ? [slice.limit] : [slice.limit, slice.offset];
 }
 
-function selectText(scope: Scope, where: SqlText, select: Select): SqlText {
-  const { plan, related } = scope.context;
+function selectText({ em, plan, select }: Question): SqlText {
   const { dialect } = plan;
+  const { related } = select;
+  const scope = rootScope(em, plan, related);
+  const where = new SqlText();
+  writeWhere(where, scope, select.condition);
   const columns = columnsSql(scope, select.columns);
   const order = orderSql(scope, select.order);
   const text = new SqlText().add(`select ${columns}`);

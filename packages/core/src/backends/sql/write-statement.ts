@@ -33,11 +33,12 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
   const key = `${write.kind}\n${text.sql}\n${write.returning.key}`;
   // A client chooses which fields it sends.
   const isShapedByClient = write.kind !== 'delete';
-  const statement = plan.statements.get(key, isShapedByClient, () => ({
-    sql: text.add(` returning ${returningSql(plan, write.returning)}`).numbered(plan.dialect),
-    one: true,
-    isShapedByClient,
-  }));
+  let statement = plan.statements.get(key, isShapedByClient);
+  if (statement === undefined) {
+    const sql = `${text.sql} returning ${returningSql(plan, write.returning)}`;
+    const whole = new SqlText().add(sql).numbered(plan.dialect);
+    statement = plan.statements.keep(key, { sql: whole, one: true, isShapedByClient });
+  }
   return { statement, values: text.values };
 }
 
