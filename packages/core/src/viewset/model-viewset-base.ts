@@ -191,7 +191,8 @@ export abstract class ModelViewSetBase<
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
     checkNotGivenUp(request);
     const entity: Entity = request.em.create(this.entity, data as never);
-    await this.#own(request, () => request.em.persist(entity).flush());
+    request.em.persist(entity);
+    await this.#flushOwn(request);
     return entity;
   }
 
@@ -203,14 +204,15 @@ export abstract class ModelViewSetBase<
   ): Promise<Entity> {
     checkNotGivenUp(request);
     request.em.assign(entity, data as never);
-    await this.#own(request, () => request.em.flush());
+    await this.#flushOwn(request);
     return entity;
   }
 
   /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
-    await this.#own(request, () => request.em.remove(entity).flush());
+    request.em.remove(entity);
+    await this.#flushOwn(request);
   }
 
   /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
@@ -332,6 +334,15 @@ export abstract class ModelViewSetBase<
   ): RowWrite<Output> | undefined {
     const write = this.#resolved.writes.statementFor(request, operation, target, changes);
     return write as RowWrite<Output> | undefined;
+  }
+
+  /**
+   * Writes the view's own record by the unit of work. A request may have been given up while it waited: MikroORM has then put
+   * the transaction that is being rolled back in force again, and a hook that went on would write behind its end.
+   */
+  async #flushOwn(request: FastifyRequest): Promise<void> {
+    await this.#own(request, () => request.em.flush());
+    checkNotGivenUp(request);
   }
 
   /** Runs what writes the view's own record. */

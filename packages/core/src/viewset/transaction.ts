@@ -62,9 +62,14 @@ export async function inTransaction<Result>(
     return result;
   } catch (error) {
     // What counts is why the transaction failed. On a connection that is lost there is nothing to roll back.
-    if (isGivenUp) await em.getConnection('write').rollback(own).catch(ignore);
-    else await em.rollback().catch(ignore);
-    if (!isGivenUp && outer !== undefined) em.setTransactionContext(outer);
+    if (!isGivenUp) {
+      await em.rollback().catch(ignore);
+      if (outer !== undefined) em.setTransactionContext(outer);
+      throw error;
+    }
+    await em.getConnection('write').rollback(own).catch(ignore);
+    // A flush that was under way has put the transaction that it began with in force again.
+    em.setTransactionContext(outer ?? ENDED);
     throw error;
   } finally {
     stopListening?.();
