@@ -19,8 +19,11 @@ const names = {
 } as const;
 
 class BookViewSet extends ModelViewSet(Book, { read, write, ...names }) {
-  /** Adds a page in a transaction of its own, which is rolled back if the client asks for that. */
-  grow = action({ methods: ['post'], detail: true }, async (request) =>
+  /**
+   * Adds a page in a transaction of its own, which is rolled back if the client asks for that. The action's would hold the
+   * lock that this one waits for.
+   */
+  grow = action({ methods: ['post'], detail: true, transaction: false }, async (request) =>
     request.em.fork().transactional(async (em) => {
       const book = await em.findOneOrFail(Book, Number(request.params.pk), { lockMode: LockMode.PESSIMISTIC_WRITE });
       book.pages += 1;
