@@ -120,7 +120,7 @@ function combine(kind: 'and' | 'or', given: readonly Condition[], neutral: Condi
       if (condition.value === (deciding === always)) return deciding;
     } else {
       const inner = condition.kind === kind ? condition.conditions : [condition];
-      for (const one of inner) if (!conditions.includes(one)) conditions.push(one);
+      conditions.push(...inner.filter((one) => !conditions.includes(one)));
     }
   }
   if (conditions.length === 0) return neutral;
