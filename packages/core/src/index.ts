@@ -82,10 +82,8 @@ export { QueryParameterFilter } from './filters/query-parameter-filter.ts';
 export { SearchFilter } from './filters/search-filter.ts';
 
 export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions } from './pagination/paginator.ts';
-export { CountedPagination } from './pagination/counted-pagination.ts';
+export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
-export { LimitOffsetPagination } from './pagination/limit-offset-pagination.ts';
-export { PageNumberPagination } from './pagination/page-number-pagination.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
 export { Permission, type PermissionClass, type PermissionView } from './permissions/permission.ts';

@@ -5,12 +5,20 @@ import { InvalidUsage } from './errors.ts';
  *
  * @example
  * const problems = new InvalidUsageCollector();
- * const page = problems.attempt(() => integerParameter(parameters, 'page', 1));
- * const size = problems.attempt(() => integerParameter(parameters, 'page_size', 1));
+ * const page = problems.attempt(() => readPage(parameters));
+ * const size = problems.attempt(() => readSize(parameters));
  * problems.throwIfAny();   // one InvalidUsage whose details name both
  */
 export class InvalidUsageCollector {
   readonly #caught: InvalidUsage[] = [];
+
+  /** Returns the results of two steps, or throws one InvalidUsage for all that they threw. */
+  static both<First, Second>(first: () => First, second: () => Second): [First, Second] {
+    const problems = new InvalidUsageCollector();
+    const results = [problems.attempt(first), problems.attempt(second)];
+    problems.throwIfAny();
+    return results as [First, Second];
+  }
 
   /** Returns the step's result, or undefined if the step threw InvalidUsage. Every other error passes through. */
   attempt<T>(step: () => T): T | undefined {

@@ -1,8 +1,12 @@
 import type { TSchema } from 'typebox';
-import { wrongOption } from '../options.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { COUNTINGS, type Counting } from '../language/query.ts';
-import { pageEnvelope } from './paginated-result.ts';
-import { Paginator, type PaginatorOptions } from './paginator.ts';
+import type { Projection } from '../language/projection.ts';
+import { wrongOption } from '../options.ts';
+import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';
+import { integerDeclaration, integerParameter, Paginator, type PaginatorOptions } from './paginator.ts';
 
 /** The base of paginators whose envelope is `{ count, next, previous, results }`: knows the ways to count. */
 export abstract class CountedPagination extends Paginator {
@@ -15,11 +19,10 @@ export abstract class CountedPagination extends Paginator {
    * - `none`: not at all: `count` is null, and a page is one statement whose cost does not grow with the table.
    */
   readonly count: Counting = 'exact';
-  #counting: Counting | undefined;
 
   constructor(options: PaginatorOptions = {}) {
     super(options);
-    if (options.count !== undefined) checkCounting(this.owner, options.count);
+    if (options.count !== undefined) this.#checkCounting(options.count);
   }
 
   envelope(item: TSchema): TSchema {
@@ -32,11 +35,104 @@ export abstract class CountedPagination extends Paginator {
    * @throws ImproperlyConfigured on first use, which is at registration, when a subclass names another
    */
   protected get counting(): Counting {
-    return (this.#counting ??= checkCounting(this.owner, this.options.count ?? this.count));
+    return this.#checkCounting(this.options.count ?? this.count);
+  }
+
+  #checkCounting(counting: Counting): Counting {
+    if (COUNTINGS.includes(counting)) return counting;
+    throw wrongOption(this.owner, 'count', `one of ${COUNTINGS.join(', ')}`, counting);
   }
 }
 
-function checkCounting(owner: string, counting: Counting): Counting {
-  if (COUNTINGS.includes(counting)) return counting;
-  throw wrongOption(owner, 'count', `one of ${COUNTINGS.join(', ')}`, counting);
+/**
+ * Pages by number, from 1: `?page=2&page_size=20`. The default paginator.
+ *
+ * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise. A page past the end
+ * is empty, with `next` false and `previous` true. A size above the maximum is the maximum. Anything but a canonical
+ * positive integer up to 2147483647 is a 400.
+ *
+ * @example
+ * // GET /products?page=3&page_size=20
+ * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
+ */
+export class PageNumberPagination extends CountedPagination {
+  /** The name of the query parameter that holds the number of the page. */
+  readonly pageParameter: string = 'page';
+  /** The name of the query parameter that holds the size of the page. */
+  readonly pageSizeParameter: string = 'page_size';
+
+  get parameters(): readonly ParameterDeclaration[] {
+    return [
+      integerDeclaration(this.pageParameter, { minimum: 1, default: 1 }, 'Number of the page, from 1'),
+      this.declareSize(this.pageSizeParameter),
+    ];
+  }
+
+  async paginate<E extends object, R>(
+    queryset: QuerySet<E>,
+    projection: Projection<R>,
+    parameters: QueryParameters,
+  ): Promise<PaginatedResult<R, object, number | null>> {
+    const [page, pageSize] = this.#read(parameters);
+    const slice = queryset.slice((page - 1) * pageSize, pageSize);
+    const { rows, count, next } = await slice.page(projection, { count: this.counting });
+    return new PaginatedResult({ results: rows, count, next, page, pageSize });
+  }
+
+  override check(parameters: QueryParameters): void {
+    this.#read(parameters);
+  }
+
+  #read(parameters: QueryParameters): [page: number, pageSize: number] {
+    return InvalidUsageCollector.both(
+      () => integerParameter(parameters, this.pageParameter, 1) ?? 1,
+      () => this.readSize(parameters, this.pageSizeParameter),
+    );
+  }
+}
+
+/**
+ * Pages by place: `?limit=20&offset=40` skips 40 records and takes 20.
+ *
+ * The answer is `{ count, next, previous, results }`, the count exact unless `count` says otherwise; `next` is true when
+ * records follow, `previous` when some were skipped. A limit above `maxPageSize` is `maxPageSize`; without one it is
+ * `pageSize`. Anything but canonical integers up to 2147483647, `limit` from 1 and `offset` from 0, is a 400.
+ *
+ * @example
+ * // GET /products?limit=20&offset=40
+ * // {"count":50,"next":false,"previous":true,"results":[ 10 records ]}
+ */
+export class LimitOffsetPagination extends CountedPagination {
+  /** The name of the query parameter that holds how many records to take. */
+  readonly limitParameter: string = 'limit';
+  /** The name of the query parameter that holds how many records to skip. */
+  readonly offsetParameter: string = 'offset';
+
+  get parameters(): readonly ParameterDeclaration[] {
+    return [
+      this.declareSize(this.limitParameter),
+      integerDeclaration(this.offsetParameter, { minimum: 0, default: 0 }, 'Records to skip'),
+    ];
+  }
+
+  async paginate<E extends object, R>(
+    queryset: QuerySet<E>,
+    projection: Projection<R>,
+    parameters: QueryParameters,
+  ): Promise<PageEnvelope<R, number | null>> {
+    const [limit, offset] = this.#read(parameters);
+    const { rows, count, next } = await queryset.slice(offset, limit).page(projection, { count: this.counting });
+    return { count, next, previous: offset > 0, results: rows };
+  }
+
+  override check(parameters: QueryParameters): void {
+    this.#read(parameters);
+  }
+
+  #read(parameters: QueryParameters): [limit: number, offset: number] {
+    return InvalidUsageCollector.both(
+      () => this.readSize(parameters, this.limitParameter),
+      () => integerParameter(parameters, this.offsetParameter, 0) ?? 0,
+    );
+  }
 }

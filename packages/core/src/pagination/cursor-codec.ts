@@ -1,15 +1,13 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { ImproperlyConfigured } from '../errors.ts';
-
-/** A value of an order's key, exactly as `orderValues` reads it. */
-export type PositionValue = string | number | boolean | null;
+import type { OrderValue } from '../language/projection.ts';
 
 /** A place in a list, and the way to read from it. */
 export interface Cursor {
   /** True: towards the start of the list. */
   readonly backwards: boolean;
   /** The order's values of the record to read from, itself excluded; null: from the list's start (backwards: its end). */
-  readonly position: readonly PositionValue[] | null;
+  readonly position: readonly OrderValue[] | null;
 }
 
 const MIN_SECRET_BYTES = 32;
@@ -33,10 +31,10 @@ export class CursorCodec {
    * @param secret at least 32 bytes; the key is derived from it, so that it may serve other purposes too
    * @throws ImproperlyConfigured when it is absent or too short
    */
-  constructor(owner: string, secret: string | Uint8Array | undefined) {
-    const bytes = typeof secret === 'string' ? Buffer.byteLength(secret) : (secret?.byteLength ?? 0);
-    if (secret === undefined || bytes < MIN_SECRET_BYTES) {
-      const came = secret === undefined ? 'none came' : `one of ${bytes} bytes came`;
+  constructor(owner: string, secret: string | Uint8Array = '') {
+    const bytes = Buffer.byteLength(secret);
+    if (bytes < MIN_SECRET_BYTES) {
+      const came = bytes === 0 ? 'none came' : `one of ${bytes} bytes came`;
       throw new ImproperlyConfigured(
         `${owner}: cursors are encrypted with a secret of at least ${MIN_SECRET_BYTES} bytes, but ${came}; ` +
           'give it to the plugin: app.register(viewset, { orm, secret })',
@@ -46,7 +44,7 @@ export class CursorCodec {
   }
 
   seal(basis: string, { backwards, position }: Cursor): string {
-    const place = Buffer.from(JSON.stringify([backwards ? 1 : 0, position?.map(toJson) ?? null]));
+    const place = Buffer.from(JSON.stringify([backwards ? 1 : 0, position], finiteOrNamed));
     // White space after JSON means nothing.
     const padding = Buffer.alloc(BLOCK_BYTES - (place.length % BLOCK_BYTES), ' ');
     const iv = randomBytes(IV_BYTES);
@@ -60,15 +58,7 @@ export class CursorCodec {
     const bytes = Buffer.from(text, 'base64url');
     // Decoding skips what is not base64url and leaves bits over: only the very text that was given out is taken.
     if (bytes.length < IV_BYTES + TAG_BYTES || bytes.toString('base64url') !== text) return undefined;
-    const place = this.#decrypt(basis, bytes);
-    if (place === undefined) return undefined;
-    const [backwards, position] = JSON.parse(place) as [0 | 1, readonly JsonValue[] | null];
-    return { backwards: backwards === 1, position: position?.map(fromJson) ?? null };
-  }
-
-  #decrypt(basis: string, bytes: Buffer): string | undefined {
-    const iv = bytes.subarray(0, IV_BYTES);
-    const decipher = createDecipheriv(CIPHER, this.#key, iv, { authTagLength: TAG_BYTES })
+    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       .setAAD(Buffer.from(basis))
       .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
     const place = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
@@ -77,17 +67,13 @@ export class CursorCodec {
     } catch {
       return undefined;
     }
-    return place.toString();
+    const [backwards, position] = JSON.parse(place.toString()) as [0 | 1, readonly (OrderValue | [string])[] | null];
+    const values = position?.map((value) => (Array.isArray(value) ? Number(value[0]) : value));
+    return { backwards: backwards === 1, position: values ?? null };
   }
 }
 
 /** JSON has no Infinity and no NaN, which databases order like other numbers; they stand as lists of their name. */
-type JsonValue = PositionValue | readonly [name: string];
-
-function toJson(value: PositionValue): JsonValue {
+function finiteOrNamed(_key: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isFinite(value) ? [String(value)] : value;
-}
-
-function fromJson(value: JsonValue): PositionValue {
-  return typeof value === 'object' && value !== null ? Number(value[0]) : value;
 }

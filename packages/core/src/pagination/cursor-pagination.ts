@@ -4,9 +4,9 @@ import { wrongOption } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { after } from '../language/condition.ts';
 import { reversed, type OrderKey } from '../language/order.ts';
-import { orderValues, type Projection } from '../language/projection.ts';
+import { orderValues, type OrderValue, type Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { CursorCodec, type Cursor, type PositionValue } from './cursor-codec.ts';
+import { CursorCodec, type Cursor } from './cursor-codec.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 
 /** The body of a list that is paged by cursor. */
@@ -75,7 +75,10 @@ export class CursorPagination extends Paginator {
   ): Promise<CursorEnvelope<R>> {
     const keys = queryset.totalOrder();
     const basis = basisOf(this.options, queryset.meta.className, keys);
-    const { cursor, pageSize } = this.#read(parameters, basis);
+    const [cursor, pageSize] = InvalidUsageCollector.both(
+      () => this.#readCursor(parameters, basis),
+      () => this.readSize(parameters, this.pageSizeParameter),
+    );
     const { backwards, position } = cursor;
     const order = backwards ? reversed(keys) : keys;
     const ordered = queryset.orderByPaths(order);
@@ -90,17 +93,9 @@ export class CursorPagination extends Paginator {
     this.readSize(parameters, this.pageSizeParameter);
   }
 
-  #read(parameters: QueryParameters, basis: string): { cursor: Cursor; pageSize: number } {
-    const problems = new InvalidUsageCollector();
-    const cursor = problems.attempt(() => this.#readCursor(parameters, basis)) ?? START;
-    const pageSize = problems.attempt(() => this.readSize(parameters, this.pageSizeParameter)) ?? this.sizes.pageSize;
-    problems.throwIfAny();
-    return { cursor, pageSize };
-  }
-
-  #readCursor(parameters: QueryParameters, basis: string): Cursor | undefined {
+  #readCursor(parameters: QueryParameters, basis: string): Cursor {
     const text = parameters.one(this.cursorParameter);
-    if (text === undefined) return undefined;
+    if (text === undefined) return { backwards: false, position: null };
     const cursor = this.#codec.open(basis, text);
     if (cursor !== undefined) return cursor;
     throw invalidParameter(this.cursorParameter, 'must be a cursor that this list gave out for the same order');
@@ -129,27 +124,21 @@ export class CursorPagination extends Paginator {
   }
 }
 
-const START: Cursor = Object.freeze({ backwards: false, position: null });
-
 /** Names the list and the order that a place belongs to, as JSON. */
 function basisOf({ path, name }: PaginatorOptions, entity: string, keys: readonly OrderKey[]): string {
-  return JSON.stringify([
-    path ?? null,
-    name ?? null,
-    entity,
-    keys.map((key) => [key.path.key, key.path.type.kind, key.descending]),
-  ]);
+  const order = keys.map((key) => [key.path.key, key.path.type.kind, key.descending]);
+  return JSON.stringify([path, name, entity, order]);
 }
 
 /** A record, and its place in the order. */
 interface Positioned<Record> {
   readonly record: Record;
-  readonly position: readonly PositionValue[];
+  readonly position: readonly OrderValue[];
 }
 
 /**
- * Makes a projection that reads with each record the values of the order's keys, whether or not the record shows them. They come from the row
- * wherever there is one: an entity may hold less than the column, such as no microseconds.
+ * Makes a projection that reads with each record the values of the order's keys, whether or not the record shows them.
+ * They come from the row if there is one: an entity may hold less than the column, such as no microseconds.
  */
 function withPosition<Record>(
   projection: Projection<Record>,

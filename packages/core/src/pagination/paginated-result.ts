@@ -62,21 +62,27 @@ class Result<Item, Count extends number | null> implements PageEnvelope<Item, Co
   readonly #pageSize: number;
 
   constructor(options: PaginatedResultOptions<Item, object | undefined, Count>) {
-    const { results, count, page = 1, pageSize, extra } = options;
-    if (count !== null && !isWhole(count, 0)) throw wrongOption('PaginatedResult', 'count', 'an integer from 0', count);
-    if (!isWhole(page, 1)) throw wrongOption('PaginatedResult', 'page', 'an integer from 1', page);
-    if (!isWhole(pageSize, 1)) throw wrongOption('PaginatedResult', 'pageSize', 'an integer from 1', pageSize);
-    this.count = count;
+    const { results, count, page = 1, pageSize, extra = {} } = options;
+    if (count !== null) checkWhole('count', count, 0);
+    checkWhole('page', page, 1);
+    checkWhole('pageSize', pageSize, 1);
     const next = options.next ?? (count === null ? undefined : page * pageSize < count);
     if (typeof next !== 'boolean') {
       throw wrongOption('PaginatedResult', 'next', 'a boolean where there is no count', next);
     }
+    this.count = count;
     this.next = next;
     this.previous = page > 1;
     this.results = results;
     this.#page = page;
     this.#pageSize = pageSize;
-    if (extra !== undefined) addExtra(this, extra);
+    const taken = Object.keys(extra).find((name) => name in this);
+    if (taken !== undefined) {
+      throw new ImproperlyConfigured(
+        `PaginatedResult: "extra" must not have the field "${taken}"; the envelope has it`,
+      );
+    }
+    Object.assign(this, extra);
   }
 
   /** The number of this page, from 1. Not in the JSON. */
@@ -118,14 +124,7 @@ export const PaginatedResult: {
   ): PaginatedResult<Item, Extra, Count>;
 } = Result;
 
-function addExtra(result: object, extra: object): void {
-  const taken = Object.keys(extra).find((name) => name in result);
-  if (taken !== undefined) {
-    throw new ImproperlyConfigured(`PaginatedResult: "extra" must not have the field "${taken}"; the envelope has it`);
-  }
-  Object.assign(result, extra);
-}
-
-function isWhole(value: unknown, minimum: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= minimum;
+function checkWhole(name: string, value: number, minimum: number): void {
+  if (Number.isSafeInteger(value) && value >= minimum) return;
+  throw wrongOption('PaginatedResult', name, `an integer from ${minimum}`, value);
 }

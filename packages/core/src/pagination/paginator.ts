@@ -1,11 +1,10 @@
-import type { TSchema } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { wrongOption } from '../options.ts';
-import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import type { Counting } from '../language/query.ts';
 import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { integerDeclaration, integerParameter } from './integer-parameter.ts';
 
 /** The pages that a view declares, and its place. */
 export interface PaginatorOptions {
@@ -52,7 +51,6 @@ export abstract class Paginator {
   /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
   readonly maxPageSize: number = 100;
   protected readonly options: PaginatorOptions;
-  #sizes: PageSizes | undefined;
 
   constructor(options: PaginatorOptions = {}) {
     this.options = options;
@@ -98,7 +96,13 @@ export abstract class Paginator {
    * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
    */
   protected get sizes(): PageSizes {
-    return (this.#sizes ??= this.#resolveSizes());
+    const { pageSize = this.pageSize, maxPageSize = this.maxPageSize } = this.options;
+    checkSize(this.owner, 'pageSize', pageSize);
+    checkSize(this.owner, 'maxPageSize', maxPageSize);
+    if (pageSize <= maxPageSize) return { pageSize, maxPageSize };
+    throw new ImproperlyConfigured(
+      `${this.owner}: pageSize (${pageSize}) must not exceed maxPageSize (${maxPageSize})`,
+    );
   }
 
   /** Declares the parameter of the size, for `parameters`. */
@@ -113,18 +117,6 @@ export abstract class Paginator {
     const { pageSize, maxPageSize } = this.sizes;
     return Math.min(integerParameter(parameters, parameter, 1) ?? pageSize, maxPageSize);
   }
-
-  #resolveSizes(): PageSizes {
-    const { pageSize = this.pageSize, maxPageSize = this.maxPageSize } = this.options;
-    checkSize(this.owner, 'pageSize', pageSize);
-    checkSize(this.owner, 'maxPageSize', maxPageSize);
-    if (pageSize > maxPageSize) {
-      throw new ImproperlyConfigured(
-        `${this.owner}: pageSize (${pageSize}) must not exceed maxPageSize (${maxPageSize})`,
-      );
-    }
-    return Object.freeze({ pageSize, maxPageSize });
-  }
 }
 
 function checkSize(owner: string, name: string, size: unknown): void {
@@ -134,3 +126,30 @@ function checkSize(owner: string, name: string, size: unknown): void {
 
 /** A page is held in memory as a whole. */
 const MAX_SIZE = 1_000_000;
+/** The greatest number that a page, a size or an offset may be: what a 32-bit integer holds. */
+const MAX_INTEGER = 2_147_483_647;
+const CANONICAL = /^(?:0|[1-9][0-9]{0,9})$/;
+
+/**
+ * Reads the integer that a query parameter holds; undefined if it is absent. Only the canonical decimal form counts: `01`,
+ * `+1`, `1.0`, `1e2` and ` 1` are refused, so that two URLs of one page do not differ in silence.
+ *
+ * @throws InvalidUsage when it is anything else, or not in `minimum` … 2147483647
+ */
+export function integerParameter(parameters: QueryParameters, name: string, minimum: 0 | 1): number | undefined {
+  const text = parameters.one(name);
+  if (text === undefined) return undefined;
+  const value = CANONICAL.test(text) ? Number(text) : NaN;
+  if (value >= minimum && value <= MAX_INTEGER) return value;
+  const kind = minimum === 1 ? 'a positive integer' : 'a non-negative integer';
+  throw invalidParameter(name, `must be ${kind} up to ${MAX_INTEGER}`);
+}
+
+/** Declares a parameter that holds an integer, for documentation. */
+export function integerDeclaration(
+  name: string,
+  bounds: { readonly minimum: 0 | 1; readonly default: number },
+  description: string,
+): ParameterDeclaration {
+  return { name, schema: Type.Integer({ ...bounds, maximum: MAX_INTEGER, description }) };
+}

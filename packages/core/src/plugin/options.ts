@@ -6,7 +6,7 @@ import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
-import { PageNumberPagination } from '../pagination/page-number-pagination.ts';
+import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { InvalidUsage } from '../../src/errors.ts';
 import { QueryParameters } from '../../src/parameters.ts';
-import { integerParameter } from '../../src/pagination/integer-parameter.ts';
+import { integerParameter } from '../../src/pagination/paginator.ts';
 
 const read = (page: unknown, minimum: 0 | 1 = 1) => integerParameter(new QueryParameters({ page }), 'page', minimum);
 

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { LimitOffsetPagination } from '../../src/pagination/limit-offset-pagination.ts';
-import { PageNumberPagination } from '../../src/pagination/page-number-pagination.ts';
+import { LimitOffsetPagination, PageNumberPagination } from '../../src/pagination/counted-pagination.ts';
 import type { Paginator } from '../../src/pagination/paginator.ts';
 import { entities, fillCatalog, idOnly, items, query } from '../filters/catalog.ts';
 import { forEachDatabase } from '../support/databases.ts';

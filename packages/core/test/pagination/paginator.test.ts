@@ -2,8 +2,7 @@ import t from 'tap';
 import { Type, type TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../../src/errors.ts';
 import { CursorPagination } from '../../src/pagination/cursor-pagination.ts';
-import { LimitOffsetPagination } from '../../src/pagination/limit-offset-pagination.ts';
-import { PageNumberPagination } from '../../src/pagination/page-number-pagination.ts';
+import { LimitOffsetPagination, PageNumberPagination } from '../../src/pagination/counted-pagination.ts';
 import { Paginator, type PaginatorOptions } from '../../src/pagination/paginator.ts';
 
 const secret = 'a secret of thirty-two bytes ...';
