@@ -37,7 +37,7 @@ class SearchedViewSet extends ModelViewSet(Book, { read, searchFields: ['title']
 
 class LongViewSet extends ModelViewSet(Book, { read, permissionClasses: [LongOnly] }) {}
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   await fillLibrary(orm);
   const router = new Router()
     .register('sliced', SlicedViewSet)
@@ -79,6 +79,19 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     const [rows] = queries.texts;
     const perScan = rows?.includes('as total') === true ? 2 : 1;
     t.equal(rows!.split(' like ').length - 1, perScan, String(rows));
+  });
+
+  t.test('on SQLite a search of many words holds up the process for a second at most', async (t) => {
+    const search = async (words: string) => app.inject(`/searched?search=${encodeURIComponent(words)}`);
+    const [few, many] = ['çedar dúne', 'çb çc çd çe çf çg çh çi'];
+    t.equal((await search(many)).statusCode, 200);
+    // A machine so slow that it needs a minute for whatever it does.
+    let clockMs = 0;
+    t.intercept(performance, 'now', { value: () => (clockMs += 60_000) });
+    t.equal((await search(few)).statusCode, 200);
+    const answer = await search(many);
+    t.equal(answer.statusCode, database === 'sqlite' ? 503 : 200);
+    if (database === 'sqlite') t.equal(answer.json<{ code: string }>().code, 'service_unavailable');
   });
 
   t.test('a scope stands in the SQL once', async (t) => {

@@ -152,15 +152,17 @@ function writeWhere(out: SqlText, scope: Scope, condition: Condition): void {
   if (discriminator !== undefined) required.push(discriminator);
   if (isAlways(condition)) {
     if (required.length > 0) out.add(` where ${required.join(' and ')}`);
-  } else if (required.length > 0) {
-    out.add(` where ${required.join(' and ')} and (`);
-    writeCondition(out, scope, condition);
-    out.add(')');
-  } else {
-    out.add(' where ');
-    writeCondition(out, scope, condition);
+    return;
   }
+  const written = new SqlText();
+  writeCondition(written, scope, condition);
+  if (plan.dialect.guard !== undefined && written.values.length > UNGUARDED_VALUES) required.push(plan.dialect.guard);
+  const [before, after] = required.length === 0 ? ['', ''] : [`${required.join(' and ')} and (`, ')'];
+  out.add(` where ${before}`).append(written).add(after);
 }
+
+/** A condition with more values than these is guarded. It has several for a word of a search. */
+const UNGUARDED_VALUES = 8;
 
 /** Asks for the related records that a record is hidden without: by a join, where there must be one. */
 function requiredSql(scope: Scope): string[] {

@@ -61,6 +61,11 @@ export interface Dialect {
   readonly triggers: string;
   /** Whether the count of all records may ride along with the rows of a page; needs placeholders that tell their n. */
   readonly countsInline: boolean;
+  /**
+   * A term that stops a statement which has run too long, put before a condition that binds many values and so asked of
+   * each record; undefined for a database that runs in a process of its own.
+   */
+  readonly guard: string | undefined;
   /** Asks how many records there are without counting them; undefined where the database cannot say. */
   readonly forecast: Forecast | undefined;
   /** Runs work that reads; everything it reads is of one connection where there is a transaction. */

@@ -24,6 +24,7 @@ export class PostgreSqlDialect implements Dialect {
   readonly countsInline = true;
   readonly triggers = TRIGGERS;
   readonly sliceValue = VALUE;
+  readonly guard = undefined;
   readonly forecast = POSTGRESQL_FORECAST;
   readonly #platform: Platform;
 

@@ -2,14 +2,14 @@ import type { EntityManager, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { foldCase, isAscii } from './case-folding.ts';
+import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
 import { compareAsciiFirst } from './like-pattern.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
-import { FOLD, readSqlite } from './sqlite-reader.ts';
+import { FOLD, IN_TIME, readSqlite } from './sqlite-reader.ts';
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
 export class SqliteDialect implements Dialect {
@@ -18,6 +18,7 @@ export class SqliteDialect implements Dialect {
   readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
   /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
   readonly sliceValue = `+${VALUE}`;
+  readonly guard = `${IN_TIME}()`;
   /** SQLite keeps no count that is anywhere near, unless ANALYZE was run lately. */
   readonly forecast = undefined;
   readonly #platform: Platform;
@@ -144,12 +145,7 @@ function textTemplates(text: string): TextTemplates {
 }
 
 const AS_IT_IS = textTemplates(COLUMN);
-/**
- * SQLite's own lower() folds ASCII alone, and runs without leaving C. For a text of ASCII that is exact but for the two
- * characters of Unicode whose small letter is, or begins with, one of ASCII; see `compareAsciiFirst`.
- */
-const FOLDED_BY_SQLITE = textTemplates(`lower(replace(replace(${COLUMN}, '\u212a', 'k'), '\u0130', 'i\u0307'))`);
-const FOLDED_BY_FUNCTION = textTemplates(`${FOLD}(${COLUMN})`);
+const FOLDED = textTemplates(`${FOLD}(${COLUMN})`);
 
 function compareText(templates: TextTemplates, lookup: Lookup, text: string): Comparison {
   if (lookup.endsWith('contains')) return { template: templates.contains, values: [text] };
@@ -184,7 +180,5 @@ function likeTemplates(value: string): { readonly plain: string; readonly escape
 }
 
 function compareFolded(lookup: Lookup, folded: string): Comparison {
-  const byUnicode = (): Comparison =>
-    compareText(isAscii(folded) ? FOLDED_BY_SQLITE : FOLDED_BY_FUNCTION, lookup, folded);
-  return compareAsciiFirst(lookup, folded, { like, byUnicode });
+  return compareAsciiFirst(lookup, folded, { like, byUnicode: () => compareText(FOLDED, lookup, folded) });
 }

@@ -1,6 +1,6 @@
 import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
 import { type Awaitable, isPromise } from '../../../awaitable.ts';
-import { ImproperlyConfigured } from '../../../errors.ts';
+import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors.ts';
 import {
   betweenTransactions,
   type SqliteDatabase,
@@ -16,6 +16,12 @@ import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
 
 /** The SQL function that folds case by Unicode; see `foldCase`. */
 export const FOLD = 'viewset_fold';
+
+/** The SQL function that is true, and ends a statement that has kept the process from all else for too long. */
+export const IN_TIME = 'viewset_in_time';
+
+/** The time after which IN_TIME ends a statement. */
+const STATEMENT_LIMIT_MS = 1000;
 
 const MAX_STATEMENTS = 500;
 /** Statements of forms that clients choose, of which there may be endlessly many. */
@@ -92,6 +98,12 @@ function makeReader(database: SqliteDatabase): Reader {
     throw new ImproperlyConfigured('query sets on SQLite need a LIKE that ignores case: leave case_sensitive_like off');
   }
   database.function(FOLD, { deterministic: true }, (value) => (typeof value === 'string' ? foldCase(value) : value));
+  let startedAtMs: number | undefined;
+  database.function(IN_TIME, { deterministic: false }, () => {
+    startedAtMs ??= performance.now();
+    if (performance.now() - startedAtMs <= STATEMENT_LIMIT_MS) return 1;
+    throw new ServiceUnavailable(`The database needs too long for a query of so many conditions; ask fewer at once`);
+  });
   const ofViews = new LruMap<string, SqliteStatement>(MAX_STATEMENTS);
   const ofClients = new LruMap<string, SqliteStatement>(MAX_CLIENT_STATEMENTS);
   const prepared = new WeakMap<Statement, SqliteStatement>();
@@ -106,6 +118,7 @@ function makeReader(database: SqliteDatabase): Reader {
   return {
     rows(statement: Statement, values: readonly unknown[]): unknown[][] {
       const made = prepared.get(statement) ?? prepare(statement);
+      startedAtMs = undefined;
       if (!statement.one) return made.all(...values);
       const row = made.get(...values);
       return row === undefined ? [] : [row];
