@@ -90,10 +90,14 @@ export { Permission, type PermissionClass, type PermissionView } from './permiss
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
 export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';
-export { HeaderRateLimit, type HeaderRateLimitOptions } from './throttle/header-rate-limit.ts';
-export { IPRateLimit } from './throttle/ip-rate-limit.ts';
-export { PathRateLimit, type PathRateLimitOptions } from './throttle/path-rate-limit.ts';
-export { UserRateLimit } from './throttle/user-rate-limit.ts';
+export {
+  HeaderRateLimit,
+  IPRateLimit,
+  PathRateLimit,
+  UserRateLimit,
+  type HeaderRateLimitOptions,
+  type PathRateLimitOptions,
+} from './throttle/built-in-rules.ts';
 export { RequestLimiter, type RequestLimiterOptions } from './throttle/request-limiter.ts';
 
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory-store.ts';

@@ -1,15 +1,15 @@
 /** One thing that expires, and its place in the queue of those that expire before and after it. */
 export interface Expiring<Value> {
   readonly key: string;
-  value: Value;
-  expiresAt: number;
-  bytes: number;
-  lane: Lane<Value>;
+  readonly value: Value;
+  readonly expiresAt: number;
+  readonly bytes: number;
+  readonly lane: Lane<Value>;
   before: Expiring<Value> | undefined;
   after: Expiring<Value> | undefined;
 }
 
-/** Entries of (nearly) one lifetime: appended as they are made or renewed, so that they stand in order of expiry. */
+/** A queue of entries of (nearly) one lifetime: appended as they are set, so that they stand in order of expiry. */
 interface Lane<Value> {
   readonly seconds: number;
   first: Expiring<Value> | undefined;
@@ -47,46 +47,32 @@ export class ExpiringMap<Value> {
     return undefined;
   }
 
-  /** Adds an entry under a key that has none. */
-  add(sharedKey: string, value: Value, valueBytes: number, ttlMs: number, now: number): void {
+  /** Puts an entry under a key, in the place of the one that it has. */
+  set(sharedKey: string, value: Value, valueBytes: number, ttlMs: number, now: number): void {
     this.sweep(now, SWEPT_BY_EACH);
-    const key = ownCopy(sharedKey);
+    const replaced = this.#entries.get(sharedKey);
+    if (replaced !== undefined) this.delete(replaced);
+    const key = replaced?.key ?? ownCopy(sharedKey);
     const lane = this.#laneOf(ttlMs);
+    const { last } = lane;
     const bytes = ENTRY_BYTES + key.length + valueBytes;
-    const entry: Expiring<Value> = {
-      key,
-      value,
-      expiresAt: now + ttlMs,
-      bytes,
-      lane,
-      before: undefined,
-      after: undefined,
-    };
+    const entry = { key, value, expiresAt: now + ttlMs, bytes, lane, before: last, after: undefined };
+    if (last === undefined) lane.first = entry;
+    else last.after = entry;
+    lane.last = entry;
     this.#entries.set(key, entry);
     this.#bytes += bytes;
-    append(entry);
     this.#makeRoom(entry);
   }
 
-  /** Starts an entry's lifetime anew. */
-  renew(entry: Expiring<Value>, valueBytes: number, ttlMs: number, now: number): void {
-    const lane = this.#laneOf(ttlMs);
-    unlink(entry);
-    if (lane !== entry.lane) this.#close(entry.lane);
-    entry.expiresAt = now + ttlMs;
-    entry.lane = lane;
-    append(entry);
-    const bytes = ENTRY_BYTES + entry.key.length + valueBytes;
-    this.#bytes += bytes - entry.bytes;
-    entry.bytes = bytes;
-    this.#makeRoom(entry);
-  }
-
-  delete(entry: Expiring<Value>): void {
-    this.#entries.delete(entry.key);
-    this.#bytes -= entry.bytes;
-    unlink(entry);
-    this.#close(entry.lane);
+  delete({ key, bytes, lane, before, after }: Expiring<Value>): void {
+    this.#entries.delete(key);
+    this.#bytes -= bytes;
+    if (before === undefined) lane.first = after;
+    else before.after = after;
+    if (after === undefined) lane.last = before;
+    else after.before = before;
+    if (lane.first === undefined) this.#lanes.delete(lane.seconds);
   }
 
   /** Deletes expired entries, at most so many. Returns true if it stopped at that number. */
@@ -107,22 +93,17 @@ export class ExpiringMap<Value> {
     this.#bytes = 0;
   }
 
-  #makeRoom(keep: Expiring<Value>): void {
+  /** Deletes what expires soonest until the rest fits, but not the newest entry, which is the last of its queue. */
+  #makeRoom(newest: Expiring<Value>): void {
     while (this.#bytes > this.#maxBytes) {
-      const soonest = this.#soonest(keep);
+      let soonest: Expiring<Value> | undefined;
+      for (const { first } of this.#lanes.values()) {
+        if (first === undefined || first === newest) continue;
+        if (soonest === undefined || first.expiresAt < soonest.expiresAt) soonest = first;
+      }
       if (soonest === undefined) return;
       this.delete(soonest);
     }
-  }
-
-  #soonest(except: Expiring<Value>): Expiring<Value> | undefined {
-    let soonest: Expiring<Value> | undefined;
-    for (const { first } of this.#lanes.values()) {
-      const candidate = first === except ? first.after : first;
-      if (candidate === undefined) continue;
-      if (soonest === undefined || candidate.expiresAt < soonest.expiresAt) soonest = candidate;
-    }
-    return soonest;
   }
 
   #laneOf(ttlMs: number): Lane<Value> {
@@ -130,10 +111,6 @@ export class ExpiringMap<Value> {
     let lane = this.#lanes.get(seconds);
     if (lane === undefined) this.#lanes.set(seconds, (lane = { seconds, first: undefined, last: undefined }));
     return lane;
-  }
-
-  #close(lane: Lane<Value>): void {
-    if (lane.first === undefined) this.#lanes.delete(lane.seconds);
   }
 }
 
@@ -143,21 +120,4 @@ export class ExpiringMap<Value> {
  */
 function ownCopy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
-}
-
-function unlink<Value>(entry: Expiring<Value>): void {
-  const { lane, before, after } = entry;
-  if (before === undefined) lane.first = after;
-  else before.after = after;
-  if (after === undefined) lane.last = before;
-  else after.before = before;
-  entry.before = entry.after = undefined;
-}
-
-function append<Value>(entry: Expiring<Value>): void {
-  const { lane } = entry;
-  entry.before = lane.last;
-  if (lane.last === undefined) lane.first = entry;
-  else lane.last.after = entry;
-  lane.last = entry;
 }

@@ -46,9 +46,10 @@ export class MemoryStore implements Store {
 
   constructor(options: MemoryStoreOptions = {}) {
     checkOptionNames('MemoryStore', options, OPTION_NAMES);
-    this.#counters = new ExpiringMap(bytesOption('maxCounterBytes', options.maxCounterBytes, 64 * MEBIBYTE));
-    this.#values = new ExpiringMap(bytesOption('maxValueBytes', options.maxValueBytes, 16 * MEBIBYTE));
-    this.#clock = options.clock ?? (() => performance.now());
+    const { maxCounterBytes = 64 * MEBIBYTE, maxValueBytes = 16 * MEBIBYTE, clock = () => performance.now() } = options;
+    this.#counters = new ExpiringMap(bytesOption('maxCounterBytes', maxCounterBytes));
+    this.#values = new ExpiringMap(bytesOption('maxValueBytes', maxValueBytes));
+    this.#clock = clock;
   }
 
   /** The number of counters and values that are kept now. */
@@ -57,25 +58,11 @@ export class MemoryStore implements Store {
   }
 
   hit(key: string, limit: number, windowMs: number): HitResult {
-    const now = this.#clock();
-    const entry = this.#counters.get(key, now);
-    const log = entry?.value ?? new HitLog();
-    log.forget(now, windowMs);
-    const allowed = log.size < limit;
-    if (allowed) {
-      log.record(now);
-      if (entry === undefined) this.#counters.add(key, log, log.bytes, windowMs, now);
-      else this.#counters.renew(entry, log.bytes, windowMs, now);
-      this.#keepSweeping();
-    }
-    return hitResult(log, allowed, limit, windowMs, now);
+    return this.#count(key, limit, windowMs, true);
   }
 
   peek(key: string, limit: number, windowMs: number): HitResult {
-    const now = this.#clock();
-    const log = this.#counters.get(key, now)?.value ?? new HitLog();
-    log.forget(now, windowMs);
-    return hitResult(log, log.size < limit, limit, windowMs, now);
+    return this.#count(key, limit, windowMs, false);
   }
 
   undo(key: string, stamp: number): void {
@@ -87,11 +74,8 @@ export class MemoryStore implements Store {
 
   put(key: string, value: string, ttlMs: number, options: PutOptions = {}): boolean {
     const now = this.#clock();
-    const present = this.#values.get(key, now);
-    if (present !== undefined && options.onlyIfAbsent === true) return false;
-    const guarded = { value, tries: options.tries ?? 0 };
-    if (present !== undefined) this.#values.delete(present);
-    this.#values.add(key, guarded, value.length, ttlMs, now);
+    if (options.onlyIfAbsent === true && this.#values.get(key, now) !== undefined) return false;
+    this.#values.set(key, { value, tries: options.tries ?? 0 }, value.length, ttlMs, now);
     this.#keepSweeping();
     return true;
   }
@@ -123,6 +107,23 @@ export class MemoryStore implements Store {
     this.#values.clear();
   }
 
+  #count(key: string, limit: number, windowMs: number, record: boolean): HitResult {
+    const now = this.#clock();
+    const log = this.#counters.get(key, now)?.value ?? new HitLog();
+    log.forget(now, windowMs);
+    const allowed = log.size < limit;
+    if (allowed && record) {
+      log.record(now);
+      this.#counters.set(key, log, log.bytes, windowMs, now);
+      this.#keepSweeping();
+    }
+    // If more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
+    const leaver = Math.max(0, log.size - limit);
+    const resetMs = log.size === 0 ? 0 : log.at(leaver) + windowMs - now;
+    const remaining = Math.max(0, limit - log.size);
+    return { allowed, remaining, retryAfterMs: allowed ? 0 : resetMs, resetMs, stamp: now };
+  }
+
   #keepSweeping(delayMs = SWEEP_MS): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
@@ -136,28 +137,12 @@ export class MemoryStore implements Store {
   }
 }
 
-function hitResult(log: HitLog, allowed: boolean, limit: number, windowMs: number, now: number): HitResult {
-  // If more hits are recorded than the limit allows (it was higher a moment ago), that many have to leave first.
-  const leaver = Math.max(0, log.size - limit);
-  const resetMs = log.size === 0 ? 0 : log.at(leaver) + windowMs - now;
-  return {
-    allowed,
-    remaining: Math.max(0, limit - log.size),
-    retryAfterMs: allowed ? 0 : resetMs,
-    resetMs,
-    stamp: now,
-  };
-}
-
 function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-function bytesOption(name: string, given: number | undefined, byDefault: number): number {
-  if (given === undefined) return byDefault;
-  if (!Number.isSafeInteger(given) || given < 1) {
-    throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', given);
-  }
-  return given;
+function bytesOption(name: string, bytes: number): number {
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', bytes);
 }

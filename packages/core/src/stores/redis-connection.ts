@@ -53,28 +53,17 @@ export class RedisConnection {
           reject(new StoreUnavailable(new Error(`Redis did not answer within ${this.#timeoutMs} ms`)));
         });
       }, this.#timeoutMs);
-      const settle = (): void => {
+      const noteAnswer = (): void => {
         answered = true;
         clearTimeout(timer);
-        this.#noteAnswer();
+        this.#trying = false;
+        this.#silentWhile = undefined;
+        this.#wasReady ||= this.#client.status === 'ready';
       };
-      task(this.#client).then(
-        (answer) => {
-          settle();
-          resolve(answer);
-        },
-        (error: unknown) => {
-          settle();
-          reject(new StoreUnavailable(error));
-        },
-      );
+      task(this.#client)
+        .finally(noteAnswer)
+        .then(resolve, (error: unknown) => reject(new StoreUnavailable(error)));
     });
-  }
-
-  #noteAnswer(): void {
-    this.#trying = false;
-    this.#silentWhile = undefined;
-    this.#wasReady ||= this.#client.status === 'ready';
   }
 
   /** Returns the reason why a command should not even be sent, if there is one. */

@@ -23,14 +23,12 @@ export class CountedRule {
   readonly rule: RateLimitRule;
   readonly #store: Store;
   readonly #name: string;
-  readonly #windowMs: number;
   readonly #reportUncounted: ReportUncounted;
 
   constructor(rule: RateLimitRule, name: string, store: Store, reportUncounted: ReportUncounted) {
     this.rule = rule;
     this.#name = name;
     this.#store = rule.store ?? store;
-    this.#windowMs = rule.windowSeconds * 1000;
     this.#reportUncounted = reportUncounted;
   }
 
@@ -39,24 +37,17 @@ export class CountedRule {
    * Throws ServiceUnavailable if the store is down and the rule fails closed.
    */
   hit(request: FastifyRequest): Awaitable<RuleState | undefined> {
-    const key = this.#key(request);
-    if (key === undefined) return undefined;
-    return settle(
-      () => this.#store.hit(key, this.rule.count, this.#windowMs),
-      (result) => ({ counted: this, key, result }),
-      (error) => this.#withoutStore(error),
-    );
+    return this.#ask('hit', request, (error) => {
+      if (this.rule.failClosed) {
+        throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
+      }
+      this.#reportUncounted(this.rule.label, error);
+    });
   }
 
   /** Returns the state of the rule without counting; undefined if the store cannot tell. */
   peek(request: FastifyRequest): Awaitable<RuleState | undefined> {
-    const key = this.#key(request);
-    if (key === undefined) return undefined;
-    return settle(
-      () => this.#store.peek(key, this.rule.count, this.#windowMs),
-      (result) => ({ counted: this, key, result }),
-      ignore,
-    );
+    return this.#ask('peek', request, ignore);
   }
 
   /** Takes a hit back; if the store is down by now, it stays. */
@@ -64,16 +55,19 @@ export class CountedRule {
     return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
   }
 
-  #key(request: FastifyRequest): string | undefined {
+  #ask(
+    how: 'hit' | 'peek',
+    request: FastifyRequest,
+    failed: (error: unknown) => undefined,
+  ): Awaitable<RuleState | undefined> {
     const client = this.rule.key(request);
-    return client === undefined ? undefined : this.#name + bounded(client);
-  }
-
-  #withoutStore(error: unknown): undefined {
-    if (this.rule.failClosed) {
-      throw error instanceof ServiceUnavailable ? error : new ServiceUnavailable(undefined, { cause: error });
-    }
-    this.#reportUncounted(this.rule.label, error);
+    if (client === undefined) return undefined;
+    const key = this.#name + bounded(client);
+    return settle(
+      () => this.#store[how](key, this.rule.count, this.rule.windowSeconds * 1000),
+      (result): RuleState | undefined => ({ counted: this, key, result }),
+      failed,
+    );
   }
 }
 

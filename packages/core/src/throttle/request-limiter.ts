@@ -47,20 +47,16 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   const { rules, store, log, scope = 'app' } = options;
   if (!Array.isArray(rules)) throw wrongOption('RequestLimiter', 'rules', 'a list of rate limit rules', rules);
   if (typeof store?.hit !== 'function') throw wrongOption('RequestLimiter', 'store', 'a Store', store);
+  const owner = `RequestLimiter of ${scope}`;
   const reportUncounted = uncountedReport(log);
   const names = new Set<string>();
   return rules.map((rule: unknown, index) => {
     if (!(rule instanceof RateLimitRule)) {
-      throw wrongOption(
-        `RequestLimiter of ${scope}`,
-        `rules[${index}]`,
-        'a rule such as new IPRateLimit(100, 60)',
-        rule,
-      );
+      throw wrongOption(owner, `rules[${index}]`, 'a rule such as new IPRateLimit(100, 60)', rule);
     }
     if (!PHASES.includes(rule.phase)) throw wrongOption(rule.label, 'phase', `one of ${PHASES.join(', ')}`, rule.phase);
     const name = rule.name ?? `${index} ${rule.label}`;
-    if (names.has(name)) throw new ImproperlyConfigured(`RequestLimiter of ${scope}: two rules are named "${name}"`);
+    if (names.has(name)) throw new ImproperlyConfigured(`${owner}: two rules are named "${name}"`);
     names.add(name);
     return new CountedRule(rule, `rate:${escapeColons(scope)}:${escapeColons(name)}:`, store, reportUncounted);
   });

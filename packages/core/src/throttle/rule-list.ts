@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise, isYes, whenAllReady, whenReady } from '../awaitable.ts';
+import { type Awaitable, isYes, whenAllReady, whenReady } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import type { CountedRule, RuleState } from './counted-rule.ts';
 import type { RateLimitPhase } from './rate-limit-rule.ts';
@@ -37,11 +37,7 @@ export class RuleList {
    * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise if no store needs one.
    */
   check(phase: RateLimitPhase, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
-    const rules = this.#byPhase[phase];
-    if (rules.length === 0) return;
-    const state = ask(rules, 0, [], request);
-    if (isPromise(state)) return state.then((known) => enforce(known, reply));
-    enforce(state, reply);
+    return whenReady(ask(this.#byPhase[phase], 0, [], request), (state) => enforce(state, reply));
   }
 
   /**
@@ -81,55 +77,33 @@ function refuse(
 ): Awaitable<RuleState> {
   const undone = passed.map((state) => state.counted.undo(state));
   const peeked = unasked.map((rule) => rule.peek(request));
-  return whenReady(whenAllReady<RuleState | undefined>([...undone, ...peeked]), (states) => {
-    let longest = refusing;
-    for (const state of states) {
-      if (state !== undefined && state.result.retryAfterMs > longest.result.retryAfterMs) longest = state;
-    }
-    return longest;
-  });
+  return whenReady(whenAllReady<RuleState | undefined>([...undone, ...peeked]), (states) =>
+    states
+      .filter((state) => state !== undefined)
+      .reduce(
+        (longest, state) => (state.result.retryAfterMs > longest.result.retryAfterMs ? state : longest),
+        refusing,
+      ),
+  );
 }
 
+/** Finds the rule with the fewest requests remaining, and of as few the one with the longest wait. */
 function closest(states: readonly RuleState[]): RuleState | undefined {
-  let least: RuleState | undefined;
-  for (const state of states) {
-    const difference = least === undefined ? -1 : state.result.remaining - least.result.remaining;
-    if (difference < 0 || (difference === 0 && state.result.resetMs > least!.result.resetMs)) least = state;
-  }
-  return least;
+  return states.toSorted(
+    ({ result: one }, { result: other }) => one.remaining - other.remaining || other.resetMs - one.resetMs,
+  )[0];
 }
 
+/** Writes the `RateLimit-*` headers of a rule, unless those of a rule closer to its limit stand there, and refuses. */
 function enforce(state: RuleState | undefined, reply: FastifyReply): void {
   if (state === undefined) return;
-  writeRateLimit(reply, state);
-  if (!isYes(state.result.allowed)) throw new TooManyRequests(writtenResetSeconds(reply));
-}
-
-/**
- * Writes the `RateLimit-*` headers of a rule, unless those of a rule closer to its limit stand there already: of one
- * with fewer requests remaining, or as few and a longer wait.
- */
-function writeRateLimit(reply: FastifyReply, { counted, result }: RuleState): void {
-  const resetSeconds = wholeSeconds(result.resetMs);
-  const remaining = reply.getHeader(REMAINING);
-  if (remaining !== undefined) {
-    const difference = Number(remaining) - result.remaining;
-    if (difference < 0 || (difference === 0 && Number(reply.getHeader(RESET)) >= resetSeconds)) return;
+  const { counted, result } = state;
+  // Rounded up: waiting that long is enough.
+  const resetSeconds = Math.max(1, Math.ceil(result.resetMs / 1000));
+  const fewer = Number(reply.getHeader(REMAINING) ?? Infinity) - result.remaining;
+  if (fewer > 0 || (fewer === 0 && resetSeconds > Number(reply.getHeader(RESET)))) {
+    void reply.headers({ [LIMIT]: counted.rule.count, [REMAINING]: result.remaining, [RESET]: resetSeconds });
   }
-  void reply.header(LIMIT, counted.rule.count);
-  void reply.header(REMAINING, result.remaining);
-  void reply.header(RESET, resetSeconds);
-}
-
-/**
- * Returns the seconds that a refused client has to wait: the value of `RateLimit-Reset`, so that the two agree. They are
- * longer than the refusing rule's own wait where this request used up the last unit of another.
- */
-function writtenResetSeconds(reply: FastifyReply): number {
-  return Number(reply.getHeader(RESET));
-}
-
-/** Rounds up: waiting that long is enough. */
-function wholeSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1000));
+  // The wait is the one in the headers, which is longer if this request used up the last unit of another rule.
+  if (!isYes(result.allowed)) throw new TooManyRequests(Number(reply.getHeader(RESET)));
 }

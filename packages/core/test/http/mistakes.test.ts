@@ -23,7 +23,7 @@ import {
   SearchFilter,
   ViewSet,
 } from '../../src/index.ts';
-import { PathRateLimit } from '../../src/throttle/path-rate-limit.ts';
+import { PathRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 

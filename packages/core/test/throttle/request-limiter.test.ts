@@ -4,12 +4,10 @@ import type { HttpError } from '../../src/errors.ts';
 import { MemoryStore } from '../../src/stores/memory-store.ts';
 import type { Store } from '../../src/stores/store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';
-import { HeaderRateLimit } from '../../src/throttle/header-rate-limit.ts';
-import { IPRateLimit } from '../../src/throttle/ip-rate-limit.ts';
+import { HeaderRateLimit, IPRateLimit, UserRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { RateLimitRule } from '../../src/throttle/rate-limit-rule.ts';
 import { RequestLimiter } from '../../src/throttle/request-limiter.ts';
 import type { RuleList } from '../../src/throttle/rule-list.ts';
-import { UserRateLimit } from '../../src/throttle/user-rate-limit.ts';
 
 const silent = { warn() {} };
 

@@ -1,10 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { HeaderRateLimit } from '../../src/throttle/header-rate-limit.ts';
-import { IPRateLimit } from '../../src/throttle/ip-rate-limit.ts';
-import { PathRateLimit } from '../../src/throttle/path-rate-limit.ts';
+import { HeaderRateLimit, IPRateLimit, PathRateLimit, UserRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { RateLimitRule } from '../../src/throttle/rate-limit-rule.ts';
-import { UserRateLimit } from '../../src/throttle/user-rate-limit.ts';
 
 interface RequestParts {
   readonly ip?: string;

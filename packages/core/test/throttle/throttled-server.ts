@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { Redis } from 'ioredis';
 import type { HttpError } from '../../src/errors.ts';
 import { RedisStore } from '../../src/stores/redis-store.ts';
-import { IPRateLimit } from '../../src/throttle/ip-rate-limit.ts';
+import { IPRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { RequestLimiter } from '../../src/throttle/request-limiter.ts';
 
 const [url, count, windowSeconds] = process.argv.slice(2) as [string, string, string];
