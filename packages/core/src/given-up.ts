@@ -13,9 +13,13 @@ export function giveUp(request: FastifyRequest): void {
   for (const listener of listeners.get(request) ?? []) listener();
 }
 
+export function isGivenUp(request: FastifyRequest): boolean {
+  return givenUp.has(request);
+}
+
 /** Throws if the request was given up. Asked before a write, and before a transaction is committed. */
 export function checkNotGivenUp(request: FastifyRequest): void {
-  if (givenUp.has(request)) throw tookTooLong();
+  if (isGivenUp(request)) throw tookTooLong();
 }
 
 /** Calls a function when the request is given up. Returns a function that cancels the call. */

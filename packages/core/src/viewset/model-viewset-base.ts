@@ -192,7 +192,7 @@ export abstract class ModelViewSetBase<
     checkNotGivenUp(request);
     const entity: Entity = request.em.create(this.entity, data as never);
     request.em.persist(entity);
-    await this.#flushOwn(request);
+    await this.#own(request, () => request.em.flush());
     return entity;
   }
 
@@ -204,7 +204,7 @@ export abstract class ModelViewSetBase<
   ): Promise<Entity> {
     checkNotGivenUp(request);
     request.em.assign(entity, data as never);
-    await this.#flushOwn(request);
+    await this.#own(request, () => request.em.flush());
     return entity;
   }
 
@@ -212,7 +212,7 @@ export abstract class ModelViewSetBase<
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
     request.em.remove(entity);
-    await this.#flushOwn(request);
+    await this.#own(request, () => request.em.flush());
   }
 
   /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
@@ -334,15 +334,6 @@ export abstract class ModelViewSetBase<
   ): RowWrite<Output> | undefined {
     const write = this.#resolved.writes.statementFor(request, operation, target, changes);
     return write as RowWrite<Output> | undefined;
-  }
-
-  /**
-   * Writes the view's own record by the unit of work. A request may have been given up while it waited: MikroORM has then put
-   * the transaction that is being rolled back in force again, and a hook that went on would write behind its end.
-   */
-  async #flushOwn(request: FastifyRequest): Promise<void> {
-    await this.#own(request, () => request.em.flush());
-    checkNotGivenUp(request);
   }
 
   /** Runs what writes the view's own record. */

@@ -1,6 +1,7 @@
-import { type EntityManager, type MikroORM, TransactionContext } from '@mikro-orm/core';
+import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { checkNotGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
+import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
+import { endable } from '../mikro/endable-transaction.ts';
 
 /**
  * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
@@ -11,16 +12,6 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
   // Two ORMs of one application may have one name.
   return em?.config === config ? em : undefined;
 }
-
-/** Refuses every statement: one that came while the transaction is being rolled back would run after it, outside of any. */
-const ENDED = new Proxy(
-  {},
-  {
-    get(): never {
-      throw tookTooLong();
-    },
-  },
-);
 
 /**
  * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
@@ -40,13 +31,14 @@ export async function inTransaction<Result>(
   const { em } = request;
   const outer = em.getTransactionContext<object>();
   await em.begin(outer === undefined ? {} : { ctx: outer });
-  const own = em.getTransactionContext<object>();
-  let isGivenUp = false;
+  const own = em.getTransactionContext<object>()!;
+  const { transaction, end } = endable(own);
+  em.setTransactionContext(transaction);
   let stopListening: (() => void) | undefined;
   const givenUp = new Promise<never>((_, reject) => {
     stopListening = onGivenUp(request, () => {
-      isGivenUp = true;
-      em.setTransactionContext(outer ?? ENDED);
+      end(tookTooLong);
+      if (outer !== undefined) em.setTransactionContext(outer);
       reject(tookTooLong());
     });
   });
@@ -58,21 +50,18 @@ export async function inTransaction<Result>(
     stopListening?.();
     if (isKept()) await em.commit();
     else await em.rollback();
-    if (outer !== undefined) em.setTransactionContext(outer);
+    end(hasEnded);
+    em.setTransactionContext(outer);
     return result;
   } catch (error) {
-    // What counts is why the transaction failed. On a connection that is lost there is nothing to roll back.
-    if (!isGivenUp) {
-      await em.rollback().catch(ignore);
-      if (outer !== undefined) em.setTransactionContext(outer);
-      throw error;
-    }
-    await em.getConnection('write').rollback(own).catch(ignore);
-    // A flush that was under way has put the transaction that it began with in force again.
-    em.setTransactionContext(outer ?? ENDED);
-    throw error;
-  } finally {
     stopListening?.();
+    end(isGivenUp(request) ? tookTooLong : hasEnded);
+    // What counts is why the transaction failed. On a connection that is lost there is nothing to roll back.
+    await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
+    em.getUnitOfWork().clearActionsQueue();
+    // Whatever a hook of a request that was given up still asks of the entity manager fails.
+    em.setTransactionContext(outer ?? (isGivenUp(request) ? transaction : undefined));
+    throw error;
   }
 
   async function flushed(working: Promise<Result>): Promise<Result> {
@@ -80,6 +69,10 @@ export async function inTransaction<Result>(
     await em.flush();
     return result;
   }
+}
+
+function hasEnded(): Error {
+  return new Error('The transaction of this request has ended');
 }
 
 function ignore(): void {}

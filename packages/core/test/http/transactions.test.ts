@@ -236,6 +236,66 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
     t.same((await titles()).toSorted(), ['One', 'Two', 'early'], 'nor does it write afterwards');
   });
 
+  t.test('what a hook has begun does not outlive the transaction of its request', async (t) => {
+    await fill();
+    const answered = Promise.withResolvers<void>();
+    const ends: Promise<unknown>[] = [];
+    class Late extends ModelViewSet(Book, { read, write }) {
+      touch = action({ detail: true, methods: ['post'] }, async (request) => {
+        const { em } = request;
+        const nested = em.transactional(async (inner) => {
+          await inner.count(Book);
+          await answered.promise;
+          await inner.insert(Book, { title: 'in a transaction of its own' });
+        });
+        const deeper = em.transactional((inner) =>
+          inner.transactional(async (innermost) => {
+            await answered.promise;
+            await innermost.insert(Book, { title: 'in one deeper' });
+          }),
+        );
+        ends.push(...[nested, deeper].map((work) => work.catch(() => undefined)));
+        if (request.headers['x-fail'] === undefined) await Promise.all(ends);
+        else await sleep(20);
+        throw new ServiceUnavailable('it fails while they are at work');
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', Late)], { options: { handlerTimeoutMs: 100 } });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const post = { method: 'POST' as const, url: '/books/101/touch' };
+    t.equal((await app.inject(post)).statusCode, 503, 'given up');
+    t.equal((await app.inject({ ...post, headers: { 'x-fail': '1' } })).statusCode, 503, 'failed');
+    answered.resolve();
+    await Promise.all(ends);
+    t.same(await titles(), ['One', 'Two']);
+  });
+
+  t.test('a hook whose own flush outlives its request writes nothing behind the rollback', async (t) => {
+    await fill();
+    const ends: Promise<unknown>[] = [];
+    class Flushing extends ModelViewSet(Book, { read, write }) {
+      touch = action({ detail: true, methods: ['post'], transaction: true }, async ({ em }) => {
+        const goOn = async () => {
+          em.create(Book, { title: 'flushed late' });
+          await em.flush();
+          for (let n = 0; n < 5; n++) await em.insert(Book, { title: `written later, ${n}` });
+        };
+        const end = goOn().catch(() => undefined);
+        ends.push(end);
+        await end;
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', Flushing)], {
+      options: { handlerTimeoutMs: 100 },
+    });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    await holdingBooks(orm, async () => {
+      t.equal((await app.inject({ method: 'POST', url: '/books/101/touch' })).statusCode, 503);
+    });
+    await Promise.all(ends);
+    t.same(await titles(), ['One', 'Two']);
+  });
+
   for (const [name, View] of [
     ['one statement', BookViewSet],
     ['a hook', HookedOuterViewSet],

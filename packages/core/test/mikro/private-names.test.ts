@@ -1,6 +1,7 @@
 /** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
+import { endable } from '../../src/mikro/endable-transaction.ts';
 import { dispatchOnLoad, originOf, showLoaded } from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
@@ -57,6 +58,26 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm, database) => {
     showLoaded(thing, ['of']);
     t.match(JSON.parse(JSON.stringify(thing)), { of: { name: 'b' } });
     await dispatchOnLoad(em);
+  });
+
+  t.test("Kysely's transactions: savepoints, and every statement by what stands for them", async (t) => {
+    const em = orm.em.fork();
+    await em.begin();
+    const own = em.getTransactionContext<object>()!;
+    const { transaction, end } = endable(own);
+    em.setTransactionContext(transaction);
+    const inner = em.fork();
+    await inner.begin({ ctx: transaction });
+    t.equal(await inner.count(Thing), await em.count(Thing));
+    await inner.commit();
+    await inner.begin({ ctx: transaction });
+    end(() => new Error('it has ended'));
+    for (const each of [em, inner]) {
+      await t.rejects(each.count(Thing), { message: /it has ended/ });
+      await t.rejects(each.insert(Thing, { name: 'late' }), { message: /it has ended/ });
+      await t.rejects(each.rollback(), { message: /it has ended/ });
+    }
+    await em.getConnection().rollback(own);
   });
 
   t.test('Connection.logQuery tells the log', async (t) => {

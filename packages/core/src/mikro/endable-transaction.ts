@@ -1,0 +1,45 @@
+/** A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. */
+interface KyselyTransaction {
+  savepoint(name: string): { execute(): Promise<KyselyTransaction> };
+}
+
+/** A transaction, and the end of it. */
+export interface EndableTransaction {
+  /** Stands for the transaction wherever MikroORM takes one. */
+  readonly transaction: object;
+  /** Has every statement fail that comes from now on, with the error that `problem` makes. */
+  readonly end: (problem: () => Error) => void;
+}
+
+/**
+ * Makes a transaction that can be ended for everybody who holds it, those within it included. Kysely refuses statements only
+ * once a rollback was answered, and those of a savepoint not even then: they would run on a connection that is back in the
+ * pool, outside of any transaction or in somebody else's.
+ */
+export function endable(own: object): EndableTransaction {
+  let problem: (() => Error) | undefined;
+  return {
+    transaction: guarded(own as KyselyTransaction, () => {
+      if (problem !== undefined) throw problem();
+    }),
+    end: (why) => {
+      problem = why;
+    },
+  };
+}
+
+function guarded(transaction: KyselyTransaction, check: () => void): KyselyTransaction {
+  return new Proxy(transaction, {
+    get(_target, name) {
+      check();
+      if (name === 'savepoint') {
+        return (savepoint: string) => ({
+          execute: async () => guarded(await transaction.savepoint(savepoint).execute(), check),
+        });
+      }
+      // Kysely's private fields are those of the transaction itself.
+      const value: unknown = Reflect.get(transaction, name, transaction);
+      return typeof value === 'function' ? value.bind(transaction) : value;
+    },
+  });
+}
