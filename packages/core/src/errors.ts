@@ -41,6 +41,11 @@ export class HttpError extends Error {
 
   constructor(statusCode: number, code: string, message: string, options: HttpErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (!Number.isInteger(statusCode) || statusCode < 400 || statusCode > 599) {
+      throw new ImproperlyConfigured(
+        `${new.target.name}: statusCode must be an integer from 400 to 599, but ${String(statusCode)} came`,
+      );
+    }
     this.name = new.target.name;
     this.statusCode = statusCode;
     this.code = code;

@@ -39,7 +39,7 @@ function guarded(transaction: KyselyTransaction, check: () => void): KyselyTrans
       }
       // Kysely's private fields are those of the transaction itself.
       const value: unknown = Reflect.get(transaction, name, transaction);
-      return typeof value === 'function' ? value.bind(transaction) : value;
+      return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
     },
   });
 }

@@ -1,7 +1,8 @@
-import { validateHeaderValue } from 'node:http';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { pointerStep } from '../json-pointer.ts';
 import {
+  type ErrorBody,
   type ErrorDetail,
   errorFrom,
   Forbidden,
@@ -57,7 +58,8 @@ const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
 
 /** An error below 500 speaks to the client. */
 function messageOf(error: unknown): string | undefined {
-  return (error as Error).message || undefined;
+  const { message } = error as { message?: unknown };
+  return typeof message === 'string' && message !== '' ? message : undefined;
 }
 
 /** Returns the table's own entry: an error's code may be `constructor`. */
@@ -70,21 +72,25 @@ function own<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKe
  * says nothing.
  */
 export function toHttpError(error: unknown): HttpError {
-  if (error instanceof FieldValueError) return new InternalError({ cause: error });
-  if (error instanceof HttpError) return error;
-  const known = fromDriverError(error) ?? fromFastifyError(error as FastifyError);
-  return known ?? new InternalError({ cause: error });
+  try {
+    if (error instanceof FieldValueError) return new InternalError({ cause: error });
+    if (error instanceof HttpError) return error;
+    return fromDriverError(error) ?? fromFastifyError(error as FastifyError) ?? new InternalError({ cause: error });
+  } catch (cause) {
+    // The getters of an error may throw too.
+    return new InternalError({ cause });
+  }
 }
 
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
-  if (error.validation !== undefined) return fromValidation(error as FastifyError);
+  if (Array.isArray(error.validation)) return fromValidation(error as FastifyError);
   const known = own(FASTIFY_ERRORS, error.code ?? '') ?? own(STATUS_ERRORS, error.statusCode ?? 0);
   if (known !== undefined) return known(error);
   const status = error.statusCode ?? 500;
-  if (status < 400 || status > 499) return undefined;
+  if (!Number.isInteger(status) || status < 400 || status > 499) return undefined;
   const code = status === 400 ? 'invalid_usage' : `http_${status}`;
-  return new HttpError(status, code, error.message ?? 'The request was refused', { cause: error });
+  return new HttpError(status, code, messageOf(error) ?? 'The request was refused', { cause: error });
 }
 
 const PARTS: Readonly<Record<string, ErrorDetail['in']>> = { body: 'body', querystring: 'query', params: 'params' };
@@ -110,21 +116,37 @@ export function errorHandler(thrown: unknown, request: FastifyRequest, reply: Fa
 
 /** Writes the answer of an error that needs no log line. */
 export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply {
+  const { statusCode, headers, body } = written(answer, reply);
+  void reply
+    .code(statusCode)
+    .header('x-content-type-options', 'nosniff')
+    .headers(statusCode === 401 ? challenged(headers, reply.request) : headers)
+    .type('application/json; charset=utf-8');
   removeUnsendable(reply);
   // A route's response schema describes its success; errors go out as they are.
-  return reply
-    .code(answer.statusCode)
-    .header('x-content-type-options', 'nosniff')
-    .headers(answer.statusCode === 401 ? challenged(answer.headers, reply.request) : answer.headers)
-    .type('application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(answer.toBody());
+  return reply.serializer(JSON.stringify).send(body);
+}
+
+type WrittenError = Pick<HttpError, 'statusCode' | 'headers'> & { readonly body: ErrorBody };
+
+/** Returns the parts of an error's answer, or those of an internal error if a subclass has made them unusable. */
+function written(answer: HttpError, reply: FastifyReply): WrittenError {
+  try {
+    const { statusCode, headers } = answer;
+    const body = answer.toBody();
+    if (typeof JSON.stringify(body) === 'string') return { statusCode, headers, body };
+    throw new TypeError(`toBody() of ${answer.name} answered with no JSON`);
+  } catch (err) {
+    reply.log.error({ err }, 'an error could not be written as an answer');
+    return { statusCode: 500, headers: {}, body: new InternalError().toBody() };
+  }
 }
 
 /** Removes the headers that Node refuses to write, which would make an error of the answer to an error. */
 function removeUnsendable(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
+      validateHeaderName(name);
       for (const each of [value].flat()) validateHeaderValue(name, String(each));
     } catch {
       void reply.removeHeader(name);
