@@ -7,22 +7,32 @@ import type { OperationHandler } from '../viewset/viewset.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
-import { responseSchemas } from './response-schemas.ts';
+import { documentedResponses, serializedResponses } from './operation-responses.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
 
 type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 
-/**
- * Derives a route's options from its plan.
- * @param readsOtherTypes true if the scope of the route reads more than JSON, for the sake of some route
- */
-export function fastifyRoute(route: PlannedRoute, readsOtherTypes: boolean): RouteOptions {
+/** The scope that the routes of a router stand in. */
+export interface RouteScope {
+  /** True if it reads more than JSON, for the sake of some route. */
+  readonly readsOtherTypes: boolean;
+  /** True if the application has set a compiler of serializers, which may go by the status. */
+  readonly hasSerializerCompiler: boolean;
+  /**
+   * True while Fastify reads the schemas to compile serializers. It then sees the answers that a route declares, and
+   * at any other time all that the plan has.
+   */
+  isCompiling: boolean;
+}
+
+/** Derives a route's options from its plan. */
+export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
   const { plan, hooks } = route;
   const own: OwnHooks = {
     onRequest: compileGate(route),
-    preParsing: readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
+    preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
     preValidation: plan.body?.required === true ? requireBody : undefined,
-    preSerialization: statusCheck(plan),
+    preSerialization: statusCheck(route),
   };
   return {
     ...inFront(own, hooks),
@@ -30,7 +40,7 @@ export function fastifyRoute(route: PlannedRoute, readsOtherTypes: boolean): Rou
     url: plan.pattern,
     config: { viewset: plan, ...(plan.allowsAnonymous ? { public: true } : {}) },
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
-    schema: fastifySchema(plan),
+    schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
     handler: withQueryCheck(route),
   };
@@ -43,10 +53,11 @@ function inFront(own: OwnHooks, hooks: ActionHooks): ActionHooks {
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;
 }
 
-/** Documents the route, and has Fastify call the validators below and a serializer for every status. */
-function fastifySchema(plan: OperationPlan): FastifySchema {
+/** Documents the route, and has Fastify call the validators below. Its answers are written down when somebody reads them. */
+function fastifySchema({ plan, answers }: PlannedRoute, scope: RouteScope): FastifySchema {
   const { pathParameters, queryParameters, body, documentation } = plan;
   const { summary, description, tags, deprecated, examples } = documentation;
+  let documented: unknown;
   return {
     operationId: plan.operationId,
     summary,
@@ -60,7 +71,13 @@ function fastifySchema(plan: OperationPlan): FastifySchema {
       ? {}
       : { body: examples.body === undefined ? body.schema : { ...body.schema, examples: [examples.body] } }),
     ...(body === undefined ? {} : { consumes: body.contentTypes }),
-    response: responseSchemas(plan),
+    get response() {
+      if (scope.isCompiling) return serializedResponses(answers, scope.hasSerializerCompiler);
+      return (documented ??= documentedResponses(plan));
+    },
+    set response(given) {
+      documented = given;
+    },
   } as FastifySchema;
 }
 
@@ -118,11 +135,9 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
 }
 
 /** Sends nothing under a 2xx status that none of several declared answers speaks of. */
-function statusCheck({ operationId, responses }: OperationPlan): RouteOptions['preSerialization'] {
+function statusCheck({ plan: { operationId }, answers }: PlannedRoute): RouteOptions['preSerialization'] {
   const declared = new Set(
-    Object.keys(responses)
-      .filter((status) => status.startsWith('2'))
-      .map(Number),
+    answers.map(([status]) => Number(status)).filter((status) => status >= 200 && status <= 299),
   );
   if (declared.size < 2) return undefined;
   const problem = (status: number): ImproperlyConfigured =>

@@ -84,7 +84,10 @@ export interface OperationPlan {
   readonly permissions: readonly Permission[];
   /** The throttles that count the requests of the route. */
   readonly rules: RuleList;
-  /** True if the handler runs in one transaction. */
+  /**
+   * True if all that the operation writes is stored or nothing: its handler runs in a transaction, or is the library's own.
+   * Nothing is known of a `create`, `update` or `destroy` that a view overrides.
+   */
   readonly transaction: boolean;
   /** The largest body that the route reads; undefined: the application's limit. */
   readonly bodyLimit: number | undefined;

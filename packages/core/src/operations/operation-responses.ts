@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { Type, type TSchema } from 'typebox';
-import type { OperationResponse } from './operation-plan.ts';
+import type { OperationPlan, OperationResponse } from './operation-plan.ts';
 
 /** The one body of every error. */
-export const ERROR_SCHEMA: TSchema = Type.Object(
+const ERROR_SCHEMA: TSchema = Type.Object(
   {
     error: Type.String({ description: 'A sentence for a person' }),
     code: Type.String({ description: 'A stable identifier of the kind of error' }),
@@ -39,8 +39,13 @@ const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   503: RETRY_AFTER,
 };
 
-/** The facts about a route that decide which errors it can answer. */
+/** The answers that a view declares; null: no body. An object by status would cost V8 an array of as many places. */
+export type DeclaredResponses = readonly (readonly [status: string, schema: TSchema | null])[];
+
+/** The facts about a route that decide which answers it can give. */
 export interface RouteFacts {
+  /** True if a 201 says where the new record is. */
+  readonly locatesRecord: boolean;
   readonly isSafe: boolean;
   /** True if a parameter of the path names something that may not be there. */
   readonly hasPathParameters: boolean;
@@ -54,27 +59,23 @@ export interface RouteFacts {
   readonly hasRules: boolean;
 }
 
-/** The answers of a route: those declared, and every error that the library itself can answer there. */
-export function operationResponses(
-  declared: Readonly<Record<number, TSchema | null>>,
-  location: boolean,
-  facts: RouteFacts,
-): Readonly<Record<number, OperationResponse>> {
+/** Lists the answers of a route: those declared, and every error that the library itself can answer there. */
+export function operationResponses(declared: DeclaredResponses, facts: RouteFacts): OperationPlan['responses'] {
   const responses: Record<number, OperationResponse> = {};
-  for (const [text, schema] of Object.entries(declared)) {
+  const rateLimit = facts.hasRules ? RATE_LIMIT : {};
+  for (const [text, schema] of declared) {
     const status = Number(text);
-    const own = status === 201 && !location ? {} : HEADERS[status];
-    const headers = { ...own, ...(facts.hasRules ? RATE_LIMIT : {}) };
     const { description = STATUS_CODES[status] ?? text } = (schema ?? {}) as { description?: string };
-    responses[status] = Object.freeze({ description, schema: schema ?? undefined, headers });
+    const own = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
+    responses[status] = { description, schema: schema ?? undefined, headers: { ...own, ...rateLimit } };
   }
-  if (Object.keys(declared).length === 0) responses[200] = UNDECLARED;
-  for (const status of errorStatuses(facts)) responses[status] ??= errorResponse(status, facts.hasRules);
+  if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: {} };
+  for (const status of errorStatuses(facts)) {
+    const headers = { ...HEADERS[status], ...rateLimit };
+    responses[status] ??= { description: STATUS_CODES[status]!, schema: ERROR_SCHEMA, headers };
+  }
   return Object.freeze(responses);
 }
-
-/** The answer of an operation that declares none. */
-const UNDECLARED: OperationResponse = Object.freeze({ description: 'OK', schema: undefined, headers: {} });
 
 function errorStatuses(facts: RouteFacts): number[] {
   const { isSafe } = facts;
@@ -95,16 +96,34 @@ function errorStatuses(facts: RouteFacts): number[] {
   return statuses.filter(([, isPossible]) => isPossible).map(([status]) => status);
 }
 
-const errors = new Map<string, OperationResponse>();
+/** Writes the answers of a plan as Fastify's `schema.response` has them, for documents. */
+export function documentedResponses({ responses, documentation }: OperationPlan): Record<string, object> {
+  const documented = Object.entries(responses).map(([status, { schema, description, headers }]) => {
+    const example = documentation.examples.responses?.[Number(status)];
+    const body = {
+      ...(schema ?? (status === '204' ? { type: 'null' } : {})),
+      description,
+      ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(example === undefined ? {} : { examples: [example] }),
+    };
+    return [status, body] as const;
+  });
+  return Object.fromEntries(documented);
+}
 
-/** The same object for every route, so that its serializer and its component in a document are one too. */
-function errorResponse(status: number, hasRules: boolean): OperationResponse {
-  const key = `${status} ${hasRules}`;
-  let response = errors.get(key);
-  if (response === undefined) {
-    const headers = Object.freeze({ ...HEADERS[status], ...(hasRules ? RATE_LIMIT : {}) });
-    response = Object.freeze({ description: STATUS_CODES[status] ?? String(status), schema: ERROR_SCHEMA, headers });
-    errors.set(key, response);
+/**
+ * Writes the answers that a route declares as Fastify compiles serializers of them. If one 2xx answer is declared, its
+ * schema holds for every other 2xx too, so that a `reply.code(202)` does not send more than was declared.
+ * @param byStatus true: that schema stands under its own status too, for a compiler that goes by it
+ */
+export function serializedResponses(declared: DeclaredResponses, byStatus: boolean): Record<string, TSchema> {
+  const schemas: Record<string, TSchema> = {};
+  const successes = declared.filter(([status]) => status.startsWith('2'));
+  for (const [status, schema] of declared) {
+    if (schema === null) continue;
+    const isOnlySuccess = successes.length === 1 && status === successes[0]![0];
+    if (isOnlySuccess) schemas['2xx'] = schema;
+    if (!isOnlySuccess || byStatus) schemas[status] = schema;
   }
-  return response;
+  return schemas;
 }

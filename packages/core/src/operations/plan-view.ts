@@ -8,28 +8,18 @@ import { compileValidator } from '../shapes/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/rule-list.ts';
 import { type Action, type ActionHooks, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type { Operation, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
 import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
-import type {
-  OperationBody,
-  OperationDocumentation,
-  OperationMethod,
-  OperationParameter,
-  OperationPlan,
-  OperationView,
-} from './operation-plan.ts';
-import { operationResponses } from './operation-responses.ts';
+import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
+import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 
-/** Rules that a view or an action declares, and the scope of their counters. */
-export interface DeclaredRules {
-  readonly scope: string;
-  readonly rules: readonly RateLimitRule[];
-}
-
-/** Makes the rules that a route is held to: the application's and those declared. */
-export type RuleListFactory = (declared: readonly DeclaredRules[]) => RuleList;
+/** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
+export type RuleListFactory = (
+  declared: readonly { readonly scope: string; readonly rules: readonly RateLimitRule[] }[],
+) => RuleList;
 
 /** A view at its place: everything that its plans are made of. */
 export interface MountedView {
@@ -43,8 +33,8 @@ export interface MountedView {
   /** Makes the path of an action that declares none. */
   readonly actionPath: (name: string) => string;
   readonly makeRules: RuleListFactory;
-  /** True if an operation of the application has this operationId. */
-  readonly isTaken: (operationId: string) => boolean;
+  /** The operationIds of the application, to which those of the view are added. */
+  readonly takenIds: Set<string>;
 }
 
 /** A plan, and the parts of its route that only the request needs. */
@@ -52,6 +42,8 @@ export interface PlannedRoute {
   readonly plan: OperationPlan;
   readonly view: ViewSet;
   readonly definition: ViewDefinition;
+  /** The answers that the view declares. */
+  readonly answers: DeclaredResponses;
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
@@ -60,7 +52,7 @@ export interface PlannedRoute {
   readonly hooks: ActionHooks;
 }
 
-/** An operation or an action as its view declares it: everything in which the two differ. */
+/** A route as its view declares it: one of the five operations in the terms of an action. */
 interface Declared {
   readonly action: string;
   readonly method: OperationMethod;
@@ -69,10 +61,7 @@ interface Declared {
   readonly suffix: string;
   readonly urlName: string;
   readonly options: ActionOptions;
-  readonly body: { readonly schema: TSchema; readonly validate: (body: unknown) => unknown } | undefined;
-  readonly responses: Readonly<Record<number, TSchema | null>>;
-  readonly takesListParameters: boolean;
-  /** True if the handler runs in a transaction that it has not begun itself. */
+  readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
 }
@@ -94,12 +83,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   const { view, context } = mounted;
   const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
   const declared = [...declaredOperations(mounted), ...declaredActions(mounted)];
-  const ids = new Set<string>();
-  return declared.map((each) => {
-    const planned = planRoute(mounted, permissions, declared, each, (id) => ids.has(id) || mounted.isTaken(id));
-    ids.add(planned.plan.operationId);
-    return planned;
-  });
+  return declared.map((each) => planRoute(mounted, permissions, declared, each));
 }
 
 function declaredOperations({ view, definition }: MountedView): Declared[] {
@@ -107,21 +91,30 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
     ({ operation, method, detail }) => {
       const { body, response = {}, validateBody } = definition.schemasOf(operation, method === 'PATCH');
       const summary = view.documentation.summaries?.[operation];
+      const options: ActionOptions = {
+        responses: response,
+        listParameters: operation === 'list',
+        ...(body === undefined ? {} : { body }),
+        ...(summary === undefined ? {} : { summary }),
+      };
       return {
         action: operation,
         method,
         detail,
         suffix: '',
         urlName: detail ? 'detail' : 'list',
-        options: summary === undefined ? {} : { summary },
-        body: body === undefined || validateBody === undefined ? undefined : { schema: body, validate: validateBody },
-        responses: response,
-        takesListParameters: operation === 'list',
-        transaction: false,
+        options,
+        validateBody,
+        transaction: method !== 'GET' && isOwnOperation(view, operation),
         handler: view[operation]!.bind(view),
       };
     },
   );
+}
+
+/** Tells if an operation is the library's, which stores all that it writes or nothing. */
+function isOwnOperation(view: ViewSet, operation: Operation): boolean {
+  return view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
 }
 
 /** Each method of an action is a route of its own. */
@@ -130,9 +123,10 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
-    const { body, response } = options;
-    return methods.map((method) => {
-      const transaction = hasTransaction(definition, detail, method, options);
+    const prepare = detail ? definition.prepareDetailAction?.bind(definition) : undefined;
+    return methods.map((method): Declared => {
+      // A write of one record locks it, so that no other comes between what the handler reads and what it stores.
+      const transaction = options.transaction ?? (prepare !== undefined && method !== 'get');
       return {
         action: name,
         method: method.toUpperCase() as OperationMethod,
@@ -140,38 +134,20 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         suffix: `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
         options,
-        body: body === undefined ? undefined : { schema: body, validate: compileValidator(body, 'body') },
-        responses: { ...(response === undefined ? {} : { 200: response }), ...options.responses },
-        takesListParameters: options.listParameters ?? (method === 'get' && !detail),
+        validateBody: options.body === undefined ? undefined : compileValidator(options.body, 'body'),
         transaction,
-        handler: actionHandler(definition, detail, transaction, handler),
+        handler: actionHandler(handler, prepare, transaction),
       };
     });
   });
 }
 
-/**
- * An action that writes one record has a transaction unless it says otherwise: its record is then locked, so that no other
- * write comes between what the handler reads and what it stores.
- */
-function hasTransaction(
-  definition: ViewDefinition,
-  detail: boolean,
-  method: Action['methods'][number],
-  options: ActionOptions,
-): boolean {
-  const writesRecord = detail && method !== 'get' && definition.prepareDetailAction !== undefined;
-  return options.transaction ?? writesRecord;
-}
-
 /** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
 function actionHandler(
-  definition: ViewDefinition,
-  detail: boolean,
-  transaction: boolean,
   handler: OperationHandler,
+  prepare: ViewDefinition['prepareDetailAction'],
+  transaction: boolean,
 ): OperationHandler {
-  const prepare = detail ? definition.prepareDetailAction?.bind(definition) : undefined;
   const handle: OperationHandler =
     prepare === undefined
       ? handler
@@ -194,88 +170,84 @@ function planRoute(
   viewPermissions: readonly Permission[],
   all: readonly Declared[],
   declared: Declared,
-  isTaken: (operationId: string) => boolean,
 ): PlannedRoute {
-  const { view, definition, basename, context } = mounted;
-  const { action, method, detail, options } = declared;
+  const { view, definition, context } = mounted;
+  const { options } = declared;
   const own = options.permissionClasses;
-  const pattern = detail ? recordPath(mounted, all, declared.suffix) : context.path + declared.suffix;
-  const path = templateOf(pattern);
-  const rules = mounted.makeRules([
-    { scope: basename, rules: view.throttles },
-    { scope: `${basename}.${action}`, rules: options.throttles ?? [] },
-  ]);
-  const named = { action, method, detail, basename, entity: view.meta?.className };
-  const plan: Omit<OperationPlan, 'responses'> = {
-    action,
-    operationId: freeId(operationIdOf(named), method, isTaken),
-    route: `${basename}-${declared.urlName}`,
-    method,
-    path,
-    pattern,
-    detail,
-    pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
-    queryParameters: queryParametersOf(definition, declared),
-    body: bodyOf(declared),
-    allowsAnonymous: isOpen(view, options),
-    permissions: own === undefined ? viewPermissions : makePermissions(own, `${view.name}.${action}`),
-    rules,
-    transaction: declared.transaction,
-    bodyLimit: options.bodyLimit,
-    documentation: documentationOf(mounted, options, summaryOf(named)),
-    view: viewOf(mounted),
-    handler: declared.handler,
-  };
+  const permissions = own === undefined ? viewPermissions : makePermissions(own, `${view.name}.${declared.action}`);
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
+  const answers = Object.entries(options.responses ?? {});
+  if (options.response !== undefined) answers.unshift(['200', options.response]);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   return {
-    plan: Object.freeze({ ...plan, responses: responsesOf(mounted, declared, plan, ignoredParameters) }),
+    plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), declared, (plan) =>
+      operationResponses(answers, {
+        locatesRecord: plan.action === 'create',
+        isSafe: plan.method === 'GET',
+        hasPathParameters: plan.pathParameters.length > 0,
+        checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
+        allowsAnonymous: plan.allowsAnonymous,
+        asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
+        hasEntity: view.meta !== undefined,
+        mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
+        hasRules: plan.rules.has('address') || plan.rules.has('user'),
+      }),
+    ),
     view,
     definition,
+    answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
-    validateBody: declared.body?.validate,
+    validateBody: declared.validateBody,
     validateQuery: options.querystring === undefined ? undefined : compileValidator(options.querystring, 'query'),
     ignoredParameters,
     hooks: options.hooks ?? {},
   };
 }
 
-function responsesOf(
-  { view, context }: MountedView,
-  { action, responses }: Declared,
-  plan: Omit<OperationPlan, 'responses'>,
-  ignoredParameters: boolean | readonly string[],
-): OperationPlan['responses'] {
-  const { rules, permissions } = plan;
-  return operationResponses(responses, action === 'create', {
-    isSafe: plan.method === 'GET',
-    hasPathParameters: plan.pathParameters.length > 0,
-    checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
-    allowsAnonymous: plan.allowsAnonymous,
-    asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
-    hasEntity: view.meta !== undefined,
-    mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
-    hasRules: rules.has('address') || rules.has('user'),
-  });
-}
-
-function documentationOf(
-  { view: { documentation }, basename }: MountedView,
-  options: ActionOptions,
-  summary: string,
-): OperationDocumentation {
-  return Object.freeze({
-    summary: options.summary ?? summary,
-    description: options.description,
-    tags: options.tags ?? documentation.tags ?? [basename],
-    deprecated: options.deprecated ?? documentation.deprecated ?? false,
-    examples: options.examples ?? {},
-  });
-}
-
-function viewOf({ view, basename }: MountedView): OperationView {
+/** @param responsesOf makes the answers, which only documents read, when they are first asked for */
+function operationPlan(
+  { view, definition, basename, makeRules, takenIds }: MountedView,
+  permissions: readonly Permission[],
+  pattern: string,
+  { action, method, detail, urlName, options, transaction, handler }: Declared,
+  responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
+): OperationPlan {
   const { name, documentation, meta } = view;
-  return Object.freeze({ name, basename, description: documentation.description, entity: meta?.className });
+  const path = templateOf(pattern);
+  const named = { action, method, detail, basename, entity: meta?.className };
+  let responses: OperationPlan['responses'] | undefined;
+  return Object.freeze({
+    action,
+    operationId: freeId(operationIdOf(named), method, takenIds),
+    route: `${basename}-${urlName}`,
+    method,
+    path,
+    pattern,
+    detail,
+    pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
+    queryParameters: queryParametersOf(definition, method, detail, options),
+    body: bodyOf(options),
+    get responses() {
+      return (responses ??= responsesOf(this));
+    },
+    allowsAnonymous: isOpen(view, options),
+    permissions,
+    rules: makeRules([
+      { scope: basename, rules: view.throttles },
+      { scope: `${basename}.${action}`, rules: options.throttles ?? [] },
+    ]),
+    transaction,
+    bodyLimit: options.bodyLimit,
+    documentation: Object.freeze({
+      summary: options.summary ?? summaryOf(named),
+      description: options.description,
+      tags: options.tags ?? documentation.tags ?? [basename],
+      deprecated: options.deprecated ?? documentation.deprecated ?? false,
+      examples: options.examples ?? {},
+    }),
+    view: Object.freeze({ name, basename, description: documentation.description, entity: meta?.className }),
+    handler,
+  });
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
@@ -290,10 +262,11 @@ function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
 }
 
 /**
- * The path of a record, or of an action on it. A collection action beats the pk of the same depth for every method, so the
+ * The path of a route as Fastify matches it. A collection action beats the pk of the same depth for every method, so the
  * parameter is kept from matching one; nor does it match nothing, if the router tells `/products/` from `/products`.
  */
-function recordPath({ context }: MountedView, all: readonly Declared[], suffix: string): string {
+function pathOf({ context }: MountedView, all: readonly Declared[], { detail, suffix }: Declared): string {
+  if (!detail) return context.path + suffix;
   const reserved = all
     .filter((other) => !other.detail && other.suffix.endsWith(suffix))
     .map((other) => other.suffix.slice(1, other.suffix.length - suffix.length))
@@ -312,31 +285,33 @@ function pathParametersOf(path: string, pkSchema: TSchema | undefined): Operatio
 }
 
 /** An action's own parameters come before the list's of the same names. */
-function queryParametersOf(definition: ViewDefinition, declared: Declared): OperationParameter[] {
-  const { properties = {}, required = [] } = (declared.options.querystring ?? {}) as {
+function queryParametersOf(
+  { listParameters }: ViewDefinition,
+  method: OperationMethod,
+  detail: boolean,
+  options: ActionOptions,
+): OperationParameter[] {
+  const { properties = {}, required = [] } = (options.querystring ?? {}) as {
     properties?: Record<string, TSchema>;
     required?: readonly string[];
   };
   const own = Object.entries(properties).map(([name, schema]) => ({ name, required: required.includes(name), schema }));
-  const ofList: readonly ParameterDeclaration[] = declared.takesListParameters ? definition.listParameters : [];
+  const takesList = options.listParameters ?? (method === 'GET' && !detail);
+  const ofList: readonly ParameterDeclaration[] = takesList ? listParameters : [];
   const rest = ofList.filter(({ name }) => !Object.hasOwn(properties, name));
   return [...own, ...rest.map(({ name, schema }) => ({ name, required: false, schema }))];
 }
 
-function bodyOf({ body, options }: Declared): OperationBody | undefined {
-  if (body === undefined && options.contentTypes === undefined) return undefined;
-  return Object.freeze({
-    schema: body?.schema,
-    required: body !== undefined,
-    contentTypes: options.contentTypes ?? JSON_ONLY,
-  });
+function bodyOf({ body, contentTypes }: ActionOptions): OperationBody | undefined {
+  if (body === undefined && contentTypes === undefined) return undefined;
+  return Object.freeze({ schema: body, required: body !== undefined, contentTypes: contentTypes ?? JSON_ONLY });
 }
 
-/** The second method of an action is named by the method, and what is taken even then by a number. */
-function freeId(wanted: string, method: OperationMethod, isTaken: (id: string) => boolean): string {
-  if (!isTaken(wanted)) return wanted;
+/** Takes an operationId. The second method of an action is named by the method, and what is taken even then by a number. */
+function freeId(wanted: string, method: OperationMethod, taken: Set<string>): string {
   const byMethod = wanted + method.charAt(0) + method.slice(1).toLowerCase();
-  let id = byMethod;
-  for (let number = 2; isTaken(id); number++) id = `${byMethod}${number}`;
+  let id = taken.has(wanted) ? byMethod : wanted;
+  for (let number = 2; taken.has(id); number++) id = `${byMethod}${number}`;
+  taken.add(id);
   return id;
 }

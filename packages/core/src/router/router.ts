@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { fastifyRoute } from '../operations/fastify-route.ts';
+import { fastifyRoute, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
@@ -87,11 +87,19 @@ export class Router {
     this.#mounted = true;
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration));
     readJsonOnly(app);
-    const readsOtherTypes = readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? [])));
+    const scope: RouteScope = {
+      readsOtherTypes: readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
+      hasSerializerCompiler: app.serializerCompiler !== undefined,
+      isCompiling: false,
+    };
     const shared = shareSerializers(app);
-    for (const route of routes) addRoute(app, shared(fastifyRoute(route, readsOtherTypes)), route.view);
+    for (const route of routes) addRoute(app, shared(fastifyRoute(route, scope)), route.view);
+    scope.isCompiling = true;
     const writes = new Set(routes.flatMap(({ definition }) => definition.writes ?? []));
-    app.addHook('onReady', () => prepareWrites(app.viewset.orm, [...writes], app.log));
+    app.addHook('onReady', () => {
+      scope.isCompiling = false;
+      return prepareWrites(app.viewset.orm, [...writes], app.log);
+    });
   };
 
   /**
@@ -131,7 +139,6 @@ export class Router {
       path: full.startsWith('/') ? full : `/${full}`,
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
-    const taken = new Set(operations.map(({ operationId }) => operationId));
     const routes = planView({
       view,
       definition: view[DEFINE](context),
@@ -140,7 +147,7 @@ export class Router {
       actions: this.actions(view),
       actionPath: (name) => this.actionPath(name),
       makeRules,
-      isTaken: (operationId) => taken.has(operationId),
+      takenIds: new Set(operations.map(({ operationId }) => operationId)),
     });
     for (const { plan } of routes) {
       this.#names.add(plan.route, plan.path);
