@@ -1,7 +1,8 @@
 import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { fieldType, isReference, type FieldType } from './field-type.ts';
+import { targetOf } from './declared-metadata.ts';
+import { fieldType, isReference, isToMany, onlyPrimaryKey, type FieldType } from './field-type.ts';
 
 /** A way from an entity through its relations to one column, resolved once and then shared. */
 export interface FieldPath {
@@ -18,10 +19,7 @@ export interface FieldPath {
   readonly toMany: boolean;
 }
 
-const known = {
-  '.': new WeakMap<EntityMetadata, Map<string, FieldPath>>(),
-  __: new WeakMap<EntityMetadata, Map<string, FieldPath>>(),
-};
+const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
 
 /**
  * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
@@ -32,159 +30,154 @@ const known = {
  */
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
   const found = findFieldPath(meta, path, separator);
-  if (typeof found === 'function') throw found();
+  if (found instanceof Error) throw found;
   return found;
 }
 
-/** Makes the error that says why a path cannot be resolved. */
-export type WhyNot = () => ImproperlyConfigured;
-
-/** Resolves like `fieldPath`, for those who try several paths: throws nothing, and makes the error only if it is asked for. */
-export function findFieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | WhyNot {
+/** Resolves like `fieldPath`, for those who try several paths: answers with the error instead of throwing it. */
+export function findFieldPath(
+  meta: EntityMetadata,
+  path: string,
+  separator: '.' | '__',
+): FieldPath | ImproperlyConfigured {
+  let paths = known.get(meta);
+  if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
   // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
-  const paths = pathsOf(meta, separator);
-  const found = paths.get(path);
+  const key = `${separator} ${path}`;
+  const found = paths.get(key);
   if (found !== undefined) return found;
-  const resolved = resolve(meta, path, separator);
-  if (typeof resolved === 'function') return resolved;
-  const dotted = pathsOf(meta, '.');
-  const shared = dotted.get(resolved.key) ?? resolved;
-  dotted.set(resolved.key, shared);
-  paths.set(path, shared);
+  const resolved = resolvePath(meta, path, separator);
+  if (resolved instanceof Error) return resolved;
+  if (!isStored(resolved.property)) {
+    return new ImproperlyConfigured(`${meta.className}: "${path}" is not stored in the database (persist: false)`);
+  }
+  const dotted = `. ${resolved.key}`;
+  const shared = paths.get(dotted) ?? resolved;
+  paths.set(dotted, shared).set(key, shared);
   return shared;
 }
 
-function pathsOf(meta: EntityMetadata, separator: keyof typeof known): Map<string, FieldPath> {
-  let paths = known[separator].get(meta);
-  if (paths === undefined) known[separator].set(meta, (paths = new Map<string, FieldPath>()));
-  return paths;
+/** Resolves a path anew, of an entity that no ORM may have discovered yet, whether or not its property is stored. */
+export function resolvePath(
+  meta: EntityMetadata,
+  path: string,
+  separator: '.' | '__',
+): FieldPath | ImproperlyConfigured {
+  const place = findPlace(meta, path, separator);
+  if (place instanceof Error) return place;
+  const last = place.property;
+  const isForeign = isReference(last) && !ownsColumn(last);
+  const target = isForeign ? (targetOf(last) as EntityMetadata) : undefined;
+  const property = target === undefined ? last : onlyPrimaryKey(target);
+  if (property === undefined) {
+    const name = target?.className ?? '';
+    return new ImproperlyConfigured(
+      `${meta.className}: "${path}" leads to ${name}, whose primary key is not one column; name a field`,
+    );
+  }
+  const steps = isForeign ? [...place.steps, last] : place.steps;
+  return Object.freeze({
+    key: place.names.join('.'),
+    steps,
+    property,
+    type: fieldType(property),
+    nullable: place.nullable || isForeign || property.nullable === true,
+    toMany: steps.some(isToMany),
+  });
 }
 
-/** The names of an entity's fields and relations, without what MikroORM adds for itself. */
-export function fieldNames(meta: EntityMetadata): string[] {
-  return Object.values<EntityProperty>(meta.properties)
-    .filter(isNamed)
-    .map(({ name }) => name);
+/** The property that a path leads to, and the way there. */
+export interface FieldPlace {
+  readonly names: readonly string[];
+  readonly steps: readonly EntityProperty[];
+  readonly property: EntityProperty;
+  /** True if a relation or an embeddable on the way may be missing. */
+  readonly nullable: boolean;
 }
 
-function isNamed(property: EntityProperty): boolean {
-  const isOwn = property.embedded === undefined && !property.name.endsWith('__inverse');
-  return isOwn && (property.persist !== false || isComputed(property));
-}
-
-/** The place to look for a name on a path: an entity, or an embeddable in one. */
-interface Place {
-  readonly name: string;
-  readonly properties: Record<string, EntityProperty>;
-  readonly all: () => readonly string[];
-}
-
-function resolve(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | WhyNot {
+/** Walks a path, through relations and embeddables, to the property that it names. */
+export function findPlace(
+  root: EntityMetadata,
+  path: string,
+  separator: '.' | '__',
+): FieldPlace | ImproperlyConfigured {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
-  let place: Place = { name: root.className, properties: root.properties, all: () => fieldNames(root) };
+  let owner = root.className;
+  let properties: Readonly<Record<string, EntityProperty>> = root.properties;
+  let nullable = false;
   let rest = path.split(separator);
   for (;;) {
-    const { property, name, left } = take(place.properties, rest, separator);
-    if (property === undefined) return unknownName(root, path, rest[0] ?? '', place);
+    const { property, name, left } = take(properties, rest, separator);
+    if (property === undefined) return unknownName(root, path, owner, rest[0] ?? '', properties);
     names.push(name);
-    const target = property.targetMeta;
-    if (left.length === 0) return finish(root, path, names, steps, property);
-    if (target === undefined || property.polymorphic) return notARelation(root, path, property, left[0] ?? '');
-    if (property.kind === ReferenceKind.EMBEDDED) {
-      if (property.object) return notARelation(root, path, property, left[0] ?? '');
-      const properties = property.embeddedProps;
-      place = { name: target.className, properties, all: () => Object.keys(properties) };
-    } else {
-      steps.push(property);
-      place = { name: target.className, properties: target.properties, all: () => fieldNames(target) };
+    if (left.length === 0) return { names, steps, property, nullable };
+    const isInline = isInlineEmbeddable(property);
+    const isWay = isInline || (isReference(property) && property.polymorphic !== true);
+    const target = isWay ? targetOf(property) : undefined;
+    if (target === undefined) {
+      const what = property.kind === ReferenceKind.EMBEDDED ? 'is kept in one column' : 'is not a relation';
+      return new ImproperlyConfigured(
+        `${root.className}: "${path}" cannot be resolved: ${owner}.${name} ${what}, so it has no "${left[0]}"`,
+      );
     }
+    if (!isInline) steps.push(property);
+    nullable ||= property.nullable === true || (!isInline && !ownsColumn(property));
+    owner = target.className;
+    properties = property.embeddedProps ?? target.properties;
     rest = left;
   }
 }
 
 /** Takes one name off a path. A name may contain the separator itself, so the longest that exists wins. */
 function take(
-  properties: Record<string, EntityProperty>,
+  properties: Readonly<Record<string, EntityProperty>>,
   rest: readonly string[],
   separator: string,
 ): { property: EntityProperty | undefined; name: string; left: string[] } {
   for (let length = rest.length; length > 0; length--) {
     const name = rest.slice(0, length).join(separator);
-    if (Object.hasOwn(properties, name)) return { property: properties[name], name, left: rest.slice(length) };
+    if (!Object.hasOwn(properties, name)) continue;
+    // A property that is only declared has no name of its own yet.
+    const property = properties[name] as EntityProperty;
+    return { property: property.name === undefined ? { ...property, name } : property, name, left: rest.slice(length) };
   }
   return { property: undefined, name: '', left: [] };
 }
 
-function finish(
-  root: EntityMetadata,
-  path: string,
-  names: readonly string[],
-  walked: readonly EntityProperty[],
-  last: EntityProperty,
-): FieldPath | WhyNot {
-  const isForeign = isReference(last) && !ownsColumn(last);
-  const steps = isForeign ? [...walked, last] : walked;
-  const target = last.targetMeta as EntityMetadata;
-  const property = isForeign ? onlyPrimaryKey(target) : last;
-  if (property === undefined) return severalKeys(root, path, target);
-  if (property.persist === false && !isComputed(property)) return notStored(root, path);
-  return Object.freeze({
-    key: names.join('.'),
-    steps,
-    property,
-    type: fieldType(property),
-    nullable:
-      isForeign || property.nullable === true || steps.some((step) => step.nullable === true || !ownsColumn(step)),
-    toMany: steps.some(isToMany),
-  });
-}
-
-function onlyPrimaryKey({ primaryKeys, properties }: EntityMetadata): EntityProperty | undefined {
-  const [name, ...others] = primaryKeys;
-  return name === undefined || others.length > 0 ? undefined : (properties[name] as EntityProperty | undefined);
-}
-
-/** True of a relation to many records. */
-export function isToMany(property: EntityProperty): boolean {
-  return property.kind === ReferenceKind.ONE_TO_MANY || property.kind === ReferenceKind.MANY_TO_MANY;
+/** True of an embeddable whose properties are columns of the entity that it stands in. */
+export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
+  return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;
 }
 
 /** True of a to-one relation whose foreign key is on this side. */
-export function ownsColumn(property: EntityProperty): boolean {
-  return property.kind === ReferenceKind.MANY_TO_ONE || (property.kind === ReferenceKind.ONE_TO_ONE && property.owner);
+export function ownsColumn({ kind, owner, mappedBy }: EntityProperty): boolean {
+  const isOwner = (owner as boolean | undefined) ?? mappedBy === undefined;
+  return kind === ReferenceKind.MANY_TO_ONE || (kind === ReferenceKind.ONE_TO_ONE && isOwner);
 }
 
-function isComputed(property: EntityProperty): boolean {
-  return property.formula !== undefined || (property.persist === false && property.kind !== ReferenceKind.SCALAR);
+/** True of a property that the database can tell: one with a column, a formula, or a relation. */
+function isStored(property: EntityProperty): boolean {
+  return property.persist !== false || property.formula !== undefined || property.kind !== ReferenceKind.SCALAR;
 }
 
-function unknownName(root: EntityMetadata, path: string, name: string, place: Place): WhyNot {
-  return () => {
-    const all = place.all();
-    const near = nearest(name, all);
-    return new ImproperlyConfigured(
-      `${root.className}: "${path}" names no field; ${place.name} has no "${name}"` +
-        `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${all.join(', ')}`,
-    );
-  };
+function unknownName(
+  root: EntityMetadata,
+  path: string,
+  owner: string,
+  name: string,
+  properties: Readonly<Record<string, EntityProperty>>,
+): ImproperlyConfigured {
+  // What MikroORM adds for itself is not named: the columns of embeddables, and the other sides of relations.
+  const all = Object.keys(properties).filter((key) => isNamed(key, properties[key] as EntityProperty));
+  const near = nearest(name, all);
+  const hint = near === undefined ? '.' : `; did you mean "${near}"?`;
+  return new ImproperlyConfigured(
+    `${root.className}: "${path}" names no field: ${owner} has no property "${name}"${hint} It has: ${all.join(', ')}`,
+  );
 }
 
-function notARelation(root: EntityMetadata, path: string, property: EntityProperty, name: string): WhyNot {
-  const what = property.targetMeta === undefined ? 'is not a relation' : 'is kept in one column';
-  return () =>
-    new ImproperlyConfigured(
-      `${root.className}: "${path}" cannot be resolved: "${property.name}" ${what}, so it has no "${name}"`,
-    );
-}
-
-function notStored(root: EntityMetadata, path: string): WhyNot {
-  return () => new ImproperlyConfigured(`${root.className}: "${path}" is not stored in the database (persist: false)`);
-}
-
-function severalKeys(root: EntityMetadata, path: string, target: EntityMetadata): WhyNot {
-  return () =>
-    new ImproperlyConfigured(
-      `${root.className}: "${path}" leads to ${target.className}, whose primary key is not one column; name a field`,
-    );
+function isNamed(key: string, property: EntityProperty): boolean {
+  const isColumnOfEmbeddable = property.embedded !== undefined && property.name === key;
+  return !isColumnOfEmbeddable && !key.endsWith('__inverse') && isStored(property);
 }

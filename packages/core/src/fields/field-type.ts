@@ -3,17 +3,20 @@ import {
   BigIntType,
   BlobType,
   DecimalType,
-  EnumArrayType,
-  JsonType,
-  ReferenceKind,
-  Uint8ArrayType,
-  UuidType,
-  types,
   type EntityMetadata,
   type EntityProperty,
-  type Type,
+  JsonType,
+  Platform,
+  ReferenceKind,
+  StringType,
+  Type,
+  Uint8ArrayType,
+  Utils,
+  UuidType,
+  types,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { targetOf } from './declared-metadata.ts';
 
 /** The kind of value that a field holds: it decides which lookups fit, and how a text is read. */
 export type FieldKind =
@@ -53,9 +56,9 @@ export interface FieldType {
 const known = new WeakMap<EntityProperty, FieldType>();
 
 /**
- * The type of a property; of a relation, that of the key it refers to. Integers are taken for 32 bits wide unless they
- * are declared smaller or bigger, and strings without a length for 255 characters, on every database: what is valid
- * does not depend on where it is stored.
+ * Returns the type of a property, before the ORM has discovered its entity as afterwards; of a relation, that of the key it
+ * refers to. Integers are taken for 32 bits wide unless they are declared smaller or bigger, and strings without a length
+ * for 255 characters, on every database: what is valid does not depend on where it is stored.
  * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation
  */
 export function fieldType(property: EntityProperty): FieldType {
@@ -67,43 +70,103 @@ export function fieldType(property: EntityProperty): FieldType {
   return type;
 }
 
-/** The property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */
+/** Returns the property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */
 export function valueProperty(property: EntityProperty): EntityProperty {
   return isReference(property) ? valueProperty(referredKey(property)) : property;
 }
 
-/** The property at the other end of a to-one relation that its foreign key repeats. */
+/** Returns the property at the other end of a to-one relation that its foreign key repeats. */
 export function referredKey(property: EntityProperty): EntityProperty {
-  const target = property.targetMeta as EntityMetadata;
-  const name = property.targetKey ?? (target.compositePK || property.polymorphic ? undefined : target.primaryKeys[0]);
-  const key = name === undefined ? undefined : (target.properties[name] as EntityProperty | undefined);
-  if (key !== undefined) return key;
+  const target = targetOf(property) as EntityMetadata;
+  const key =
+    property.targetKey === undefined
+      ? property.polymorphic !== true && onlyPrimaryKey(target)
+      : (target.properties[property.targetKey as never] as EntityProperty | undefined);
+  if (key) return key;
   throw new ImproperlyConfigured(
     `"${property.name}" refers to ${target.className} by ${property.polymorphic ? 'a polymorphic' : 'a composite'} key, ` +
       'which has no single value; name a field of the related entity instead',
   );
 }
 
-/** True of relations, to one or to many. */
-export function isReference(property: EntityProperty): boolean {
-  return property.targetMeta !== undefined && property.kind !== ReferenceKind.EMBEDDED;
+/** Returns the primary key of an entity; undefined if it is not one property. */
+export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
+  const [key, ...others] = Object.values<EntityProperty>(properties).filter(({ primary }) => primary === true);
+  return others.length > 0 ? undefined : key;
 }
 
-/** The type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
+/** True of relations, to one or to many. */
+export function isReference(property: EntityProperty): boolean {
+  return isToOne(property) || isToMany(property);
+}
+
+/** True of a relation to one record. */
+export function isToOne({ kind }: EntityProperty): boolean {
+  return kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+}
+
+/** True of a relation to many records. */
+export function isToMany({ kind }: EntityProperty): boolean {
+  return kind === ReferenceKind.ONE_TO_MANY || kind === ReferenceKind.MANY_TO_MANY;
+}
+
+/** Returns the type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
-  const type = valueProperty(property).customType;
+  const type = givenType(valueProperty(property));
   return type === undefined || BUILT_IN.has(type.constructor) ? undefined : type;
+}
+
+/** True of a column that holds a list of values: `p.array()`, an array of an enum's values. */
+export function isList(property: EntityProperty): boolean {
+  if (property.kind === ReferenceKind.EMBEDDED) return false;
+  return property.array === true || givenType(property) instanceof ArrayType;
 }
 
 const BUILT_IN: ReadonlySet<unknown> = new Set(Object.values(types));
 
+/** Finds MikroORM's type that a property was given as an object or as a class, and not by a name. */
+function givenType({ customType, type }: Pick<EntityProperty, 'customType' | 'type'>): Type<unknown> | undefined {
+  const given: unknown = customType ?? type;
+  if (Type.isMappedType(given)) return given as Type<unknown>;
+  if (typeof given !== 'function' || !Type.isMappedType(given.prototype)) return undefined;
+  return Type.getType(given as unknown as new () => Type<unknown>);
+}
+
+/** The database of an entity that no ORM has discovered yet: it has a column of its own for every type. */
+class AnyPlatform extends Platform {}
+const platform = new AnyPlatform();
+
+/** Completes what a builder declares as MikroORM's discovery does, so that one derivation serves before and after it. */
+function completed(property: EntityProperty): EntityProperty {
+  if (property.columnTypes !== undefined && property.runtimeType !== undefined) return property;
+  const { type, columnType } = property as { readonly type: unknown; readonly columnType?: string };
+  const column = property.columnTypes?.[0] ?? columnType;
+  const given = givenType(property);
+  if (given !== undefined && !BUILT_IN.has(given.constructor)) {
+    return { ...property, customType: given, runtimeType: given.runtimeType, columnTypes: [column ?? ''] };
+  }
+  // A class of MikroORM's own gives way to a column that is declared beside it; an object does not.
+  const isName = given === undefined || (column !== undefined && typeof type === 'function');
+  const mapped = isName ? platform.getDefaultMappedType(column ?? nameOf(type)) : given;
+  const columnTypes = [column ?? mapped.getColumnType(property, platform)];
+  return { ...property, customType: mapped, runtimeType: property.runtimeType ?? mapped.runtimeType, columnTypes };
+}
+
+function nameOf(type: unknown): string {
+  const name = typeof type === 'function' ? type.name : type;
+  return name === 'Date' ? 'datetime' : typeof name === 'string' ? name : '';
+}
+
 function resolve(property: EntityProperty): FieldType {
-  if (property.kind === ReferenceKind.EMBEDDED && !property.object) {
+  if (property.kind === ReferenceKind.EMBEDDED && !property.object && !property.array) {
     throw new ImproperlyConfigured(`"${property.name}" is an embeddable of several columns; name one of its fields`);
   }
-  const own = valueProperty(property);
-  if (own.array || isOneOf(own.customType, [ArrayType, EnumArrayType, JsonType])) return { kind: 'json' };
-  if (own.enum && own.items !== undefined) return { kind: 'enum', values: own.items };
+  const declared = valueProperty(property);
+  if (declared.array || declared.kind === ReferenceKind.EMBEDDED) return { kind: 'json' };
+  const values = declared.enum ? enumValues(declared.items) : undefined;
+  if (values !== undefined) return { kind: 'enum', values };
+  const own = completed(declared);
+  if (isOneOf(own.customType, [ArrayType, JsonType])) return { kind: 'json' };
   if (isOneOf(own.customType, [UuidType])) return { kind: 'uuid' };
   if (isOneOf(own.customType, [BlobType, Uint8ArrayType])) return { kind: 'binary' };
   if (own.runtimeType === 'boolean') return { kind: 'boolean' };
@@ -111,79 +174,70 @@ function resolve(property: EntityProperty): FieldType {
   return ofColumn(own);
 }
 
+function enumValues(items: unknown): readonly (string | number)[] | undefined {
+  const given: unknown = typeof items === 'function' ? (items as () => unknown)() : items;
+  if (Array.isArray(given)) return given as (string | number)[];
+  return typeof given === 'object' && given !== null ? Utils.extractEnumValues(given) : undefined;
+}
+
+/** The columns of each kind, by the names that databases have for them. All others hold text. */
+const COLUMNS: Readonly<Partial<Record<FieldKind, readonly string[]>>> = {
+  integer: ['smallint', 'int2', 'tinyint', 'smallserial', 'int', 'int4', 'integer', 'mediumint', 'serial'],
+  bigint: ['bigint', 'int8', 'bigserial'],
+  number: ['real', 'float', 'float4', 'float8', 'double'],
+  decimal: ['numeric', 'decimal'],
+  boolean: ['bool', 'boolean'],
+  datetime: ['datetime', 'timestamp', 'timestamptz'],
+  date: ['date'],
+  time: ['time', 'timetz'],
+  uuid: ['uuid'],
+  json: ['json', 'jsonb', 'interval', 'tsvector'],
+  binary: ['bytea', 'blob'],
+};
+
+const SMALL_INTEGERS: ReadonlySet<string> = new Set(['smallint', 'int2', 'tinyint', 'smallserial']);
+
+const KIND_OF_COLUMN: ReadonlyMap<string, FieldKind> = new Map(
+  Object.entries(COLUMNS).flatMap(([kind, names]) => names.map((name) => [name, kind as FieldKind] as const)),
+);
+
+function ofColumn(property: EntityProperty): FieldType {
+  const column = columnName(property);
+  const kind = KIND_OF_COLUMN.get(column);
+  switch (kind) {
+    case 'integer':
+      return integer(SMALL_INTEGERS.has(column) || /^(small|tiny)int$/.test(String(property.type)) ? 16 : 32);
+    case 'bigint':
+      return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) };
+    case 'decimal':
+      return decimal(property);
+    case undefined:
+      return property.runtimeType === 'number' ? { kind: 'number' } : string(property);
+    default:
+      return { kind };
+  }
+}
+
 /** `numeric(10,2)` → numeric; `timestamp with time zone` → timestamp. */
 function columnName(property: EntityProperty): string {
   return /^[a-z0-9]+/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[0] ?? '';
-}
-
-function ofColumn(property: EntityProperty): FieldType {
-  switch (columnName(property)) {
-    case 'smallint':
-    case 'int2':
-    case 'tinyint':
-    case 'smallserial':
-      return integer(16);
-    case 'int':
-    case 'int4':
-    case 'integer':
-    case 'mediumint':
-    case 'serial':
-      return integer(/^(small|tiny)int$/.test(String(property.type)) ? 16 : 32);
-    case 'bigint':
-    case 'int8':
-    case 'bigserial':
-      return { kind: 'bigint', minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) };
-    case 'numeric':
-    case 'decimal':
-      return decimal(property);
-    case 'real':
-    case 'float':
-    case 'float4':
-    case 'float8':
-    case 'double':
-      return { kind: 'number' };
-    case 'bool':
-    case 'boolean':
-      return { kind: 'boolean' };
-    case 'datetime':
-    case 'timestamp':
-    case 'timestamptz':
-      return { kind: 'datetime' };
-    case 'date':
-      return { kind: 'date' };
-    case 'time':
-    case 'timetz':
-      return { kind: 'time' };
-    case 'uuid':
-      return { kind: 'uuid' };
-    case 'bytea':
-    case 'blob':
-      return { kind: 'binary' };
-    case 'json':
-    case 'jsonb':
-    case 'interval':
-    case 'tsvector':
-      return { kind: 'json' };
-    default:
-      return property.runtimeType === 'number' ? { kind: 'number' } : string(property);
-  }
 }
 
 function integer(bits: 16 | 32): FieldType {
   return { kind: 'integer', minimum: -(2 ** (bits - 1)), maximum: 2 ** (bits - 1) - 1 };
 }
 
-function bigintMode(property: EntityProperty): 'bigint' | 'number' | 'string' {
-  const { customType } = property as { readonly customType?: unknown };
-  const mode: unknown = customType instanceof BigIntType ? customType.mode : property.runtimeType;
+function bigintMode({ customType, runtimeType }: EntityProperty): 'bigint' | 'number' | 'string' {
+  const mode: unknown =
+    (isOneOf(customType, [BigIntType]) ? (customType as BigIntType).mode : undefined) ?? runtimeType;
   return mode === 'number' || mode === 'string' ? mode : 'bigint';
 }
 
-function decimal(property: EntityProperty): FieldType {
-  const { customType } = property as { readonly customType?: unknown };
-  const mode: unknown = customType instanceof DecimalType ? (customType.mode ?? property.runtimeType) : 'number';
+function decimal({ customType, runtimeType, columnTypes }: EntityProperty): FieldType {
+  const type: unknown = customType;
+  const mode: unknown = type instanceof DecimalType ? (type.mode ?? runtimeType) : 'number';
   // numeric without a precision is MikroORM's numeric(10,0).
-  const declared = /\((\d+)(?:,\s*(\d+))?\)/.exec(property.columnTypes[0] ?? '');
+  const declared = /\((\d+)(?:,\s*(\d+))?\)/.exec(columnTypes[0] ?? '');
   return {
     kind: 'decimal',
     mode: mode === 'number' ? 'number' : 'string',
@@ -194,7 +248,8 @@ function decimal(property: EntityProperty): FieldType {
 function string(property: EntityProperty): FieldType {
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
   const length = property.length ?? (declared === undefined ? undefined : Number(declared));
-  const maxLength = length ?? (property.type === 'string' && columnName(property) === 'text' ? 255 : undefined);
+  const isString = property.type === 'string' || isOneOf(property.customType, [StringType]);
+  const maxLength = length ?? (isString && columnName(property) === 'text' ? 255 : undefined);
   return maxLength === undefined || maxLength < 0 ? { kind: 'string' } : { kind: 'string', maxLength };
 }
 

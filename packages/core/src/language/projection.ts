@@ -1,6 +1,5 @@
-import { Utils } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
-import { valueProperty } from '../fields/field-type.ts';
+import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import type { OrderKey } from './order.ts';
 
 /** What a query reads of each record, and how a record is made of it. */
@@ -37,15 +36,12 @@ export type OrderValue = string | number | boolean | null;
  */
 export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
   const paths = keys.map(({ path }) => path);
+  const readers = paths.map(entityReader);
   return {
     paths,
     readRow: (row) => row.map(orderValue),
-    readEntity: (entity) => paths.map((path) => orderValue(valueAt(entity, path))),
-    populate: [
-      ...new Set(
-        paths.filter(({ steps }) => steps.length > 0).map(({ steps }) => steps.map(({ name }) => name).join('.')),
-      ),
-    ],
+    readEntity: (entity) => readers.map((read) => orderValue(read(entity))),
+    populate: [...new Set(paths.flatMap(populateFor))],
   };
 }
 
@@ -60,23 +56,4 @@ function orderValue(value: unknown): OrderValue {
     default:
       return value instanceof Date ? value.toISOString() : null;
   }
-}
-
-function valueAt(entity: object, path: FieldPath): unknown {
-  let value: unknown = entity;
-  for (const step of path.steps) value = memberOf(value, step.name);
-  value = memberOf(value, path.property.name);
-  return Utils.isEntity<object>(value, true) ? memberOf(unwrapped(value), valueProperty(path.property).name) : value;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return value === null || value === undefined
-    ? value
-    : (unwrapped(value) as { readonly [name: string]: unknown })[name];
-}
-
-/** What a reference refers to. */
-function unwrapped(value: unknown): unknown {
-  const { unwrap } = value as { unwrap?: () => unknown };
-  return typeof unwrap === 'function' ? unwrap.call(value) : value;
 }

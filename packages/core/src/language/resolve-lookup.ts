@@ -30,13 +30,13 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
   // A field may be called "range"; it comes first.
   const whole = findFieldPath(meta, name, '__');
-  if (typeof whole !== 'function') return fitting(meta, name, whole, 'exact');
+  if (!(whole instanceof Error)) return fitting(meta, name, whole, 'exact');
   const cut = name.lastIndexOf('__');
-  if (cut <= 0) throw whole();
+  if (cut <= 0) throw whole;
   const last = name.slice(cut + 2);
   const path = fieldPath(meta, name.slice(0, cut), '__');
   if (isLookup(last)) return fitting(meta, name, path, last);
-  throw unknownLookup(meta, name, path, last, whole());
+  throw unknownLookup(meta, name, path, last, whole);
 }
 
 function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {

@@ -1,13 +1,14 @@
 import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
 import type { Projection } from '../language/projection.ts';
-import { declaredEmbeddable, declaredField, declaredMetadata } from './shape-field.ts';
 import { compileProjection } from './projection.ts';
 import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
 import { isUnsafeName } from './scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
+import { derivedField, embeddableAt, shapeField } from './shape-field.ts';
 import { readSchema } from './wire-format.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
@@ -137,19 +138,19 @@ class DerivedReadShape<Entity extends object, Output extends object> implements 
 
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
-    const embeddable = declaredEmbeddable(meta, source);
+    const embeddable = embeddableAt(meta, source);
     if (embeddable === undefined) {
-      return { kind: 'column', name, path: source, schema: readSchema(declaredField(meta, source)) };
+      return { kind: 'column', name, path: source, schema: readSchema(derivedField(meta, source)) };
     }
     const fields = Object.keys(embeddable.meta.properties).map((part) => fieldOf(embeddable.meta, part, part));
     return nestedField(name, source, { fields, schema: objectOf(fields) }, embeddable.nullable);
   }
   if (isComputed(source)) {
-    for (const path of source.paths) declaredField(meta, path);
+    for (const path of source.paths) shapeField(meta, path);
     return { kind: 'computed', name, computed: source, schema: source.schema };
   }
   if (source instanceof DerivedReadShape) {
-    const { nullable } = declaredEmbeddable(meta, name) ?? declaredField(meta, name);
+    const { nullable } = embeddableAt(meta, name) ?? shapeField(meta, name);
     return nestedField(name, name, source, nullable);
   }
   throw new ImproperlyConfigured(

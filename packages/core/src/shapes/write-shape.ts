@@ -1,10 +1,10 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptionNames } from '../options.ts';
-import { type BoundWriteShape, bindWriteShape } from './bound-write-shape.ts';
-import { type DeclaredEmbeddable, declaredEmbeddable, declaredField, declaredMetadata } from './shape-field.ts';
+import { BoundWriteShape, bindFields } from './bound-write-shape.ts';
 import {
   type ObjectSchema,
   type StaticObject,
@@ -14,35 +14,44 @@ import {
   withProperties,
   without,
 } from './schema-object.ts';
+import { type ShapeField, derivedField, embeddableAt } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
-import {
-  type WriteField,
-  canBeLeftOut,
-  checkRelation,
-  checkUnique,
-  checkWritableProperty,
-  naturalKeyOf,
-} from './write-field.ts';
 import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
 
 /**
  * Describes what comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
  * schema written by hand, by `toWriteShape`.
  */
-export interface WriteShape<Entity extends object, Input extends object> {
+export class WriteShape<Entity extends object, Input extends object> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
   /** Any part of it, `{}` included. */
   readonly partial: TObject;
   /** Only for the types. */
-  readonly input?: Input;
+  declare readonly input?: Input;
+  readonly #naturalKeys: NaturalKeys;
+
+  /** @internal */
+  constructor(entity: EntityName<Entity>, schema: TObject, naturalKeys: NaturalKeys) {
+    this.entity = entity;
+    this.schema = schema;
+    const partial = partialOf(schema);
+    this.partial = withProperties(partial, mapProperties(partial, Type.Optional));
+    this.#naturalKeys = naturalKeys;
+  }
+
   /**
    * Compiles the validators. Made once for each view, when it is registered.
    *
-   * @throws ImproperlyConfigured where the schema and the columns can never fit each other
+   * @throws ImproperlyConfigured if the schema and the columns can never fit each other
    */
-  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>>;
+  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
+    return new BoundWriteShape(this.schema, this.partial, bindFields(meta, this.schema, this.#naturalKeys));
+  }
 }
+
+/** The unique fields by which references are made, by the names of the relations: `name` of `role.name`. */
+type NaturalKeys = Readonly<Record<string, string>>;
 
 /**
  * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
@@ -73,15 +82,21 @@ export function writeShape<
   options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
-  const all = Object.entries<unknown>({ ...Object.fromEntries(names.map((name) => [name, undefined])), ...overrides });
-  checkOptions(
-    meta,
-    all.map(([name]) => name),
-    options,
-  );
-  const fields = all.map(([name, override]) => fieldOf(meta, name, override, options));
-  const schema = Type.Object(Object.fromEntries(fields.map((field) => [field.name, declaredSchema(meta, field)])));
-  return new EntityWriteShape(entity, schema, fields);
+  const sources: Readonly<Record<string, unknown>> = {
+    ...Object.fromEntries(names.map((name) => [name, undefined])),
+    ...overrides,
+  };
+  checkOptions(meta, Object.keys(sources), options);
+  const naturalKeys: Record<string, string> = {};
+  const properties: Record<string, TSchema> = {};
+  for (const [name, source] of Object.entries(sources)) {
+    if (typeof source === 'string') naturalKeys[name] = naturalKeyOf(meta, name, source);
+    properties[name] = fieldSchema(meta, name, source, isForcedOptional(name, options));
+  }
+  const schema = Type.Object(properties);
+  // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
+  bindFields(meta, schema, naturalKeys);
+  return new WriteShape(entity, schema, naturalKeys);
 }
 
 /**
@@ -104,43 +119,13 @@ export function toWriteShape<Entity extends object>(
   entity: EntityName<Entity>,
   shape: WriteShape<Entity, object> | ObjectSchema,
 ): WriteShape<Entity, object> {
-  if ('bind' in shape) return shape;
+  if (shape instanceof WriteShape) return shape;
   if (isOpen(shape)) {
     throw new ImproperlyConfigured(
       'A write schema must name all of its properties: it may have no additionalProperties and no patternProperties',
     );
   }
-  const required: readonly string[] = (shape as { required?: string[] }).required ?? [];
-  const fields = Object.entries(shape.properties).map(([name, schema]) => {
-    return { name, schema, naturalKey: undefined, optional: !required.includes(name) };
-  });
-  return new EntityWriteShape(entity, shape as TObject, fields);
-}
-
-class EntityWriteShape<Entity extends object, Input extends object> implements WriteShape<Entity, Input> {
-  readonly entity: EntityName<Entity>;
-  readonly schema: TObject;
-  readonly #fields: readonly WriteField[];
-  #partial: TObject | undefined;
-
-  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly WriteField[]) {
-    this.entity = entity;
-    this.schema = schema;
-    this.#fields = fields;
-  }
-
-  /** Marked as TypeBox has it, since the application may build on it; what validates is bound, and plain JSON Schema. */
-  get partial(): TObject {
-    if (this.#partial === undefined) {
-      const partial = partialOf(this.schema);
-      this.#partial = withProperties(partial, mapProperties(partial, Type.Optional));
-    }
-    return this.#partial;
-  }
-
-  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
-    return bindWriteShape(meta, this.schema, this.#fields);
-  }
+  return new WriteShape(entity, shape as TObject, {});
 }
 
 function isOpen(schema: ObjectSchema): boolean {
@@ -151,48 +136,54 @@ function isOpen(schema: ObjectSchema): boolean {
   return additionalProperties !== false || patternProperties !== undefined;
 }
 
-function fieldOf(
-  meta: EntityMetadata,
-  name: string,
-  override: unknown,
-  { required, optional }: WriteOptions,
-): WriteField {
-  const forced = required?.includes(name) === true ? false : optional?.includes(name) === true ? true : undefined;
-  if (typeof override === 'string') {
-    return { name, schema: undefined, naturalKey: naturalKeyOf(meta, name, override), optional: forced };
-  }
-  if (override === undefined) {
-    const embeddable = declaredEmbeddable(meta, name);
-    const schema = embeddable === undefined ? undefined : embeddedSchema(embeddable);
-    return { name, schema, naturalKey: undefined, optional: forced ?? embeddable?.nullable };
-  }
-  return { name, schema: override as TSchema, naturalKey: undefined, optional: forced ?? Type.IsOptional(override) };
+/** Tells if a field is optional, or required, whatever its column says; undefined if the column decides. */
+function isForcedOptional(name: string, { required, optional }: WriteOptions): boolean | undefined {
+  if (required?.includes(name) === true) return false;
+  return optional?.includes(name) === true ? true : undefined;
 }
 
-/** Derives the schema of an embeddable: an object of its properties, each with the bounds of its column. */
-function embeddedSchema({ meta, nullable }: DeclaredEmbeddable): TSchema {
-  const properties = Object.keys(meta.properties).map((name) => {
-    const field = fieldOf(meta, name, undefined, {});
-    return [name, declaredSchema(meta, field)] as const;
-  });
-  const object = Type.Object(Object.fromEntries(properties));
-  return nullable ? nullableObject(object) : object;
+/** Makes the schema of a field: the source itself if that is a schema, else what its column, or its embeddable, declares. */
+function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced?: boolean): TSchema {
+  if (typeof source === 'object') return marked(source as TSchema, forced ?? Type.IsOptional(source));
+  const embeddable = source === undefined ? embeddableAt(meta, name) : undefined;
+  if (embeddable !== undefined) {
+    const names = Object.keys(embeddable.meta.properties);
+    const object = Type.Object(
+      Object.fromEntries(names.map((part) => [part, fieldSchema(embeddable.meta, part, undefined)])),
+    );
+    return marked(embeddable.nullable ? nullableObject(object) : object, forced ?? embeddable.nullable);
+  }
+  const column = derivedField(meta, name);
+  const value = source === undefined ? column : derivedField(meta, source as string);
+  const canLeaveOut = canBeLeftOut(column);
+  return marked(writeSchema({ ...value, nullable: column.nullable }, canLeaveOut), forced ?? canLeaveOut);
 }
 
-/** Derives the schema of a field from what the entity declares. */
-function declaredSchema(meta: EntityMetadata, { name, schema, naturalKey, optional }: WriteField): TSchema {
-  if (schema !== undefined && declaredEmbeddable(meta, name) !== undefined) {
-    return optional === true ? Type.Optional(schema) : without(schema, '~optional');
-  }
-  const field = declaredField(meta, name);
-  checkWritableProperty(meta, name, field.property);
-  if (naturalKey !== undefined) {
-    checkRelation(meta, name, field.property);
-    checkUnique(field.target as EntityMetadata, naturalKey);
-  }
-  const described = naturalKey === undefined ? field : declaredField(meta, `${name}.${naturalKey}`);
-  const derived = schema ?? writeSchema({ ...described, nullable: field.nullable }, canBeLeftOut(field));
-  return (optional ?? canBeLeftOut(field)) ? Type.Optional(derived) : without(derived, '~optional');
+function marked(schema: TSchema, optional: boolean): TSchema {
+  return optional ? Type.Optional(schema) : without(schema, '~optional');
+}
+
+/** Tells if a record can be created without a value for the column. */
+function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
+  const isNumbered = property.primary === true && (type.kind === 'integer' || type.kind === 'bigint');
+  return (
+    nullable ||
+    property.default !== undefined ||
+    property.defaultRaw !== undefined ||
+    property.onCreate !== undefined ||
+    property.version === true ||
+    // A whole number that is a primary key is made by the database, unless the entity says otherwise.
+    (property.autoincrement ?? isNumbered)
+  );
+}
+
+/** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
+function naturalKeyOf(meta: EntityMetadata, name: string, path: string): string {
+  const [relation, key, ...more] = path.split('.');
+  if (relation === name && key !== undefined && more.length === 0) return key;
+  throw new ImproperlyConfigured(
+    `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
+  );
 }
 
 function checkOptions(meta: EntityMetadata, names: readonly string[], options: WriteOptions): void {

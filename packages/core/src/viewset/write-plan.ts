@@ -17,7 +17,7 @@ import type { RowWrite } from '../backends/backend.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { Projection } from '../language/projection.ts';
-import { inlineEmbeddable } from '../shapes/shape-field.ts';
+import { embeddableAt } from '../shapes/shape-field.ts';
 import { writeGuard } from '../given-up.ts';
 import { stateOf } from './request-state.ts';
 
@@ -192,7 +192,7 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
     if (cascades) reasons.push(`"${name}" cascades`);
   }
   const isColumn = (name: string): boolean =>
-    Object.hasOwn(meta.properties, name) && inlineEmbeddable(meta, name) === undefined;
+    Object.hasOwn(meta.properties, name) && embeddableAt(meta, name)?.inline !== true;
   const columns = [...read, ...written.filter(isColumn).map((name) => fieldPath(meta, name, '.'))];
   const others = written.filter((name) => !isColumn(name));
   const names = new Set([...columns.filter((path) => !isPlainColumn(path)).map(({ key }) => key), ...others]);

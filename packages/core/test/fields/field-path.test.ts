@@ -82,21 +82,23 @@ t.test('what is no field is named, with what there is and the nearest', async (t
   t.throws(wrong('nmae'), {
     name: 'ImproperlyConfigured',
     message:
-      /^Product: "nmae" names no field; Product has no "nmae" \(did you mean "name"\?\); it has: id, name, note, price/,
+      /^Product: "nmae" names no field: Product has no property "nmae"; did you mean "name"\? It has: id, name, note, price/,
   });
   t.throws(wrong('maker__contry__name', '__'), {
-    message: /Maker has no "contry" \(did you mean "country"\?\); it has: id, name, country, products$/,
+    message: /Maker has no property "contry"; did you mean "country"\? It has: id, name, country, products$/,
   });
-  t.throws(wrong('name.first'), { message: /"name" is not a relation, so it has no "first"/ });
-  t.throws(wrong(''), { message: /Product has no ""/ });
-  t.throws(wrong('constructor'), { message: /Product has no "constructor"/ });
+  t.throws(wrong('name.first'), { message: /Product\.name is not a relation, so it has no "first"/ });
+  t.throws(wrong(''), { message: /Product has no property ""/ });
+  t.throws(wrong('constructor'), { message: /Product has no property "constructor"/ });
   t.throws(wrong('__proto__', '__'), { name: 'ImproperlyConfigured' });
   t.throws(wrong('toString.length'), { name: 'ImproperlyConfigured' });
 });
 
 t.test('what is no single column is refused', async (t) => {
   t.throws(() => fieldPath(shop, 'address', '.'), { message: /embeddable of several columns/ });
-  t.throws(() => fieldPath(shop, 'extra.city', '.'), { message: /"extra" is kept in one column, so it has no "city"/ });
+  t.throws(() => fieldPath(shop, 'extra.city', '.'), {
+    message: /Shop\.extra is kept in one column, so it has no "city"/,
+  });
   t.throws(() => fieldPath(shop, 'shown', '.'), { message: /not stored in the database/ });
   t.throws(() => fieldPath(orm.getMetadata().get(Ticket), 'seat', '.'), { message: /composite key/ });
   t.match(

@@ -2,6 +2,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { defineEntity, p, Type, type EntityProperty } from '@mikro-orm/core';
 import t from 'tap';
+import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
 import { customTypeOf, fieldType, type FieldType } from '../../src/fields/field-type.ts';
 
 class Cents extends Type<number, string> {
@@ -45,6 +46,11 @@ const Wide = defineEntity({
     day: p.type(Date),
     citext: p.string().columnType('citext'),
     stamp: p.datetime().columnType('timestamp'),
+    wide: p.integer().columnType('bigint'),
+    narrow: p.string().columnType('varchar(20)'),
+    document: p.string().columnType('jsonb'),
+    token: p.string().columnType('uuid'),
+    letters: p.string().lowercase(),
     self: () => p.manyToOne(Wide),
   },
 });
@@ -86,6 +92,11 @@ const EXPECTED: Record<string, unknown> = {
   day: { kind: 'datetime' },
   citext: { kind: 'string' },
   stamp: { kind: 'datetime' },
+  wide: { ...INT64, mode: 'bigint' },
+  narrow: { kind: 'string', maxLength: 20 },
+  document: { kind: 'json' },
+  token: { kind: 'uuid' },
+  letters: { kind: 'string', maxLength: 255 },
   self: INT32,
 };
 
@@ -93,6 +104,13 @@ const ORMS = {
   SQLite: () => new SqliteORM({ dbName: ':memory:', entities: [Wide] }),
   PostgreSQL: () => new PostgreSqlORM({ dbName: 'none', entities: [Wide] }),
 };
+
+t.test('the type of a field is the same before any ORM has discovered its entity', async (t) => {
+  for (const [name, property] of Object.entries<EntityProperty>(declaredMetadata(Wide).properties)) {
+    // Nothing is derived from a type that the application wrote itself.
+    if (name !== 'cents') t.strictSame({ ...fieldType(property) }, EXPECTED[name], name);
+  }
+});
 
 for (const [database, make] of Object.entries(ORMS)) {
   t.test(`the type of a field is what its entity declares, on ${database}`, async (t) => {

@@ -17,6 +17,7 @@ const Shop = defineEntity({
     address: () => p.embedded(Address),
     storage: () => p.embedded(Address).nullable(),
     billing: () => p.embedded(Address).object().nullable(),
+    branches: () => p.embedded(Address).array().nullable(),
     main: () => p.manyToOne(Shop).nullable(),
   },
 });
@@ -38,12 +39,20 @@ class WrittenByHandViewSet extends ModelViewSet(Shop, {
   }),
 }) {}
 
+class BranchViewSet extends ModelViewSet(Shop, {
+  read: Type.Object({ branches: Type.Unknown() }),
+  write: Type.Object({
+    address: Type.Object({ street: Type.String() }),
+    branches: Type.Array(Type.Object({ street: Type.String() })),
+  }),
+}) {}
+
 forEachDatabase(t, { entities: [Shop, Address] }, async (t, orm) => {
   const app = fastify(serverOptions());
   t.teardown(() => app.close());
   await app.register(viewset, { orm, health: false });
   const router = new Router().register('shops', ShopViewSet).register('parts', PartViewSet);
-  await app.register(router.register('by-hand', WrittenByHandViewSet).plugin);
+  await app.register(router.register('by-hand', WrittenByHandViewSet).register('branches', BranchViewSet).plugin);
   const post = (payload: object) => app.inject({ method: 'POST', url: '/shops', payload });
   const oak = { street: 'Oak St', city: 'Rome', since: '2026-01-31T12:00:00.000Z' };
   const elm = { street: 'Elm St', city: null, since: null };
@@ -75,6 +84,15 @@ forEachDatabase(t, { entities: [Shop, Address] }, async (t, orm) => {
     });
   });
 
+  t.test('a list of embeddables is what a schema written by hand says', async (t) => {
+    const payload = { address: { street: 'Oak St' }, branches: [{ street: 'Elm St' }, { street: 'Ash St' }] };
+    const { statusCode, body } = await app.inject({ method: 'POST', url: '/branches', payload });
+    t.equal(statusCode, 201, body);
+    t.match(JSON.parse(body), { branches: payload.branches });
+    const wrong = await app.inject({ method: 'POST', url: '/branches', payload: { ...payload, branches: ['Elm St'] } });
+    t.match(wrong.json(), { details: [{ path: '/branches/0' }] }, wrong.body);
+  });
+
   t.test('what the columns of an embeddable cannot hold is named by its place', async (t) => {
     const wrong = await post({ address: { street: 'x'.repeat(11), since: '2026-02-30' }, storage: { city: 5 } });
     t.strictSame(
@@ -90,5 +108,6 @@ t.test('a name that an embeddable does not have is told with the nearest', async
   t.throws(() => readShape(Shop, [], { a: 'address.stret' as never }), {
     message: /Address has no property "stret"; did you mean "street"\?/,
   });
+  t.throws(() => readShape(Shop, ['branches']), { message: /Shop\.branches is a list of embeddables/ });
   t.throws(() => readShape(Shop, [], { a: 'billing.street' }), { message: /Shop\.billing is kept in one column/ });
 });

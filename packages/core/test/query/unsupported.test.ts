@@ -63,12 +63,12 @@ t.test('a lookup that is not there, or does not fit, is named with those that do
   t.throws(wrong('price__gtee'), {
     message: /"price__gtee" ends in no lookup: .*which has no "gtee" \(did you mean "gte"\?\); it has:/,
   });
-  t.throws(wrong('nmae__icontains'), { message: /Product has no "nmae" \(did you mean "name"\?\)/ });
-  t.throws(wrong('maker__nmae__in'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });
-  t.throws(wrong('maker__nmae'), { message: /Maker has no "nmae" \(did you mean "name"\?\)/ });
+  t.throws(wrong('nmae__icontains'), { message: /Product has no property "nmae"; did you mean "name"\?/ });
+  t.throws(wrong('maker__nmae__in'), { message: /Maker has no property "nmae"; did you mean "name"\?/ });
+  t.throws(wrong('maker__nmae'), { message: /Maker has no property "nmae"; did you mean "name"\?/ });
   t.throws(wrong('data__exact'), { message: /of type json, which has no "exact"; it has: isnull/ });
   t.throws(wrong('active__gt'), { message: /of type boolean/ });
-  t.throws(wrong('icontains'), { message: /Product has no "icontains"/ });
+  t.throws(wrong('icontains'), { message: /Product has no property "icontains"/ });
   t.throws(wrong('__gte'), { name: 'ImproperlyConfigured' });
   t.match(resolveLookup(meta, 'maker__country__in'), { lookup: 'in', path: { key: 'maker.country' } });
   t.match(resolveLookup(meta, 'tags__rank'), { lookup: 'exact', path: { key: 'tags.rank' } });

@@ -1,7 +1,8 @@
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { boundField, declaredField, declaredMetadata, type ShapeField } from '../../src/shapes/shape-field.ts';
+import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
+import { shapeField, type ShapeField } from '../../src/shapes/shape-field.ts';
 import { SPECIMENS, Specimen } from './specimens.ts';
 
 /** A field without what only an initialised ORM can know: the property itself. */
@@ -20,7 +21,7 @@ for (const [database, ORM] of [
     for (const name of [...Object.keys(declared.properties), 'maker.name', 'maker.country.code', 'country.name']) {
       // Nothing is derived from the type of a column that the application wrote itself.
       if (name === 'point') continue;
-      t.same(described(declaredField(declared, name)), described(boundField(meta, name)), name);
+      t.same(described(shapeField(declared, name)), described(shapeField(meta, name)), name);
     }
   });
 }

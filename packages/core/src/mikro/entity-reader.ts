@@ -1,0 +1,81 @@
+import { Reference, ReferenceKind, ScalarReference, helper } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { sendable } from '../fields/value-reader.ts';
+
+/**
+ * Reads what a path leads to from an entity that is loaded: null where there is nothing on the way, the primary key of
+ * a relation at the end.
+ *
+ * @throws Error, when called, where a relation on the way is not loaded: a missing value must not pass for null
+ */
+export function entityReader(path: FieldPath): (entity: object) => unknown {
+  const steps = path.steps.map(({ name }) => name);
+  const { primary = false, lazy = false } = path.property;
+  const names = namesAfter(path);
+  const isRelation = path.property.targetMeta !== undefined && path.property.embeddable === undefined;
+  return (entity) => {
+    let current: object = entity;
+    for (const step of steps) {
+      const next = related(current, step);
+      if (next === null) return null;
+      current = next;
+    }
+    if (!primary && !helper(current)?.isInitialized()) throw notLoaded(path.key, steps.join('.'));
+    let value: unknown = current;
+    for (const name of names) value = (value as Values | null | undefined)?.[name];
+    if (lazy && value === undefined) throw notLoaded(path.key, path.key);
+    return isRelation ? keyOf(value) : scalar(value, path.key);
+  };
+}
+
+/**
+ * Lists what must be loaded for `entityReader`: the relations on the way, but for one whose key is all that is asked, and the
+ * column itself where it is lazy.
+ */
+export function populateFor({ key, steps, property }: FieldPath): string[] {
+  const last = steps.at(-1);
+  const isKeyHeld = property.primary === true && (last?.kind === ReferenceKind.MANY_TO_ONE || last?.owner === true);
+  const needed = isKeyHeld ? steps.slice(0, -1) : steps;
+  const relations = needed.map((_, index) =>
+    needed
+      .slice(0, index + 1)
+      .map(({ name }) => name)
+      .join('.'),
+  );
+  return property.lazy === true ? [...relations, key] : relations;
+}
+
+/**
+ * Lists the names to walk in the last entity: one name, or several into an embeddable. None is left where the key of a relation
+ * without a column of its own is asked for (the other side of a one to one), which is the last entity's own.
+ */
+function namesAfter({ key, steps, property }: FieldPath): string[] {
+  const names = key.split('.').slice(steps.length);
+  return names.length === 0 ? [property.name] : names;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+function related(entity: object, name: string): object | null {
+  const value = (entity as Values)[name] as object | null | undefined;
+  return value === null || value === undefined ? null : Reference.unwrapReference(value);
+}
+
+function keyOf(value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  // A relation that is mapped to its key holds the key itself.
+  if (typeof value !== 'object') return value;
+  const entity = Reference.unwrapReference(value);
+  return helper(entity)?.getPrimaryKey() ?? value;
+}
+
+function scalar(value: unknown, key: string): unknown {
+  if (typeof value === 'number') return sendable(value);
+  if (!(value instanceof ScalarReference)) return value ?? null;
+  if (!value.isInitialized()) throw notLoaded(key, key);
+  return value.unwrap() ?? null;
+}
+
+function notLoaded(path: string, needed: string): Error {
+  return new Error(`"${path}" cannot be read from the entity: "${needed}" is not loaded; populate it`);
+}
