@@ -1,4 +1,4 @@
-import { errorFrom } from './errors.ts';
+import { errorFrom, ImproperlyConfigured } from './errors.ts';
 
 /** A value, or a promise of it. A value that is known at once is passed on at once, so that nothing waits without a need. */
 export type Awaitable<Value> = Value | Promise<Value>;
@@ -39,6 +39,16 @@ export function settle<Value, Result>(
 /** All the values: now if all of them are known, else when the last one is. */
 export function whenAllReady<Value>(values: readonly Awaitable<Value>[]): Awaitable<Value[]> {
   return values.some(isPromise) ? Promise.all(values) : (values as Value[]);
+}
+
+/**
+ * Returns the answer of user code that must answer at once. Throws ImproperlyConfigured for a promise: it would be taken for
+ * an answer, and if it fails, nobody would hear of it and the process would end.
+ */
+export function atOnce<Value>(answer: Value, who: string): Value {
+  if (!isPromise(answer)) return answer;
+  Promise.resolve(answer).catch(() => undefined);
+  throw new ImproperlyConfigured(`${who} must answer at once, but it answered with a promise`);
 }
 
 /** Reads the yes or no of user code: only true is a yes, whatever else comes is a no. */

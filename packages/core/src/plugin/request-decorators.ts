@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isPromise } from '../awaitable.ts';
+import { atOnce } from '../awaitable.ts';
 import { type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
@@ -75,10 +75,8 @@ function keptUser(this: FastifyRequest): CurrentUser | null {
 
 function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
   return function userOf(this: FastifyRequest) {
-    const user: unknown = source(this);
-    // A promise is an object, and so would be somebody.
-    if (!isPromise(user)) return typeof user === 'object' ? (user as CurrentUser | null) : null;
-    throw new ImproperlyConfigured('viewset: option "user" must answer at once, but it answered with a promise');
+    const user: unknown = atOnce(source(this), 'viewset: option "user"');
+    return typeof user === 'object' ? (user as CurrentUser | null) : null;
   };
 }
 

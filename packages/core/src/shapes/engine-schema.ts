@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { atOnce, isYes } from '../awaitable.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { REFINE } from './plain-schema.ts';
 import { checkKeywords } from './schema-keywords.ts';
@@ -201,7 +202,11 @@ interface Refinement {
 /** Makes the rule of a refinement, whose words may be made from the value. */
 function refinementRule({ check, error }: Refinement): Rule {
   return plainRule(
-    (value) => check(value),
-    (value) => (typeof error === 'function' ? error(value) : error) ?? 'is not valid',
+    (value) => isYes(atOnce(check(value), 'The check of a Type.Refine()')),
+    (value) => {
+      const message: unknown =
+        typeof error === 'function' ? atOnce(error(value), 'The words of a Type.Refine()') : error;
+      return typeof message === 'string' ? message : 'is not valid';
+    },
   );
 }

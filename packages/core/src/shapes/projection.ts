@@ -1,5 +1,6 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
+import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, fieldPath, isInlineEmbeddable } from '../fields/field-path.ts';
 import { valueReader } from '../fields/value-reader.ts';
@@ -66,7 +67,10 @@ class Plan {
     if (field.kind === 'column') return this.#column(field.path, field.schema, place, prefix);
     if (field.kind === 'computed') {
       const inputs = field.computed.paths.map((path) => `${JSON.stringify(path)}: v${this.#index(prefix + path)}`);
-      return `compute[${this.computes.push(field.computed.compute) - 1}]({ ${inputs.join(', ')} })`;
+      const { compute } = field.computed;
+      const who = `${this.#meta.className}: computed field "${prefix}${field.name}"`;
+      const place = this.computes.push((record) => atOnce(compute(record), who)) - 1;
+      return `compute[${place}]({ ${inputs.join(', ')} })`;
     }
     const { relation, fields, schema } = field;
     const embeddable = embeddableAt(place, relation);

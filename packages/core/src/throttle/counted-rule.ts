@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, settle } from '../awaitable.ts';
-import { ServiceUnavailable } from '../errors.ts';
+import { atOnce, type Awaitable, settle } from '../awaitable.ts';
+import { ImproperlyConfigured, ServiceUnavailable } from '../errors.ts';
+import { describe } from '../options.ts';
 import type { HitResult, Store } from '../stores/store.ts';
 import type { RateLimitRule } from './rate-limit-rule.ts';
 
@@ -55,12 +56,21 @@ export class CountedRule {
     return settle(() => this.#store.undo(key, result.stamp), ignore, ignore);
   }
 
+  #client(request: FastifyRequest): string | undefined {
+    const { rule } = this;
+    const client: unknown = atOnce(rule.key(request), `${rule.label}: key()`);
+    if (client === undefined || typeof client === 'string') return client;
+    throw new ImproperlyConfigured(
+      `${rule.label}: key() must answer with a text or undefined, but ${describe(client)} came`,
+    );
+  }
+
   #ask(
     how: 'hit' | 'peek',
     request: FastifyRequest,
     failed: (error: unknown) => undefined,
   ): Awaitable<RuleState | undefined> {
-    const client = this.rule.key(request);
+    const client = this.#client(request);
     if (client === undefined) return undefined;
     const key = this.#name + bounded(client);
     return settle(

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise } from '../awaitable.ts';
+import { atOnce, type Awaitable, isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
@@ -115,9 +115,9 @@ export abstract class ModelViewSetBase<
 
   /** GET on the collection. */
   override async list(request: FastifyRequest, _reply: FastifyReply): Promise<unknown> {
-    const visible = this.#scoped(request, this.getQueryset(request));
+    const visible = this.#visible(request);
     try {
-      const queryset = this.filterQueryset(request, visible);
+      const queryset = atOnce(this.filterQueryset(request, visible), `${this.name}: filterQueryset()`);
       return await (this.#resolved.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
     } catch (error) {
       if (error instanceof InvalidUsage) this.#resolved.checkListParameters(request);
@@ -269,7 +269,7 @@ export abstract class ModelViewSetBase<
       name: this.name,
       getAction: (request) => this.getAction(request),
       getObject: (request) => this.getObject(request),
-      represent: isOwn ? (entity) => this.represent(entity as Entity) : undefined,
+      represent: isOwn ? (entity) => atOnce(this.represent(entity as Entity), `${this.name}: represent()`) : undefined,
       overridden: HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]),
     };
     return (this.#resource = new Resource(hooks, this.entity as EntityName<object>, this.#options, context));
@@ -284,6 +284,11 @@ export abstract class ModelViewSetBase<
     return this.#resolved.answers as Projection<Output>;
   }
 
+  /** The records that the request may see. */
+  #visible(request: FastifyRequest): QuerySet<Entity> {
+    return this.#scoped(request, atOnce(this.getQueryset(request), `${this.name}: getQueryset()`));
+  }
+
   /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
   #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
     if (queryset.isSliced) throw slicedAway(this.name, 'getQueryset()', 'its look-ups, and its paginator,');
@@ -293,8 +298,7 @@ export abstract class ModelViewSetBase<
 
   /** The record of the path, of those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
-    const visible = this.#scoped(request, this.getQueryset(request));
-    return visible.where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
+    return this.#visible(request).where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
   }
 
   /** The record of the path in the read shape; where nothing narrows the view for this request, by what is settled. */

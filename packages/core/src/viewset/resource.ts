@@ -1,6 +1,7 @@
 import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
+import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { fieldType, type FieldType } from '../fields/field-type.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
@@ -200,7 +201,7 @@ export function applyFilter<Entity extends object>(
   request: FastifyRequest,
 ): QuerySet<Entity> {
   try {
-    return filter.apply(queryset, parametersOf(request), request);
+    return atOnce(filter.apply(queryset, parametersOf(request), request), `${filter.constructor.name}: apply()`);
   } catch (error) {
     throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
   }

@@ -2,8 +2,10 @@
 import { setImmediate } from 'node:timers/promises';
 import fastify, { type FastifyRequest } from 'fastify';
 import t from 'tap';
+import { Type } from 'typebox';
 import {
   action,
+  computed,
   DEFAULT_FILTERS,
   Filter,
   HealthCheck,
@@ -144,8 +146,6 @@ interface Step {
   /** The requests that come by it: those on a record, those that create, or all. */
   readonly record?: boolean;
   readonly write?: boolean;
-  /** Its type takes no promise. */
-  readonly sync?: boolean;
 }
 
 const STEPS: Readonly<Record<string, Step>> = {
@@ -156,11 +156,13 @@ const STEPS: Readonly<Record<string, Step>> = {
     place: (answer) => ({ permissions: [permission('hasObjectPermission', answer).not()] }),
     record: true,
   },
-  "an address rule's key": { sync: true, place: (answer) => ({ options: { throttles: [new ToldRule(answer)] } }) },
-  "a user rule's key": { sync: true, place: (answer) => ({ options: { throttles: [new ToldUserRule(answer)] } }) },
-  getQueryset: { sync: true, place: (answer) => ({ hooks: { getQueryset: answer } }) },
-  filterQueryset: { sync: true, place: (answer) => ({ hooks: { filterQueryset: answer } }) },
-  'a filter': { sync: true, place: (answer) => ({ options: { filters: [...DEFAULT_FILTERS, toldFilter(answer)] } }) },
+  "an address rule's key": { place: (answer) => ({ options: { throttles: [new ToldRule(answer)] } }) },
+  "a user rule's key": { place: (answer) => ({ options: { throttles: [new ToldUserRule(answer)] } }) },
+  getQueryset: { place: (answer) => ({ hooks: { getQueryset: answer } }) },
+  filterQueryset: { place: (answer) => ({ hooks: { filterQueryset: answer } }) },
+  "the plugin's user": { place: (user) => ({ options: { user }, permissions: [IsAuthenticated] }) },
+  represent: { place: (answer) => ({ hooks: { represent: answer } }) },
+  'a filter': { place: (answer) => ({ options: { filters: [...DEFAULT_FILTERS, toldFilter(answer)] } }) },
   'a paginator': { place: (answer) => ({ options: { pagination: toldPaginator(answer) } }) },
   getObject: { place: (answer) => ({ hooks: { getObject: answer } }), record: true },
   list: { place: (answer) => ({ hooks: { list: answer } }) },
@@ -241,7 +243,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     ['POST', '/books/1/touch'],
   ] as const;
   const requestsOf = (name: string, { record = false, write = false }: { record?: boolean; write?: boolean }) => {
-    if (['filterQueryset', 'a filter', 'a paginator', 'list'].includes(name)) return [REQUESTS[0]];
+    if (['filterQueryset', 'a filter', 'a paginator', 'list', 'represent'].includes(name)) return [REQUESTS[0]];
     if (name === 'getQueryset') return REQUESTS.filter(([, url], place) => place === 0 || url !== '/books');
     return REQUESTS.filter(([, url], place) => (write ? place === 1 : !record || url !== '/books'));
   };
@@ -253,7 +255,6 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
       const requests = requestsOf(name, rest);
       for (const value of thrownValues) {
         for (const [way, answer] of Object.entries(waysToThrow(value))) {
-          if ('sync' in rest && way !== 'throws') continue;
           const others = await otherStatuses(ask, answer, requests, 500);
           if (others.length > 0) t.fail(`${way} ${String(value)}: ${others.join()}`);
         }
@@ -278,6 +279,51 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
       }
     });
   }
+
+  t.test('a refinement lets a value in by true alone, and it and a computed field must answer at once', async (t) => {
+    let answer: Answer;
+    class BookViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id'], { shown: computed(Type.String(), ['title'], ({ title }) => title) }),
+      write: Type.Object({ title: Type.Refine(Type.String({ maxLength: 50 }), () => answer()) }),
+    }) {
+      told = action({ response: Type.Object({ told: Type.String() }) }, async (request) => {
+        const shape = readShape(Book, ['id'], { told: computed(Type.String(), ['title'], () => answer()) });
+        return (await this.getQueryset(request).slice(0, 1).rows(shape.bind(this.meta, orm.em.getPlatform())))[0]!;
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)]);
+    const statusOf = async (next: Answer, method: 'GET' | 'POST', url: string) => {
+      answer = next;
+      const payload = method === 'POST' ? { payload: { title: 'Fir' } } : {};
+      return (await app.inject({ method, url, ...payload })).statusCode;
+    };
+    const before = await countBooks();
+    for (const value of answeredValues) {
+      const { answers, ...later } = waysToAnswer(value);
+      t.equal(await statusOf(answers!, 'POST', '/books'), 400, `answers ${String(value)}`);
+      for (const [way, promised] of Object.entries(later)) {
+        t.equal(await statusOf(promised, 'POST', '/books'), 500, `${way} ${String(value)}`);
+        t.equal(await statusOf(promised, 'GET', '/books/told'), 500, `${way} ${String(value)}, computed`);
+      }
+    }
+    for (const value of thrownValues) {
+      for (const [way, thrown] of Object.entries(waysToThrow(value))) {
+        t.equal(await statusOf(thrown, 'POST', '/books'), 500, `${way} ${String(value)}`);
+        t.equal(await statusOf(thrown, 'GET', '/books/told'), 500, `${way} ${String(value)}, computed`);
+      }
+    }
+    t.equal(await countBooks(), before, 'nothing is written');
+    t.equal(await statusOf((() => true) as Answer, 'POST', '/books'), 201);
+  });
+
+  t.test("a rule's key is a text or undefined", async (t) => {
+    const { ask } = await serve((answer) => ({ options: { throttles: [new ToldRule(answer)] } }));
+    for (const value of answeredValues.filter((value) => value !== undefined && typeof value !== 'string')) {
+      const got = await ask((() => value) as Answer, 'GET', '/books');
+      t.strictSame(got, { status: 500, code: 'improperly_configured' }, typeof value);
+    }
+    t.equal((await ask((() => undefined) as Answer, 'GET', '/books')).status, 200);
+  });
 
   t.test('a scope that is neither a condition nor undefined is an error that names the class', async (t) => {
     const { ask } = await serve(STEPS['scope']!.place);
