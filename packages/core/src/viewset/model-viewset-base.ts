@@ -1,23 +1,21 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { atOnce, type Awaitable, isPromise } from '../awaitable.ts';
+import { atOnce, type Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
-import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { notStored, type RowWrite } from '../backends/backend.ts';
-import type { RecordFinder } from '../query/record-finder.ts';
+import { type Backend, type Inserted, notStored, type RowWrite } from '../backends/backend.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { type AnyModelOptions, applyFilter, Resource, type ResourceHooks } from './resource.ts';
+import { type AnyModelOptions, Resource } from './resource.ts';
 import { ownWrite } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { permissionDenied, ViewSet } from './viewset.ts';
-import type { WriteExplanation, WriteOperation } from './write-plan.ts';
+import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
 /** A write that a hook may enrich with fields that the client does not send. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
@@ -33,11 +31,6 @@ const HOOKS = [
   'performUpdate',
   'performDestroy',
 ] as const;
-
-interface Created<Output> {
-  readonly pk: unknown;
-  readonly record: Output;
-}
 
 /**
  * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
@@ -86,9 +79,7 @@ export abstract class ModelViewSetBase<
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
-    const { filters } = this.#resolved;
-    const narrowed = filters.reduce((records, filter) => applyFilter(filter, records, request), queryset);
-    return narrowed === queryset ? queryset : narrowed.shapedByClient();
+    return this.#resolved.filter(request, queryset);
   }
 
   /**
@@ -105,7 +96,9 @@ export abstract class ModelViewSetBase<
     const lock = transaction !== undefined;
     const records = this.#one(request);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !this.#resolved.asksOwnColumns(records.condition)) await this.#lock(request);
+    if (lock && !this.#resolved.asksOwnColumns(records.condition)) {
+      await this.#byKey(request, state.pk).entity({ lock });
+    }
     const entity = await records.entity({ populate: this.#resolved.projection.populate, lock });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
@@ -127,54 +120,62 @@ export abstract class ModelViewSetBase<
 
   /** GET on a record. */
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
-    if (this.#wantsEntity(request)) return this.represent(await this.getObject(request));
-    const found = this.#find(request);
-    const record = isPromise(found) ? await found : found;
+    // A hook of the view or an object permission has to see the entity.
+    const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
+    if (wantsEntity) return this.represent(await this.getObject(request));
+    const record = await this.#one(request).first(this.#answers);
     if (record === undefined) throw new NotFound();
     return record;
   }
 
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
-    const created = this.#create(request);
-    const { pk, record } = isPromise(created) ? await created : created;
+    const data = request.body as object;
+    const { pk, record } = await this.#write(
+      request,
+      { operation: 'create', data },
+      (backend, write) => backend.insert({ ...write, data }),
+      async () => {
+        const resolved = await this.#resolved.resolveReferences(request, data);
+        return this.#stored(request, await this.performCreate(request, resolved as WriteData<Entity, Input>));
+      },
+    );
     reply.code(201).header('location', this.#resolved.pathOf(pk, request));
     return record;
   }
 
   /** PUT and PATCH on a record. */
   override async update(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
-    const changes = this.#changes(request);
-    if (Object.keys(changes).length > 0) {
-      const { condition } = this.#one(request);
-      const write = this.#statementFor(request, 'update', condition, changes);
-      if (write !== undefined) {
-        const statement = { ...write, condition, data: changes };
-        const record = await this.#own(request, () => backendOf(write.em).update(statement));
-        if (record === undefined) throw new NotFound();
-        return record;
-      }
-    }
-    const updated = await inTransaction(request, async () => {
-      const entity = await this.getObject(request);
-      const data = await this.#resolved.resolveReferences(request, changes);
-      return this.#stored(
-        request,
-        await this.performUpdate(request, entity, data as WriteData<Entity, Partial<Input>>),
-      );
-    });
-    return updated.record;
+    // The primary key of a record is chosen when it is created, and stays.
+    const { [this.#resolved.pk.property.name]: _pk, ...data } = request.body as Record<string, unknown>;
+    const { condition } = this.#one(request);
+    const record = await this.#write(
+      request,
+      { operation: 'update', condition, data },
+      (backend, write) => backend.update({ ...write, condition, data }),
+      async () => {
+        const entity = await this.getObject(request);
+        const changes = (await this.#resolved.resolveReferences(request, data)) as WriteData<Entity, Partial<Input>>;
+        return (await this.#stored(request, await this.performUpdate(request, entity, changes))).record;
+      },
+    );
+    if (record === undefined) throw new NotFound();
+    return record;
   }
 
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { condition } = this.#one(request);
-    const write = this.#statementFor(request, 'destroy', condition, {});
-    if (write === undefined) {
-      await inTransaction(request, async () => this.performDestroy(request, await this.getObject(request)));
-    } else if (!(await this.#own(request, () => backendOf(write.em).remove({ ...write, condition })))) {
-      throw new NotFound();
-    }
+    const isFound = await this.#write(
+      request,
+      { operation: 'destroy', condition, data: {} },
+      (backend, write) => backend.remove({ ...write, condition }),
+      async () => {
+        await this.performDestroy(request, await this.getObject(request));
+        return true;
+      },
+    );
+    if (!isFound) throw new NotFound();
     reply.code(204);
   }
 
@@ -192,7 +193,7 @@ export abstract class ModelViewSetBase<
     checkNotGivenUp(request);
     const entity: Entity = request.em.create(this.entity, data as never);
     request.em.persist(entity);
-    await this.#own(request, () => request.em.flush());
+    await this.#flushOwn(request);
     return entity;
   }
 
@@ -204,7 +205,7 @@ export abstract class ModelViewSetBase<
   ): Promise<Entity> {
     checkNotGivenUp(request);
     request.em.assign(entity, data as never);
-    await this.#own(request, () => request.em.flush());
+    await this.#flushOwn(request);
     return entity;
   }
 
@@ -212,16 +213,14 @@ export abstract class ModelViewSetBase<
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
     request.em.remove(entity);
-    await this.#own(request, () => request.em.flush());
+    await this.#flushOwn(request);
   }
 
   /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
-  paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
+  async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
     const { paginator, answers } = this.#resolved;
-    if (paginator === null) {
-      return Promise.reject(new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`));
-    }
-    if (queryset.isSliced) return Promise.reject(slicedAway(this.name, 'what paginate() gets', 'the paginator'));
+    if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
+    if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
     return paginator.paginate(queryset, answers, parametersOf(request));
   }
 
@@ -264,15 +263,8 @@ export abstract class ModelViewSetBase<
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    const isOwn = this.represent !== ModelViewSetBase.prototype.represent;
-    const hooks: ResourceHooks = {
-      name: this.name,
-      getAction: (request) => this.getAction(request),
-      getObject: (request) => this.getObject(request),
-      represent: isOwn ? (entity) => atOnce(this.represent(entity as Entity), `${this.name}: represent()`) : undefined,
-      overridden: HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]),
-    };
-    return (this.#resource = new Resource(hooks, this.entity as EntityName<object>, this.#options, context));
+    const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
+    return (this.#resource = new Resource(this, overridden, this.entity as EntityName<object>, this.#options, context));
   }
 
   get #resolved(): Resource {
@@ -301,53 +293,21 @@ export abstract class ModelViewSetBase<
     return this.#visible(request).where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
   }
 
-  /** The record of the path in the read shape; where nothing narrows the view for this request, by what is settled. */
-  #find(request: FastifyRequest): Awaitable<Output | undefined> {
-    const { grant, pk } = stateOf(request);
-    const isNarrowed = this.getQueryset !== ModelViewSetBase.prototype.getQueryset || grant?.scope !== undefined;
-    if (isNarrowed || this.#answers.ofEntities === true) return this.#one(request).first(this.#answers);
-    return (this.#resolved.finder as RecordFinder<object, Output>).find(request, pk);
-  }
-
-  /** Rows are read as rows, unless a hook of the view or an object permission has to see the entity. */
-  #wantsEntity(request: FastifyRequest): boolean {
-    return this.#resolved.readsEntities || (stateOf(request).grant?.needsObject ?? false);
-  }
-
-  #create(request: FastifyRequest): Awaitable<Created<Output>> {
-    const body = request.body as object;
-    const write = this.#statementFor(request, 'create', undefined, body);
-    if (write !== undefined) return this.#own(request, () => backendOf(write.em).insert({ ...write, data: body }));
-    return inTransaction(request, async () => {
-      const data = await this.#resolved.resolveReferences(request, body);
-      return this.#stored(request, await this.performCreate(request, data as WriteData<Entity, Input>));
-    });
-  }
-
-  /** What was sent of a record. Its primary key is chosen when it is created, and stays. */
-  #changes(request: FastifyRequest): object {
-    const { [this.#resolved.pk.property.name]: _pk, ...changes } = request.body as Record<string, unknown>;
-    return changes;
-  }
-
-  #statementFor(
+  /** Writes by one statement if that means the same, else by `work`, in a transaction. */
+  async #write<Result>(
     request: FastifyRequest,
-    operation: WriteOperation,
-    target: Condition | undefined,
-    changes: object,
-  ): RowWrite<Output> | undefined {
-    const write = this.#resolved.writes.statementFor(request, operation, target, changes);
-    return write as RowWrite<Output> | undefined;
+    target: WriteTarget,
+    statement: (backend: Backend, write: RowWrite<Output>) => Awaitable<Result>,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const write = this.#resolved.writes.statementFor(request, target) as RowWrite<Output> | undefined;
+    if (write === undefined) return inTransaction(request, work);
+    return ownWrite(this.meta, request.body, () => statement(backendOf(write.em), write));
   }
 
-  /** Runs what writes the view's own record. */
-  #own<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
-    return ownWrite(this.meta, request.body, work);
-  }
-
-  /** Locks the record of the path, whoever may see it. */
-  async #lock(request: FastifyRequest): Promise<void> {
-    await this.#byKey(request, stateOf(request).pk).entity({ lock: true });
+  /** Writes the view's own record by the unit of work. */
+  #flushOwn(request: FastifyRequest): Promise<void> {
+    return ownWrite(this.meta, request.body, () => request.em.flush());
   }
 
   #byKey(request: FastifyRequest, pk: unknown): QuerySet<Entity> {
@@ -358,7 +318,7 @@ export abstract class ModelViewSetBase<
    * Reads a record as the database has stored it: its defaults, roundings and triggers are not to be guessed. A record
    * that has left the scope of whoever wrote it must not have been written.
    */
-  async #stored(request: FastifyRequest, entity: Entity): Promise<Created<Output>> {
+  async #stored(request: FastifyRequest, entity: Entity): Promise<Inserted<Output>> {
     const pk = (entity as Record<string, unknown>)[this.#resolved.pk.property.name];
     if (pk === undefined || pk === null) throw notStored(this.meta);
     const stored = this.#byKey(request, pk);

@@ -1,5 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import { type Awaitable, isPromise } from '../awaitable.ts';
+import type { Awaitable } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/sql/violation.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json-pointer.ts';
@@ -18,23 +18,19 @@ export function ownWriteAnswer(error: unknown): HttpError | undefined {
  *
  * @param sent the body, or undefined if the operation has none
  */
-export function ownWrite<Result>(
+export async function ownWrite<Result>(
   meta: EntityMetadata,
   sent: unknown,
   work: () => Awaitable<Result>,
-): Awaitable<Result> {
-  const note = (error: unknown): never => {
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
     const violation = violationOf(error);
     if (violation !== undefined && isAbout(meta, violation)) {
       answers.set(error as object, answerOf(meta, sent, violation, error));
     }
     throw error;
-  };
-  try {
-    const result = work();
-    return isPromise(result) ? result.catch(note) : result;
-  } catch (error) {
-    return note(error);
   }
 }
 

@@ -1,10 +1,9 @@
-import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
-import { fieldType, type FieldType } from '../fields/field-type.ts';
-import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
@@ -13,13 +12,13 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { fillTemplate, templateOf, templateParameters } from '../path-template.ts';
+import type { PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
-import { orderKey } from '../language/order.ts';
+import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { ofEntities, type Projection } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { RecordFinder } from '../query/record-finder.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
@@ -39,15 +38,10 @@ import { WritePlan } from './write-plan.ts';
 /** The options of a ModelViewSet with its type parameters forgotten. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
 
-/** The hooks of a view that its resource calls. */
-export interface ResourceHooks {
-  readonly name: string;
-  getAction(request: FastifyRequest): string;
+/** A view, as far as its resource knows it. */
+interface ResourceView extends PermissionView {
   getObject(request: FastifyRequest): Promise<object>;
-  /** Undefined if the view does not override it. */
-  readonly represent: ((entity: object) => object) | undefined;
-  /** The names of the hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  represent(entity: object): object;
 }
 
 /**
@@ -59,7 +53,6 @@ export class Resource implements ViewDefinition {
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
-  readonly pkType: FieldType;
   /** Reads the read shape of rows, and of entities. */
   readonly projection: Projection<object>;
   /** Reads and makes the records that are sent: `projection`, or entities if the view overrides `represent`. */
@@ -74,26 +67,30 @@ export class Resource implements ViewDefinition {
   readonly paginator: Paginator | null;
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
-  /** Finds one of all records. */
-  readonly finder: RecordFinder<object, object>;
   readonly listParameters: readonly ParameterDeclaration[];
   readonly pkSchema: TSchema;
 
-  readonly #hooks: ResourceHooks;
+  readonly #view: ResourceView;
   readonly #path: string;
   readonly #hasParameters: boolean;
 
-  constructor(hooks: ResourceHooks, entity: EntityName<object>, options: AnyModelOptions, context: ViewContext) {
-    const { name } = hooks;
-    this.#hooks = hooks;
+  /** @param overridden the names of the hooks that the view overrides */
+  constructor(
+    view: ResourceView,
+    overridden: readonly string[],
+    entity: EntityName<object>,
+    options: AnyModelOptions,
+    context: ViewContext,
+  ) {
+    const { name } = view;
+    this.#view = view;
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
     this.#path = templateOf(context.path);
     this.#hasParameters = templateParameters(this.#path).length > 0;
-    this.meta = metadataOf(name, entity, context.orm);
-    const pk = primaryKey(name, this.meta);
-    this.pk = fieldPath(this.meta, pk.name, '.');
-    this.pkType = fieldType(pk);
+    const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(context.orm.em, entity));
+    this.meta = records.meta;
+    this.pk = primaryKey(this.meta);
     const pkSchema = lookupTextSchema({ path: this.pk, lookup: 'exact' });
     this.pkSchema = { ...pkSchema, description: 'The primary key of the record' };
     checkShape(name, 'read', options.read);
@@ -101,14 +98,15 @@ export class Resource implements ViewDefinition {
     const read = toReadShape(entity, options.read);
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
-    this.answers = hooks.represent === undefined ? this.projection : ofEntities(this.projection, hooks.represent);
+    this.answers = overridden.includes('represent')
+      ? ofEntities(this.projection, (record) => atOnce(view.represent(record), `${name}: represent()`))
+      : this.projection;
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     const written = Object.keys(this.write?.schema.properties ?? {});
-    const { overridden } = hooks;
     const { orm, meta, projection } = this;
     this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
     this.#referencePermissions = referencePermissions(
-      hooks,
+      view,
       this.write?.references ?? [],
       options.referencePermissions ?? {},
     );
@@ -119,8 +117,7 @@ export class Resource implements ViewDefinition {
     const ordering = (options.ordering ?? []).map((key) =>
       resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
     );
-    this.records = QuerySet.of(context.orm.em, entity).orderByPaths(ordering);
-    this.finder = new RecordFinder(this.records, this.projection);
+    this.records = records.orderByPaths(ordering);
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
@@ -146,6 +143,12 @@ export class Resource implements ViewDefinition {
     }
   }
 
+  /** Applies the filters in order. */
+  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
+    const narrowed = this.filters.reduce((found, filter) => applyFilter(filter, found, request), records);
+    return narrowed === records ? records : narrowed.shapedByClient();
+  }
+
   /** Asks every filter and the paginator which parameters do not fit them; no query is run. */
   checkListParameters(request: FastifyRequest): void {
     const problems = new InvalidUsageCollector();
@@ -157,7 +160,7 @@ export class Resource implements ViewDefinition {
 
   parsePk(text: string): unknown {
     try {
-      return parseFieldText(this.pkType, text);
+      return parseFieldText(this.pk.type, text);
     } catch {
       return undefined;
     }
@@ -176,7 +179,7 @@ export class Resource implements ViewDefinition {
   }
 
   prepareDetailAction(request: FastifyRequest): Promise<unknown> {
-    return this.#hooks.getObject(request);
+    return this.#view.getObject(request);
   }
 
   #bodySchemas(partial: boolean): OperationSchemas {
@@ -195,7 +198,7 @@ export class Resource implements ViewDefinition {
 }
 
 /** Applies a filter, whose values are the client's: one that fits no field is a 400. */
-export function applyFilter<Entity extends object>(
+function applyFilter<Entity extends object>(
   filter: Filter,
   queryset: QuerySet<Entity>,
   request: FastifyRequest,
@@ -210,23 +213,6 @@ export function applyFilter<Entity extends object>(
 function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {
   const isShape = typeof shape === 'object' && shape !== null && ('bind' in shape || 'properties' in shape);
   if (!isShape) throw wrongOption(name, option, `a ${option}Shape() or a Type.Object()`, shape);
-}
-
-function metadataOf(name: string, entity: EntityName<object>, orm: MikroORM): EntityMetadata {
-  const store = orm.getMetadata();
-  const meta = store.find(entity);
-  // An EntitySchema brings metadata of its own along, which the ORM has not completed unless it knows the entity.
-  if (meta !== undefined && store.has(meta.class)) return meta;
-  const missing = (entity as { name?: string }).name ?? meta?.className ?? 'unknown';
-  throw new ImproperlyConfigured(`${name}: entity "${missing}" is not among the ORM's \`entities\``);
-}
-
-function primaryKey(name: string, meta: EntityMetadata): EntityProperty {
-  const [pk, second] = meta.getPrimaryProps();
-  if (pk !== undefined && second === undefined) return pk;
-  throw new ImproperlyConfigured(
-    `${name}: entity "${meta.className}" must have a primary key of one property, but has ${meta.primaryKeys.length}`,
-  );
 }
 
 function makeFilters(

@@ -19,10 +19,20 @@ import { backendOf } from '../query/backend-of.ts';
 import type { Projection } from '../language/projection.ts';
 import { embeddableAt } from '../shapes/shape-field.ts';
 import { writeGuard } from '../given-up.ts';
+import type { PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from './request-state.ts';
 
 /** The operations that write. */
 export type WriteOperation = 'create' | 'update' | 'destroy';
+
+/** The record that a request writes. */
+export interface WriteTarget {
+  readonly operation: WriteOperation;
+  /** True of the record that may be written; undefined for a new one. */
+  readonly condition?: Condition;
+  /** The fields that are written, with their values. */
+  readonly data: object;
+}
 
 /** The way of one operation of a view to the database. */
 export interface WriteExplanation {
@@ -82,20 +92,10 @@ export class WritePlan {
     this.#projection = projection;
   }
 
-  /**
-   * Answers with the write of a request that is one statement; undefined if the unit of work has to write.
-   *
-   * @param target the records that may be written; an insert has none
-   * @param changes the fields that are written
-   */
-  statementFor(
-    request: FastifyRequest,
-    operation: WriteOperation,
-    target: Condition | undefined,
-    changes: object,
-  ): RowWrite<object> | undefined {
-    if (this.#reasons[operation].length > 0 || this.#hasTriggers !== false) return undefined;
-    if (!this.#keepsRights(request, operation, target, changes)) return undefined;
+  /** Answers with the write of a request that is one statement; undefined if the unit of work has to write. */
+  statementFor(request: FastifyRequest, target: WriteTarget): RowWrite<object> | undefined {
+    if (this.#reasons[target.operation].length > 0 || this.#hasTriggers !== false) return undefined;
+    if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     if (this.#hasSubscribers()) return undefined;
@@ -111,23 +111,6 @@ export class WritePlan {
   /** @internal */
   learnTriggers(tables: ReadonlySet<string>): void {
     this.#hasTriggers = tables.has(this.#meta.tableName.toLowerCase());
-  }
-
-  /**
-   * One statement cannot look at the record that it has written and undo it, and a condition on other rows is not asked
-   * again of a row that the statement had to wait for. Both need a transaction.
-   */
-  #keepsRights(
-    request: FastifyRequest,
-    operation: WriteOperation,
-    target: Condition | undefined,
-    changes: object,
-  ): boolean {
-    const { grant } = stateOf(request);
-    if (operation === 'create') return grant?.scope === undefined;
-    if (grant?.needsObject === true || (target !== undefined && ownColumns(target) === undefined)) return false;
-    if (operation === 'destroy' || grant?.scope === undefined) return true;
-    return ![...(ownColumns(grant.scope) ?? [])].some(({ property }) => property.name in changes);
   }
 
   /** MikroORM forgets no subscriber, so their number tells if any has come since they were asked. */
@@ -149,6 +132,19 @@ export class WritePlan {
     if (this.#hasTriggers === undefined) reasons.push(`the database has not told yet if "${tableName}" has triggers`);
     return { oneStatement: reasons.length === 0, reasons };
   }
+}
+
+/**
+ * One statement cannot look at the record that it has written and undo it, and a condition on other rows is not asked
+ * again of a row that the statement had to wait for. Both need a transaction.
+ */
+function keepsRights(grant: PermissionGrant | undefined, { operation, condition, data }: WriteTarget): boolean {
+  const { scope, needsObject = false } = grant ?? {};
+  if (condition === undefined) return scope === undefined;
+  if (needsObject || ownColumns(condition) === undefined) return false;
+  if (operation === 'destroy') return true;
+  const scoped = scope === undefined ? [] : [...(ownColumns(scope) ?? [])];
+  return Object.keys(data).length > 0 && !scoped.some(({ property }) => property.name in data);
 }
 
 /** The start of an application does not wait longer for its database. */
