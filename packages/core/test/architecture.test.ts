@@ -33,6 +33,14 @@ t.test('imports run downwards', async (t) => {
   t.strictSame(upwards, []);
 });
 
+t.test('what stands above backends/ knows no kind of database, but for the file that chooses', async (t) => {
+  const outside = core.filter(({ path }) => !path.startsWith('backends/') && path !== 'query/backend-of.ts');
+  const imports = outside.flatMap((module) =>
+    relativeImports(module).filter(({ path }) => /^backends\/.+\//.test(path)),
+  );
+  t.strictSame(imports, []);
+});
+
 t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');

@@ -1,3 +1,4 @@
+import { OptimisticLockError } from '@mikro-orm/core';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { pointerStep } from '../json-pointer.ts';
@@ -21,10 +22,9 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
-import { violationOf } from '../backends/sql/violation.ts';
+import { isTransient, violationOf } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
-import { fromDriverError } from './driver-errors.ts';
 import { logRefusal } from './security-event.ts';
 
 /** Fastify's own error codes, each as the class that speaks for it. */
@@ -75,11 +75,27 @@ export function toHttpError(error: unknown): HttpError {
   try {
     if (error instanceof FieldValueError) return new InternalError({ cause: error });
     if (error instanceof HttpError) return error;
-    return fromDriverError(error) ?? fromFastifyError(error as FastifyError) ?? new InternalError({ cause: error });
+    return fromDatabaseError(error) ?? fromFastifyError(error as FastifyError) ?? new InternalError({ cause: error });
   } catch (cause) {
     // The getters of an error may throw too.
     return new InternalError({ cause });
   }
+}
+
+/**
+ * Returns the answer to an error of the ORM or its driver; undefined if the error is none, or no fault of the client's: a
+ * value of the program that fits no column, a `findOneOrFail` that finds nothing.
+ */
+function fromDatabaseError(error: unknown): HttpError | undefined {
+  const answer = ownWriteAnswer(error);
+  if (answer !== undefined) return answer;
+  if (isTransient(error)) return new ServiceUnavailable(undefined, { cause: error });
+  if (error instanceof OptimisticLockError) {
+    return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
+  }
+  const kind = violationOf(error)?.kind;
+  if (kind !== 'unique' && kind !== 'foreign key') return undefined;
+  return new TargetObjectAlreadyExist('The change conflicts with another record', { cause: error });
 }
 
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {

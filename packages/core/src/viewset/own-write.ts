@@ -1,6 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
-import { type Violation, violationOf } from '../backends/sql/violation.ts';
+import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json-pointer.ts';
 

@@ -1,7 +1,10 @@
 import {
   CheckConstraintViolationException,
+  ConnectionException,
+  DeadlockException,
   DriverException,
   ForeignKeyConstraintViolationException,
+  LockWaitTimeoutException,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
 
@@ -42,4 +45,37 @@ function kindOf(error: DriverException): Violation['kind'] | undefined {
   if (error instanceof ForeignKeyConstraintViolationException || error.code === RESTRICT) return 'foreign key';
   if (error instanceof CheckConstraintViolationException) return 'check';
   return VALUE.test(String(error.code)) ? 'value' : undefined;
+}
+
+/**
+ * SQLSTATE of connections that fail or end, of a server short of room, starting or stopping, and of a statement that it
+ * has canceled because it took too long.
+ */
+const POSTGRESQL = /^(?:08|53|57|25P0[34])/;
+const SQLITE = /^SQLITE_(?:BUSY|LOCKED|IOERR|CANTOPEN|FULL|PROTOCOL)/;
+const NETWORK = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/;
+/** Errors that the drivers tell of in words alone. */
+const WORDS =
+  /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|after calling end on the pool|connection is not open/i;
+
+/** SQLSTATE of transactions that lost a race, or gave up waiting for a lock. */
+const TRY_AGAIN = /^(?:40001|40P01|55P03)/;
+
+/** Tells if an error of a driver says that the database cannot be reached, has no room, or took too long. */
+export function isUnreachable(error: Error): boolean {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code) || NETWORK.test(code);
+  // Node gathers the failures of several addresses of one host.
+  if (error instanceof AggregateError) {
+    return error.errors.some((inner) => inner instanceof Error && isUnreachable(inner));
+  }
+  return WORDS.test(error.message);
+}
+
+/** Tells if an error of MikroORM or its driver may be gone with the next try: see `isUnreachable`, or a lost race. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
+  if (error instanceof LockWaitTimeoutException) return true;
+  if (error instanceof Error && isUnreachable(error)) return true;
+  return error instanceof DriverException && TRY_AGAIN.test(String(error.code));
 }
