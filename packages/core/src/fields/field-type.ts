@@ -166,9 +166,10 @@ function resolve(property: EntityProperty): FieldType {
   const values = declared.enum ? enumValues(declared.items) : undefined;
   if (values !== undefined) return { kind: 'enum', values };
   const own = completed(declared);
-  if (isOneOf(own.customType, [ArrayType, JsonType])) return { kind: 'json' };
-  if (isOneOf(own.customType, [UuidType])) return { kind: 'uuid' };
-  if (isOneOf(own.customType, [BlobType, Uint8ArrayType])) return { kind: 'binary' };
+  const type: unknown = own.customType;
+  if (type instanceof ArrayType || type instanceof JsonType) return { kind: 'json' };
+  if (type instanceof UuidType) return { kind: 'uuid' };
+  if (type instanceof BlobType || type instanceof Uint8ArrayType) return { kind: 'binary' };
   if (own.runtimeType === 'boolean') return { kind: 'boolean' };
   if (own.runtimeType === 'Date') return { kind: 'datetime' };
   return ofColumn(own);
@@ -195,7 +196,7 @@ const COLUMNS: Readonly<Partial<Record<FieldKind, readonly string[]>>> = {
   binary: ['bytea', 'blob'],
 };
 
-const SMALL_INTEGERS: ReadonlySet<string> = new Set(['smallint', 'int2', 'tinyint', 'smallserial']);
+const SMALL_INTEGER = /^(?:smallint|int2|tinyint|smallserial)$/;
 
 const KIND_OF_COLUMN: ReadonlyMap<string, FieldKind> = new Map(
   Object.entries(COLUMNS).flatMap(([kind, names]) => names.map((name) => [name, kind as FieldKind] as const)),
@@ -206,7 +207,7 @@ function ofColumn(property: EntityProperty): FieldType {
   const kind = KIND_OF_COLUMN.get(column);
   switch (kind) {
     case 'integer':
-      return integer(SMALL_INTEGERS.has(column) || /^(small|tiny)int$/.test(String(property.type)) ? 16 : 32);
+      return integer([column, property.type].some((name) => SMALL_INTEGER.test(name)) ? 16 : 32);
     case 'bigint':
       return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) };
     case 'decimal':
@@ -228,31 +229,24 @@ function integer(bits: 16 | 32): FieldType {
 }
 
 function bigintMode({ customType, runtimeType }: EntityProperty): 'bigint' | 'number' | 'string' {
-  const mode: unknown =
-    (isOneOf(customType, [BigIntType]) ? (customType as BigIntType).mode : undefined) ?? runtimeType;
+  const type: unknown = customType;
+  const mode: unknown = (type instanceof BigIntType ? type.mode : undefined) ?? runtimeType;
   return mode === 'number' || mode === 'string' ? mode : 'bigint';
 }
 
 function decimal({ customType, runtimeType, columnTypes }: EntityProperty): FieldType {
   const type: unknown = customType;
-  const mode: unknown = type instanceof DecimalType ? (type.mode ?? runtimeType) : 'number';
+  const mode = type instanceof DecimalType && (type.mode ?? runtimeType) !== 'number' ? 'string' : 'number';
   // numeric without a precision is MikroORM's numeric(10,0).
   const declared = /\((\d+)(?:,\s*(\d+))?\)/.exec(columnTypes[0] ?? '');
-  return {
-    kind: 'decimal',
-    mode: mode === 'number' ? 'number' : 'string',
-    ...(declared && { precision: Number(declared[1]), scale: Number(declared[2] ?? 0) }),
-  };
+  if (declared === null) return { kind: 'decimal', mode };
+  return { kind: 'decimal', mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
 }
 
 function string(property: EntityProperty): FieldType {
+  const type: unknown = property.customType;
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
-  const length = property.length ?? (declared === undefined ? undefined : Number(declared));
-  const isString = property.type === 'string' || isOneOf(property.customType, [StringType]);
-  const maxLength = length ?? (isString && columnName(property) === 'text' ? 255 : undefined);
-  return maxLength === undefined || maxLength < 0 ? { kind: 'string' } : { kind: 'string', maxLength };
-}
-
-function isOneOf(type: unknown, classes: readonly (abstract new (...inputs: never[]) => unknown)[]): boolean {
-  return classes.some((candidate) => type instanceof candidate);
+  const isShort = (property.type === 'string' || type instanceof StringType) && columnName(property) === 'text';
+  const maxLength = property.length ?? (declared === undefined ? (isShort ? 255 : -1) : Number(declared));
+  return maxLength < 0 ? { kind: 'string' } : { kind: 'string', maxLength };
 }

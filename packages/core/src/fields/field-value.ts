@@ -46,10 +46,7 @@ export function parseFieldText(type: FieldType, text: string): unknown {
     case 'uuid':
       return expect(UUID.test(text.toLowerCase()) ? text.toLowerCase() : undefined, 'a UUID');
     case 'enum':
-      return oneOf(
-        type,
-        type.values?.find((value) => String(value) === text),
-      );
+      return oneOf(type, (value) => String(value) === text);
     case 'json':
     case 'binary':
       throw new FieldValueError('cannot be compared with a value');
@@ -81,10 +78,7 @@ export function checkFieldJson(type: FieldType, json: unknown): unknown {
     case 'boolean':
       return expect(typeof json === 'boolean' ? json : undefined, 'true or false');
     case 'enum':
-      return oneOf(
-        type,
-        type.values?.find((value) => value === json),
-      );
+      return oneOf(type, (value) => value === json);
     default:
       return parseFieldText(type, typeof json === 'string' ? json : '');
   }
@@ -136,9 +130,9 @@ function within<T extends number | bigint>(type: FieldType, value: T | undefined
   throw new FieldValueError(`must be ${what} between ${minimum} and ${maximum}`);
 }
 
-/** Returns the value if the enum has it. */
-function oneOf(type: FieldType, value: string | number | undefined): string | number {
-  return expect(value, `one of: ${type.values?.join(', ')}`);
+/** Returns the value of an enum that is meant. */
+function oneOf({ values = [] }: FieldType, isMeant: (value: string | number) => boolean): string | number {
+  return expect(values.find(isMeant), `one of: ${values.join(', ')}`);
 }
 
 /** Returns the value unless it is undefined. */

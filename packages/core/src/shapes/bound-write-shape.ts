@@ -68,9 +68,8 @@ export class BoundWriteShape<Data extends object> {
    * @param grantOf which records may be referred to; default: all that the filters of their entity show
    * @throws InvalidUsage with a detail for every reference to a record that is not there
    */
-  async resolveReferences(em: EntityManager, data: object, grantOf?: GrantOfReference): Promise<Data> {
-    if (this.references.length === 0) return data as Data;
-    return (await resolveReferences(em, data as Record<string, unknown>, this.references, grantOf)) as Data;
+  resolveReferences(em: EntityManager, data: object, grantOf?: GrantOfReference): Promise<Data> {
+    return resolveReferences(em, data, this.references, grantOf) as Promise<Data>;
   }
 
   #check({ value, problems }: Inspected): object {

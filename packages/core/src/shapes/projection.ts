@@ -7,16 +7,16 @@ import { valueReader } from '../fields/value-reader.ts';
 import type { Projection } from '../language/projection.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNested, checkReadable } from './json-types.ts';
-import type { Computed, NestedField, ReadField } from './read-field.ts';
+import type { Computed, ReadField } from './read-field.ts';
 import { type Embeddable, embeddableAt, shapeField } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
 
 /**
- * Compiles the reading of records: one function for rows, one for entities, both around the same object literal, so that
- * they cannot differ. The functions are generated as source text, as TypeBox's and the serializer's are: a list spends most
- * of its own time here, and a literal is the fastest way to make an object.
+ * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
+ * generated as source text, as TypeBox's and the serializer's are: a list spends most of its own time here, and a literal is
+ * the fastest way to make an object.
  */
 export function compileProjection<Output>(
   meta: EntityMetadata,
@@ -26,19 +26,17 @@ export function compileProjection<Output>(
   const plan = new Plan(meta, platform);
   const literal = plan.literal(fields, meta, '');
   const { paths } = plan;
-  const readers = paths.map((path) => valueReader(path, platform));
-  const fromRow = paths.map((_, index) => {
-    const value = `row[${index}]`;
-    return readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
-  });
-  const fromEntity = paths.map((_, index) => `read[${index}](entity)`);
-  let readEntity: ((entity: object) => unknown) | undefined;
+  const readRow = generate(
+    literal,
+    plan,
+    paths.map((path) => valueReader(path, platform)),
+  ) as (row: readonly unknown[]) => Output;
+  const readers = paths.map(entityReader);
+  const ofValues = generate(literal, plan, []) as (values: readonly unknown[]) => Output;
   return {
     paths,
-    readRow: generate('row', fromRow, literal, plan, readers) as (row: readonly unknown[]) => Output,
-    // Most views never have an entity to read.
-    readEntity: (entity) =>
-      (readEntity ??= generate('entity', fromEntity, literal, plan, paths.map(entityReader)))(entity) as Output,
+    readRow,
+    readEntity: (entity) => ofValues(readers.map((read) => read(entity))),
     populate: [...new Set(paths.flatMap(populateFor))],
   };
 }
@@ -64,37 +62,39 @@ class Plan {
   }
 
   #expression(field: ReadField, place: EntityMetadata, prefix: string): string {
-    if (field.kind === 'column') return this.#column(field.path, field.schema, place, prefix);
-    if (field.kind === 'computed') {
-      const inputs = field.computed.paths.map((path) => `${JSON.stringify(path)}: v${this.#index(prefix + path)}`);
-      const { compute } = field.computed;
+    const { path, schema, fields, computed } = field;
+    if (computed !== undefined) {
+      const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
+      const { compute } = computed;
       const who = `${this.#meta.className}: computed field "${prefix}${field.name}"`;
-      const place = this.computes.push((record) => atOnce(compute(record), who)) - 1;
-      return `compute[${place}]({ ${inputs.join(', ')} })`;
+      const index = this.computes.push((record) => atOnce(compute(record), who)) - 1;
+      return `compute[${index}]({ ${inputs.join(', ')} })`;
     }
-    const { relation, fields, schema } = field;
-    const embeddable = embeddableAt(place, relation);
-    if (embeddable?.inline === true) return this.#embedded(embeddable, field, prefix);
-    const { target, nullable } = shapeField(place, relation);
+    const object = fields && this.#objectAt(place, path, prefix);
     // An object may also be what a JSON column holds.
-    if (target === undefined) return this.#column(relation, schema, place, prefix);
-    const name = prefix + relation;
-    checkNested(this.#meta.className, { name, nullable }, schema);
-    return `v${this.#index(name)} === null ? null : ${this.literal(fields, target, `${name}.`)}`;
+    if (object === undefined) return this.#column(path, schema, place, prefix);
+    const name = prefix + path;
+    checkNested(this.#meta.className, { name, nullable: object.nullable }, schema);
+    const literal = this.literal(fields as readonly ReadField[], object.meta, `${name}.`);
+    const areNull = object.columns.map((column) => `v${this.#index(column)} === null`);
+    return areNull.length === 0 ? literal : `${areNull.join(' && ')} ? null : ${literal}`;
   }
 
-  /** Reads an embeddable. One that may be missing is missing if all of its columns are NULL, as the ORM has it. */
-  #embedded(
-    { meta, property, nullable }: Embeddable,
-    { relation, fields, schema }: NestedField,
+  /** Finds the related record or embeddable that a path leads to, and the columns that are all NULL if it is missing. */
+  #objectAt(
+    place: EntityMetadata,
+    path: string,
     prefix: string,
-  ): string {
-    const name = prefix + relation;
-    const literal = this.literal(fields, meta, `${name}.`);
-    checkNested(this.#meta.className, { name, nullable }, schema);
-    if (!nullable) return literal;
-    const areNull = columnsOf(property).map((column) => `v${this.#index(`${name}.${column}`)} === null`);
-    return `${areNull.join(' && ')} ? null : ${literal}`;
+  ): { meta: EntityMetadata; nullable: boolean; columns: readonly string[] } | undefined {
+    const name = prefix + path;
+    const embeddable = embeddableAt(place, path);
+    if (embeddable?.inline !== true) {
+      const { target, nullable } = shapeField(place, path);
+      return target && { meta: target, nullable, columns: [name] };
+    }
+    const { meta, nullable } = embeddable;
+    const columns = nullable ? columnsOf((embeddableAt(this.#meta, name) as Embeddable).property) : [];
+    return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
   }
 
   #column(path: string, schema: TSchema, place: EntityMetadata, prefix: string): string {
@@ -133,20 +133,22 @@ function columnsOf({ embeddedProps }: EntityProperty): string[] {
   );
 }
 
-/** Makes the function that takes a row or an entity, the `source`, and answers with the record. */
+/** Makes the function that takes the values of the columns, each read by its reader if there is one, and answers with the record. */
 function generate(
-  source: string,
-  values: readonly string[],
   literal: string,
-  { writers, computes }: Plan,
-  read: readonly (Convert | undefined)[],
-): (source: object) => unknown {
-  const variables = values.map((value, index) => `const v${index} = ${value};`);
-  const code = `'use strict'; return (${source}) => { ${variables.join(' ')} return ${literal}; };`;
+  { paths, writers, computes }: Plan,
+  readers: readonly (Convert | undefined)[],
+): (values: readonly unknown[]) => unknown {
+  const variables = paths.map((_, index) => {
+    const value = `values[${index}]`;
+    const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
+    return `const v${index} = ${read};`;
+  });
+  const code = `'use strict'; return (values) => { ${variables.join(' ')} return ${literal}; };`;
   // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
   // oxlint-disable-next-line typescript/no-implied-eval
   const make = new Function('read', 'write', 'compute', code) as (
     ...parts: readonly unknown[]
-  ) => (source: object) => unknown;
-  return make(read, writers, computes);
+  ) => (values: readonly unknown[]) => unknown;
+  return make(readers, writers, computes);
 }

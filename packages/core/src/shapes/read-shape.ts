@@ -16,18 +16,30 @@ import type { Flat, NullOf, WireValue } from './wire-value.ts';
  * Describes what goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
  * written by hand, by `toReadShape`.
  */
-export interface ReadShape<Entity extends object, Output extends object> {
+export class ReadShape<Entity extends object, Output extends object> {
   readonly entity: EntityName<Entity>;
   /** The schema by which Fastify serializes. */
   readonly schema: TObject;
   /** Only for the types. */
-  readonly output?: Output;
+  declare readonly output?: Output;
+  /** @internal */
+  readonly fields: readonly ReadField[];
+
+  /** @internal */
+  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly ReadField[]) {
+    this.entity = entity;
+    this.schema = schema;
+    this.fields = fields;
+  }
+
   /**
    * Compiles how records are read. Made once for each view, when it is registered.
    *
-   * @throws ImproperlyConfigured where the schema and the columns do not fit each other
+   * @throws ImproperlyConfigured if the schema and the columns do not fit each other
    */
-  bind(meta: EntityMetadata, platform: Platform): Projection<Output>;
+  bind(meta: EntityMetadata, platform: Platform): Projection<Output> {
+    return compileProjection<Output>(meta, platform, this.fields);
+  }
 }
 
 /** The fields of a read shape that are not properties under their own name. */
@@ -36,7 +48,7 @@ export type ExtraFields<Entity> = {
 };
 
 /** A read shape of any entity. */
-type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'bind'>;
+type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'fields' | 'bind'>;
 
 /** The object that a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<
@@ -75,24 +87,18 @@ export function readShape<
   extra?: Extra,
 ): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
   const meta = declaredMetadata(entity);
-  const fields: ReadField[] = [];
-  const properties: Record<string, TSchema> = {};
   const sources = [
     ...names.map((name) => [name, name] as const),
     ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {}),
   ];
-  for (const [name, source] of sources) {
-    const problem = isUnsafeName(name)
-      ? 'is no name for a field'
-      : Object.hasOwn(properties, name)
-        ? 'is named twice'
-        : undefined;
+  const seen = new Set<string>();
+  const fields = sources.map(([name, source]) => {
+    const problem = isUnsafeName(name) ? 'is no name for a field' : seen.has(name) ? 'is named twice' : undefined;
     if (problem !== undefined) throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${problem}`);
-    const field = fieldOf(meta, name, source);
-    fields.push(field);
-    properties[name] = field.schema;
-  }
-  return new DerivedReadShape(entity, Type.Object(properties), fields);
+    seen.add(name);
+    return fieldOf(meta, name, source);
+  });
+  return new ReadShape(entity, objectOf(fields), fields);
 }
 
 /**
@@ -115,58 +121,35 @@ export function toReadShape<Entity extends object>(
   entity: EntityName<Entity>,
   shape: ReadShape<Entity, object> | ObjectSchema,
 ): ReadShape<Entity, object> {
-  if ('bind' in shape) return shape;
-  return new DerivedReadShape(entity, shape as TObject, readFieldsOf(shape));
-}
-
-/** A shape whose fields are known, so that it can stand inside another one. */
-class DerivedReadShape<Entity extends object, Output extends object> implements ReadShape<Entity, Output> {
-  readonly entity: EntityName<Entity>;
-  readonly schema: TObject;
-  readonly fields: readonly ReadField[];
-
-  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly ReadField[]) {
-    this.entity = entity;
-    this.schema = schema;
-    this.fields = fields;
-  }
-
-  bind(meta: EntityMetadata, platform: Platform): Projection<Output> {
-    return compileProjection<Output>(meta, platform, this.fields);
-  }
+  if (shape instanceof ReadShape) return shape;
+  return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
     const embeddable = embeddableAt(meta, source);
-    if (embeddable === undefined) {
-      return { kind: 'column', name, path: source, schema: readSchema(derivedField(meta, source)) };
-    }
+    if (embeddable === undefined) return { name, path: source, schema: readSchema(derivedField(meta, source)) };
     const fields = Object.keys(embeddable.meta.properties).map((part) => fieldOf(embeddable.meta, part, part));
-    return nestedField(name, source, { fields, schema: objectOf(fields) }, embeddable.nullable);
+    return { name, path: source, fields, schema: orNull(objectOf(fields), embeddable.nullable) };
+  }
+  if (source instanceof ReadShape) {
+    const { nullable } = embeddableAt(meta, name) ?? shapeField(meta, name);
+    const { fields, schema } = source as ReadShape<object, object>;
+    return { name, path: name, fields, schema: orNull(schema, nullable) };
   }
   if (isComputed(source)) {
     for (const path of source.paths) shapeField(meta, path);
-    return { kind: 'computed', name, computed: source, schema: source.schema };
-  }
-  if (source instanceof DerivedReadShape) {
-    const { nullable } = embeddableAt(meta, name) ?? shapeField(meta, name);
-    return nestedField(name, name, source, nullable);
+    return { name, path: name, computed: source, schema: source.schema };
   }
   throw new ImproperlyConfigured(
     `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record`,
   );
 }
 
-function nestedField(
-  name: string,
-  relation: string,
-  { fields, schema }: { readonly fields: readonly ReadField[]; readonly schema: TSchema },
-  nullable: boolean,
-): ReadField {
-  return { kind: 'nested', name, relation, fields, schema: nullable ? nullableObject(schema) : schema };
-}
-
 function objectOf(fields: readonly ReadField[]): TObject {
   return Type.Object(Object.fromEntries(fields.map(({ name, schema }) => [name, schema])));
+}
+
+function orNull(schema: TSchema, nullable: boolean): TSchema {
+  return nullable ? nullableObject(schema) : schema;
 }

@@ -14,7 +14,7 @@ export interface Reference {
   readonly target: EntityMetadata;
   /** The field of the target that the value is compared with: its primary key, or another unique one. */
   readonly key: string;
-  /** The key that the property holds, where it holds a key instead of the related entity (`mapToPk`). */
+  /** The key that the property holds; undefined if it holds the related entity, as it does without `mapToPk`. */
   readonly held: string | undefined;
 }
 
@@ -38,19 +38,23 @@ export type GrantOfReference = (reference: Reference) => Awaitable<ReferenceGran
  */
 export async function resolveReferences(
   em: EntityManager,
-  data: Readonly<Record<string, unknown>>,
+  data: object,
   references: readonly Reference[],
   grantOf?: GrantOfReference,
-): Promise<Record<string, unknown>> {
+): Promise<object> {
   const resolved: Record<string, unknown> = { ...data };
   const problems: Problem[] = [];
   for (const reference of references) {
-    const value = data[reference.name];
+    const value = resolved[reference.name];
     if (value === undefined || value === null) continue;
     // One after the other: inside a transaction there is but one connection.
     const found = await find(em, reference, value, await grantOf?.(reference));
-    if (found === undefined) problems.push({ path: pointerStep(reference.name), message: unknownReference(reference) });
-    else resolved[reference.name] = reference.held === undefined ? found : found[reference.held];
+    const { name, target, key, held } = reference;
+    if (found !== undefined) {
+      resolved[name] = held === undefined ? found : found[held];
+    } else {
+      problems.push({ path: pointerStep(name), message: `must be the ${key} of an existing ${target.className}` });
+    }
   }
   if (problems.length > 0) throw invalidInput('body', problems);
   return resolved;
@@ -69,8 +73,4 @@ async function find(
     .entity();
   if (found === undefined || grant === undefined) return found;
   return (await grant.allows(found)) ? found : undefined;
-}
-
-function unknownReference({ target, key }: Reference): string {
-  return `must be the ${key} of an existing ${target.className}`;
 }

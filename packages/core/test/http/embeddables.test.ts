@@ -5,10 +5,20 @@ import { Type } from 'typebox';
 import { ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
+const Geo = defineEntity({
+  name: 'Geo',
+  embeddable: true,
+  properties: { latitude: p.double(), longitude: p.double() },
+});
 const Address = defineEntity({
   name: 'Address',
   embeddable: true,
   properties: { street: p.string().length(10), city: p.string().nullable(), since: p.datetime(3).nullable() },
+});
+const Place = defineEntity({
+  name: 'Place',
+  embeddable: true,
+  properties: { name: p.string().length(10), geo: () => p.embedded(Geo).nullable() },
 });
 const Shop = defineEntity({
   name: 'Shop',
@@ -19,6 +29,7 @@ const Shop = defineEntity({
     billing: () => p.embedded(Address).object().nullable(),
     branches: () => p.embedded(Address).array().nullable(),
     main: () => p.manyToOne(Shop).nullable(),
+    site: () => p.embedded(Place).nullable(),
   },
 });
 
@@ -39,6 +50,11 @@ class WrittenByHandViewSet extends ModelViewSet(Shop, {
   }),
 }) {}
 
+class SiteViewSet extends ModelViewSet(Shop, {
+  read: readShape(Shop, ['id', 'site'], { latitude: 'site.geo.latitude' as never, main: readShape(Shop, ['site']) }),
+  write: writeShape(Shop, ['address', 'site', 'main']),
+}) {}
+
 class BranchViewSet extends ModelViewSet(Shop, {
   read: Type.Object({ branches: Type.Unknown() }),
   write: Type.Object({
@@ -47,12 +63,15 @@ class BranchViewSet extends ModelViewSet(Shop, {
   }),
 }) {}
 
-forEachDatabase(t, { entities: [Shop, Address] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => {
   const app = fastify(serverOptions());
   t.teardown(() => app.close());
   await app.register(viewset, { orm, health: false });
   const router = new Router().register('shops', ShopViewSet).register('parts', PartViewSet);
-  await app.register(router.register('by-hand', WrittenByHandViewSet).register('branches', BranchViewSet).plugin);
+  await app.register(
+    router.register('by-hand', WrittenByHandViewSet).register('branches', BranchViewSet).register('sites', SiteViewSet)
+      .plugin,
+  );
   const post = (payload: object) => app.inject({ method: 'POST', url: '/shops', payload });
   const oak = { street: 'Oak St', city: 'Rome', since: '2026-01-31T12:00:00.000Z' };
   const elm = { street: 'Elm St', city: null, since: null };
@@ -82,6 +101,25 @@ forEachDatabase(t, { entities: [Shop, Address] }, async (t, orm) => {
       address: { street: 'Oak St' },
       storage: { street: 'Bay St' },
     });
+  });
+
+  t.test('an embeddable in an embeddable is an object in an object', async (t) => {
+    const send = (payload: object) => app.inject({ method: 'POST', url: '/sites', payload });
+    const address = { street: 'Oak St' };
+    const rome = { name: 'Rome', geo: { latitude: 41.9, longitude: 12.5 } };
+    const first = (await send({ address, site: rome })).json<{ id: number }>();
+    t.strictSame(first, { id: first.id, site: rome, latitude: 41.9, main: null });
+    const nowhere = { name: 'Nowhere', geo: null };
+    const second = (await send({ address, site: nowhere, main: first.id })).json<{ id: number }>();
+    t.strictSame(second, { id: second.id, site: nowhere, latitude: null, main: { site: rome } });
+    const third = (await send({ address, main: second.id })).json<{ id: number }>();
+    t.strictSame(third, { id: third.id, site: null, latitude: null, main: { site: nowhere } });
+    t.strictSame((await app.inject(`/sites/${third.id}`)).json(), third, 'from a row too');
+    const wrong = await send({ address, site: { name: 'x'.repeat(11), geo: { latitude: '1', longitude: 2 } } });
+    t.strictSame(
+      wrong.json<{ details: { path: string }[] }>().details.map(({ path }) => path),
+      ['/site/name', '/site/geo/latitude'],
+    );
   });
 
   t.test('a list of embeddables is what a schema written by hand says', async (t) => {
