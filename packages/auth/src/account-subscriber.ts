@@ -7,9 +7,10 @@ import {
   ChangeSetType,
   Utils,
 } from '@mikro-orm/core';
+import { wrongOption } from '@viewset/core';
 import type { AccountFields, AccountModel, AccountSchema } from './account-contract.ts';
 import { normalizeEmail } from './email-address.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import { PasswordHasher } from './password-hasher.ts';
 
 /** The hash that stands in an account's `password`, put there by us: whatever else stands there is a password. */
 const hashes = new WeakMap<object, string>();
@@ -33,6 +34,12 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
   readonly #hasher: PasswordHasher;
 
   constructor(account: AccountSchema, hasher: PasswordHasher) {
+    if (account === undefined || account === null) {
+      throw wrongOption('AccountSubscriber', 'account', 'the entity of accounts', account);
+    }
+    if (!(hasher instanceof PasswordHasher)) {
+      throw wrongOption('AccountSubscriber', 'hasher', 'a PasswordHasher', hasher);
+    }
     this.#account = account as EntityName<AccountFields>;
     this.#className = Utils.className(this.#account);
     this.#hasher = hasher;

@@ -106,6 +106,8 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== 'function') throw wrong(name, 'a function', given);
   }
+  const store: { hit?: unknown } | null | undefined = options.store;
+  if (store !== undefined && typeof store?.hit !== 'function') throw wrong('store', 'a Store', store);
   const { defaultRole = 'user' } = options;
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');

@@ -131,6 +131,6 @@ function methodsOf(method: string | undefined): ReadonlySet<string> | undefined 
 
 function wrongEntry(entry: unknown): ImproperlyConfigured {
   return new ImproperlyConfigured(
-    `auth: each entry of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS) must be ${EXPECTED}, but ${JSON.stringify(entry)} came`,
+    `auth: each entry of option "nonAuthEndpoints" (NON_AUTH_ENDPOINTS) must be ${EXPECTED}, but ${typeof entry === 'string' ? JSON.stringify(entry) : `a value of type ${typeof entry}`} came`,
   );
 }

@@ -1,5 +1,5 @@
 import bcrypt from 'bcrypt';
-import { ImproperlyConfigured } from '@viewset/core';
+import { checkOptionNames, wrongOption } from '@viewset/core';
 import { inBcryptQueue } from './bcrypt-queue.ts';
 
 /** bcrypt reads this many bytes of a password and ignores the rest, so no more are ever taken. */
@@ -47,11 +47,11 @@ export class PasswordHasher {
    * @param options rounds: bcrypt's cost, 2^rounds key expansions; 12 by default, about a quarter of a second.
    * Throws ImproperlyConfigured unless it is an integer from 4 to 20.
    */
-  constructor({ rounds = 12 }: { readonly rounds?: number | undefined } = {}) {
+  constructor(options: { readonly rounds?: number | undefined } = {}) {
+    checkOptionNames('PasswordHasher', options, ['rounds']);
+    const { rounds = 12 } = options;
     if (!Number.isInteger(rounds) || rounds < MIN_ROUNDS || rounds > MAX_ROUNDS) {
-      throw new ImproperlyConfigured(
-        `auth: option "bcryptRounds" must be an integer from ${MIN_ROUNDS} to ${MAX_ROUNDS}, but ${String(rounds)} came`,
-      );
+      throw wrongOption('auth', 'bcryptRounds', `an integer from ${MIN_ROUNDS} to ${MAX_ROUNDS}`, rounds);
     }
     this.rounds = rounds;
     this.#cost = rounds;

@@ -1,4 +1,4 @@
-import { ImproperlyConfigured } from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured } from '@viewset/core';
 import { createTransport } from 'nodemailer';
 import type { EmailSender } from './email-sender.ts';
 
@@ -33,7 +33,9 @@ export class SmtpEmailSender implements EmailSender {
   readonly #timeoutMs: number;
 
   /** Throws ImproperlyConfigured for a URL that is none of SMTP's, or an empty sender. */
-  constructor({ url, from, timeoutMs = 8_000 }: SmtpOptions) {
+  constructor(options: SmtpOptions) {
+    checkOptionNames('SmtpEmailSender', options, ['url', 'from', 'timeoutMs']);
+    const { url, from, timeoutMs = 8_000 } = options;
     const server = parseSmtpUrl(url);
     if (typeof from !== 'string' || !from.includes('@') || hasLineBreak(from)) {
       throw new ImproperlyConfigured('SmtpEmailSender: option "from" must be an e-mail address (MAIL_FROM)');

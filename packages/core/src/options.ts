@@ -9,6 +9,9 @@ import { nearest } from './nearest.ts';
  * // ImproperlyConfigured: Router: unknown option "prefx"; did you mean "prefix"? Known options: prefix
  */
 export function checkOptionNames(owner: string, given: object, known: readonly string[]): void {
+  if (!isObject(given)) {
+    throw new ImproperlyConfigured(`${owner}: the options must be an object, but ${describe(given)} came`);
+  }
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
@@ -16,6 +19,54 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
     throw new ImproperlyConfigured(`${owner}: unknown option "${name}"${hint} Known options: ${known.join(', ')}`);
   }
 }
+
+/** The words for the values that an option may have, and the test of one. */
+export type OptionRule = readonly [expected: string, fits: (value: unknown) => boolean];
+
+/**
+ * Refuses what is no object of options, names that nothing reads, and values that do not fit. An option that is undefined
+ * is as if left out; null is a value.
+ */
+export function checkOptions<Name extends string>(
+  owner: string,
+  given: { readonly [Option in Name]?: unknown },
+  rules: Readonly<Record<Name, OptionRule>>,
+): void {
+  checkOptionNames(owner, given, Object.keys(rules));
+  checkValues(owner, given, rules);
+}
+
+/** Refuses values that do not fit, of an object that may have more than options. */
+export function checkValues<Name extends string>(
+  owner: string,
+  given: { readonly [Option in NoInfer<Name>]?: unknown },
+  rules: Readonly<Record<Name, OptionRule>>,
+): void {
+  for (const [name, [expected, fits]] of Object.entries<OptionRule>(rules)) {
+    const value = given[name as Name];
+    if (value !== undefined && !fits(value)) throw wrongOption(owner, name, expected, value);
+  }
+}
+
+export const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+export const isListOf = (value: unknown, isOne: (item: unknown) => boolean): value is unknown[] =>
+  Array.isArray(value) && value.every(isOne);
+
+export const OBJECT: OptionRule = ['an object', isObject];
+/** The rule of an option that is judged elsewhere. */
+export const ANYTHING: OptionRule = ['anything', () => true];
+export const BOOLEAN: OptionRule = ['a boolean', (value) => typeof value === 'boolean'];
+export const FUNCTION: OptionRule = ['a function', (value) => typeof value === 'function'];
+export const TEXT: OptionRule = ['a text', isText];
+export const LIST: OptionRule = ['a list', Array.isArray];
+export const TEXTS: OptionRule = ['a list of texts', (value) => isListOf(value, isText)];
+export const TEXTS_BY_NAME: OptionRule = [
+  'texts by name',
+  (value) => isObject(value) && Object.values(value).every(isText),
+];
+export const STORE: OptionRule = ['a Store', (value) => typeof (value as { hit?: unknown } | null)?.hit === 'function'];
 
 /** The error for an option of the wrong value: names the option, what was expected and what came. */
 export function wrongOption(owner: string, name: string, expected: string, came: unknown): ImproperlyConfigured {

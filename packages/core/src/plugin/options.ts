@@ -5,7 +5,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames, checkValues, STORE, TEXT, wrongOption } from '../options.ts';
 import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
@@ -120,14 +120,16 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkFilters('viewset', options.filters);
   checkPagination('viewset', options.pagination);
   checkIgnoredParameters('viewset', options.ignoreUnknownParameters);
-  checkHealth(options);
   checkPlace(options);
   if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
     throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
   }
-  if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
+  const { secret } = options;
+  checkValues('viewset', options, { secret: TEXT, store: STORE, healthPath: TEXT });
+  if (secret !== undefined && Buffer.byteLength(secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }
+  checkHealth(options);
   return Object.freeze({
     orm: options.orm,
     user: options.user,

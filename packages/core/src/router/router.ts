@@ -2,11 +2,11 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fastifyRoute, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
-import { ViewSet } from '../viewset/viewset.ts';
+import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { RouteNames } from './route-names.ts';
@@ -57,7 +57,7 @@ export class Router {
 
   /** Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. */
   register(path: string, View: new () => ViewSet, options: RegisterOptions = {}): this {
-    checkOptionNames('Router.register()', options, ['basename']);
+    checkOptions('Router.register()', options, { basename: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
     const checked = checkPath('path', path);
     const taken = this.#registrations.find((registration) => registration.path === checked);
@@ -66,9 +66,12 @@ export class Router {
         `Router: path "${checked}" has ${taken.view.name} already, and cannot have ${View.name} too`,
       );
     }
-    const view = typeof View === 'function' ? new View() : undefined;
-    if (!(view instanceof ViewSet)) throw wrongOption('Router.register()', 'view', 'a ViewSet class', View);
+    const given: unknown = View;
+    const isView = typeof given === 'function' && given.prototype instanceof ViewSet;
+    if (!isView) throw wrongOption('Router.register()', 'view', 'a ViewSet class', View);
+    const view = new View();
     checkActionNames(view);
+    checkDeclarations(view);
     this.#registrations.push({ path: checked, basename: options.basename ?? checked.replaceAll('/', '-'), view });
     return this;
   }

@@ -3,6 +3,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
+import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { Projection } from '../language/projection.ts';
 import { compileProjection } from './projection.ts';
 import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
@@ -87,10 +88,16 @@ export function readShape<
   extra?: Extra,
 ): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
   const meta = declaredMetadata(entity);
+  checkOptions(`readShape(${meta.className})`, { names, extra }, { names: TEXTS, extra: OBJECT });
   const sources = [
     ...names.map((name) => [name, name] as const),
     ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {}),
   ];
+  if (sources.length === 0) {
+    throw new ImproperlyConfigured(
+      `readShape(${meta.className}): option "names" must name a field, if "extra" does not`,
+    );
+  }
   const seen = new Set<string>();
   const fields = sources.map(([name, source]) => {
     const problem = isUnsafeName(name) ? 'is no name for a field' : seen.has(name) ? 'is named twice' : undefined;

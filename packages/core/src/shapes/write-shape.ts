@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { FieldName } from '../fields/field-name.ts';
-import { checkOptionNames } from '../options.ts';
+import { checkOptions, isObject, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { BoundWriteShape, bindFields } from './bound-write-shape.ts';
 import {
   type ObjectSchema,
@@ -82,14 +82,20 @@ export function writeShape<
   options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
+  const owner = `writeShape(${meta.className})`;
+  checkOptions(owner, { names, overrides }, { names: TEXTS, overrides: OBJECT });
+  checkOptions(owner, options, { required: TEXTS, optional: TEXTS });
   const sources: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(names.map((name) => [name, undefined])),
     ...overrides,
   };
-  checkOptions(meta, Object.keys(sources), options);
+  checkNamesOf(options, Object.keys(sources), owner);
   const naturalKeys: Record<string, string> = {};
   const properties: Record<string, TSchema> = {};
   for (const [name, source] of Object.entries(sources)) {
+    if (source !== undefined && typeof source !== 'string' && !isObject(source)) {
+      throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
+    }
     if (typeof source === 'string') naturalKeys[name] = naturalKeyOf(meta, name, source);
     properties[name] = fieldSchema(meta, name, source, isForcedOptional(name, options));
   }
@@ -186,13 +192,12 @@ function naturalKeyOf(meta: EntityMetadata, name: string, path: string): string 
   );
 }
 
-function checkOptions(meta: EntityMetadata, names: readonly string[], options: WriteOptions): void {
-  checkOptionNames(`writeShape(${meta.className})`, options, ['required', 'optional']);
+function checkNamesOf(options: WriteOptions, names: readonly string[], owner: string): void {
   for (const [option, listed] of Object.entries(options) as [string, readonly string[]][]) {
     for (const name of listed) {
       if (names.includes(name)) continue;
       throw new ImproperlyConfigured(
-        `writeShape(${meta.className}): option "${option}" names "${name}", which is not in the shape; it has: ${names.join(', ')}`,
+        `${owner}: option "${option}" names "${name}", which is not in the shape; it has: ${names.join(', ')}`,
       );
     }
   }

@@ -130,7 +130,7 @@ export class PathRateLimit extends RateLimitRule {
 }
 
 function matcher(owner: string, pattern: string): (method: string, route: string) => boolean {
-  const [, method, path = '', rest] = PATTERN.exec(pattern) ?? [];
+  const [, method, path = '', rest] = (typeof pattern === 'string' ? PATTERN.exec(pattern) : null) ?? [];
   if (path === '') {
     throw wrongOption(owner, 'path', 'a path such as /api/auth/*, with or without a method in front', pattern);
   }

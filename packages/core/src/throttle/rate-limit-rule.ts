@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames, checkValues, describe, STORE, wrongOption } from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
 /** The time at which a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
@@ -53,7 +53,7 @@ export abstract class RateLimitRule {
     if (name !== undefined && (typeof name !== 'string' || name === '')) {
       throw wrongOption(owner, 'name', 'a non-empty string', name);
     }
-    if (store !== undefined && typeof store.hit !== 'function') throw wrongOption(owner, 'store', 'a Store', store);
+    checkValues(owner, options, { store: STORE });
     this.failClosed = failClosed;
     this.name = name;
     this.store = store;
@@ -76,6 +76,6 @@ const LARGEST = 2 ** 31 - 1;
 function positiveInteger(owner: string, name: string, value: number): number {
   if (Number.isInteger(value) && value > 0 && value <= LARGEST) return value;
   throw new ImproperlyConfigured(
-    `${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${String(value)} came`,
+    `${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${describe(value)} came`,
   );
 }

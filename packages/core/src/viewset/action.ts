@@ -1,7 +1,18 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  isListOf,
+  isObject,
+  LIST,
+  type OptionRule,
+  TEXT,
+  TEXTS,
+  wrongOption,
+} from '../options.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
@@ -157,9 +168,9 @@ export function action<
   options: ActionOptions<Body, Query, Response, Responses>,
   handler: ActionHandler<Body, Query, Response, Responses>,
 ): Action {
-  checkOptionNames('action()', options, OPTION_NAMES);
+  checkOptions('action()', options, RULES);
   const methods = checkMethods(options.methods ?? ['get']);
-  checkOptions(options, methods);
+  checkTogether(options, methods);
   if (typeof handler !== 'function') throw wrongOption('action()', 'handler', 'a function', handler);
   return Object.freeze({
     [ACTION]: true as const,
@@ -183,61 +194,45 @@ function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[]
   );
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-const isListOf = (value: unknown, isOne: (item: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.length > 0 && value.every(isOne);
-const isBoolean: Rule = ['a boolean', (value) => typeof value === 'boolean'];
-const isAnything: Rule = ['anything', () => true];
-const isOneText: Rule = ['a text', isText];
-
 /** Segments of ordinary characters: the path becomes part of a route's pattern, in which the others have a meaning. */
 const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
 const MEDIA_TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+$/;
 
-type Rule = readonly [expected: string, fits: (value: unknown) => boolean];
-
 /** The rule of the path of an action, of whatever source. */
-export const URL_PATH_RULE: Rule = [
+export const URL_PATH_RULE: OptionRule = [
   'a path without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs',
   (value) => typeof value === 'string' && URL_PATH.test(value),
 ];
 
-const RULES: Readonly<Record<keyof ActionOptions, Rule>> = {
-  methods: isAnything,
-  detail: isBoolean,
+const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
+  methods: ANYTHING,
+  detail: BOOLEAN,
   urlPath: URL_PATH_RULE,
-  urlName: isOneText,
+  urlName: TEXT,
   body: ['a schema', isObject],
   querystring: ['a Type.Object()', (value) => isObject(value) && 'properties' in value],
   response: ['a schema', isObject],
-  permissionClasses: isAnything,
-  throttles: ['a list of rules', Array.isArray],
-  summary: isOneText,
+  permissionClasses: ANYTHING,
+  throttles: LIST,
+  summary: TEXT,
   responses: ['schemas, or null for no body, by status', isResponses],
-  listParameters: isBoolean,
+  listParameters: BOOLEAN,
   scope: ['"view" or "unrestricted"', (value) => value === 'view' || value === 'unrestricted'],
-  allowAnonymous: isBoolean,
-  transaction: isBoolean,
+  allowAnonymous: BOOLEAN,
+  transaction: BOOLEAN,
   bodyLimit: ['a positive integer, in bytes', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   contentTypes: [
     'a list of media types, like "text/csv"',
-    (value) => isListOf(value, (type) => typeof type === 'string' && MEDIA_TYPE.test(type)),
+    (value) => isListOf(value, (type) => typeof type === 'string' && MEDIA_TYPE.test(type)) && value.length > 0,
   ],
   hooks: [`functions by the names of Fastify's hooks (${HOOKS.join(', ')})`, isHooks],
-  description: isOneText,
-  tags: ['a list of texts', (value) => isListOf(value, isText)],
-  deprecated: isBoolean,
+  description: TEXT,
+  tags: TEXTS,
+  deprecated: BOOLEAN,
   examples: ['an object of "body" and "responses"', isObject],
 };
-const OPTION_NAMES = Object.keys(RULES) as (keyof ActionOptions)[];
 
-function checkOptions(options: ActionOptions, methods: readonly ActionMethod[]): void {
-  for (const name of OPTION_NAMES) {
-    const value: unknown = options[name];
-    const [expected, fits] = RULES[name];
-    if (value !== undefined && !fits(value)) throw wrongOption('action()', name, expected, value);
-  }
+function checkTogether(options: ActionOptions, methods: readonly ActionMethod[]): void {
   for (const name of ['body', 'contentTypes', 'bodyLimit'] as const) {
     if (options[name] === undefined || !methods.includes('get')) continue;
     throw new ImproperlyConfigured(`action(): option "${name}" needs methods that take one, but "methods" has get`);

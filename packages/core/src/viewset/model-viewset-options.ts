@@ -1,5 +1,6 @@
 import type { PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
+import { ANYTHING, BOOLEAN, isObject, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
@@ -72,28 +73,28 @@ export interface ModelViewSetOptions<
   readonly summaries?: Readonly<Partial<Record<Operation, string>>>;
 }
 
-/** Every option's name, to refuse the others. */
-export const MODEL_VIEWSET_OPTIONS = [
-  'read',
-  'write',
-  'referencePermissions',
-  'operations',
-  'searchFields',
-  'filterFields',
-  'jsonLogicFields',
-  'orderingFields',
-  'ordering',
-  'filters',
-  'pagination',
-  'pageSize',
-  'maxPageSize',
-  'count',
-  'permissionClasses',
-  'throttles',
-  'ignoreUnknownParameters',
-  'allowAnonymous',
-  'description',
-  'tags',
-  'deprecated',
-  'summaries',
-] as const satisfies readonly (keyof ModelViewSetOptions<object, never, never>)[];
+/** The values that the options may have; what fits the entity is judged when the view is registered. */
+export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
+  read: ANYTHING,
+  write: ANYTHING,
+  referencePermissions: ['lists of permission classes by field', isObject],
+  operations: LIST,
+  searchFields: TEXTS,
+  filterFields: TEXTS_BY_NAME,
+  jsonLogicFields: TEXTS,
+  orderingFields: TEXTS_BY_NAME,
+  ordering: TEXTS,
+  filters: ANYTHING,
+  pagination: ANYTHING,
+  pageSize: ANYTHING,
+  maxPageSize: ANYTHING,
+  count: ANYTHING,
+  permissionClasses: LIST,
+  throttles: LIST,
+  ignoreUnknownParameters: ANYTHING,
+  allowAnonymous: BOOLEAN,
+  description: TEXT,
+  tags: TEXTS,
+  deprecated: BOOLEAN,
+  summaries: TEXTS_BY_NAME,
+};

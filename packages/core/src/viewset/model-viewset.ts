@@ -1,11 +1,11 @@
 import type { EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptions, wrongOption } from '../options.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
-import { MODEL_VIEWSET_OPTIONS, type ModelViewSetOptions } from './model-viewset-options.ts';
+import { MODEL_VIEWSET_RULES, type ModelViewSetOptions } from './model-viewset-options.ts';
 import type { AnyModelOptions } from './resource.ts';
 import { type Operation, OPERATIONS } from './view-definition.ts';
 
@@ -51,7 +51,7 @@ export function ModelViewSet<
   options: ModelViewSetOptions<NoInfer<Entity>, Read, Write>,
 ): ModelViewSetClass<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
-  checkOptionNames(owner, options, MODEL_VIEWSET_OPTIONS);
+  checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
   return class extends ModelViewSetBase<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
     constructor() {

@@ -22,7 +22,7 @@ import { QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
-import { checkFilters, checkIgnoredParameters, checkPagination } from './list-options.ts';
+import { checkFilters, checkPagination } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
@@ -111,7 +111,6 @@ export class Resource implements ViewDefinition {
       options.referencePermissions ?? {},
     );
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
-    checkIgnoredParameters(name, options.ignoreUnknownParameters);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
     const ordering = (options.ordering ?? []).map((key) =>

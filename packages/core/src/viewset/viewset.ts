@@ -4,8 +4,10 @@ import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
+import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { checkIgnoredParameters } from './list-options.ts';
 import { stateOf } from './request-state.ts';
 import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
 
@@ -98,6 +100,17 @@ export abstract class ViewSet implements PermissionView {
     if (grant !== undefined && !isYes(await grant.allows(object))) throw permissionDenied(request);
   }
 }
+
+/** Refuses declarations of a wrong kind, of any view. */
+export function checkDeclarations(view: ViewSet): void {
+  const { name, ignoreUnknownParameters, documentation } = view;
+  checkValues(name, view, DECLARATIONS);
+  checkIgnoredParameters(name, ignoreUnknownParameters);
+  checkOptions(`${name}.documentation`, documentation, DOCUMENTATION);
+}
+
+const DECLARATIONS = { permissionClasses: LIST, throttles: LIST, allowAnonymous: BOOLEAN, throttleRate: FUNCTION };
+const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME };
 
 /** 401 where nobody is logged in, 403 where somebody is. */
 export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {

@@ -22,6 +22,7 @@ import {
   Router,
   SearchFilter,
   ViewSet,
+  writeShape,
 } from '../../src/index.ts';
 import { PathRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { forEachDatabase } from '../support/databases.ts';
@@ -103,6 +104,109 @@ forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t,
       t.match(await mount(options), { message });
     }
     t.equal(await mount({ pagination: null, filters: [], ignoreUnknownParameters: ['x'] }), undefined);
+  });
+
+  t.test('no option takes a value of the wrong kind, whatever it is', async (t) => {
+    const WRONG: readonly unknown[] = [
+      0,
+      1.5,
+      '',
+      true,
+      {},
+      [],
+      () => 1,
+      Symbol('x'),
+      1n,
+      [null],
+      [1],
+      { x: null },
+      { x: 1 },
+    ];
+    const nothing: unknown = Object.create(null);
+    const isBoolean = (value: unknown) => typeof value === 'boolean';
+    const isFunction = (value: unknown) => typeof value === 'function';
+    const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
+    const isObject = (value: unknown): value is object =>
+      typeof value === 'object' && value !== null && !Array.isArray(value);
+    const isEmptyObject = (value: unknown) => isObject(value) && Object.keys(value).length === 0;
+    const never = () => false;
+    const mounted = (View: new () => ViewSet, register?: object) =>
+      testApp(t, orm, [new Router().register('books', View, register)]);
+    class PlainViewSet extends ViewSet {
+      override list() {
+        return {};
+      }
+    }
+    /** Builds something with a value in the place of an option, and tells which of the values are right for it. */
+    type Place = readonly [build: (value: unknown) => unknown, fits: (value: unknown) => boolean];
+    const option = (name: string, fits: Place[1]): [string, Place] => [
+      name,
+      [
+        (value) => {
+          class BookViewSet extends ModelViewSet(Book, { read, [name]: value }) {}
+          return mounted(BookViewSet);
+        },
+        fits,
+      ],
+    ];
+    const field = (name: string, fits: Place[1]): [string, Place] => [
+      name,
+      [
+        (value) =>
+          mounted(
+            class extends PlainViewSet {
+              constructor() {
+                super();
+                Object.assign(this, { [name]: value });
+              }
+            },
+          ),
+        fits,
+      ],
+    ];
+    const ofPlugin = (name: string, fits: Place[1]): [string, Place] => [
+      name,
+      [(value) => testApp(t, orm, [], { options: { [name]: value } }), fits],
+    ];
+    const ofRule = (name: string, fits: Place[1]): [string, Place] => [
+      name,
+      [(value) => new PathRateLimit(1, 1, { [name]: value }), fits],
+    ];
+    const places: (readonly [string, Place])[] = [
+      ...['searchFields', 'jsonLogicFields', 'ordering', 'tags', 'operations', 'permissionClasses', 'throttles'].map(
+        (name) => option(name, isEmptyList),
+      ),
+      ...['filterFields', 'orderingFields', 'summaries', 'referencePermissions'].map((name) =>
+        option(name, isEmptyObject),
+      ),
+      ...['allowAnonymous', 'deprecated'].map((name) => option(name, isBoolean)),
+      option('description', never),
+      ...['permissionClasses', 'throttles'].map((name) => field(name, isEmptyList)),
+      field('allowAnonymous', isBoolean),
+      field('throttleRate', isFunction),
+      field('documentation', isEmptyObject),
+      field('ignoreUnknownParameters', (value) => isBoolean(value) || isEmptyList(value)),
+      ...['store', 'secret', 'healthPath'].map((name) => ofPlugin(name, never)),
+      ...['store', 'path'].map((name) => ofRule(name, never)),
+      ['basename', [(value) => mounted(PlainViewSet, { basename: value }), never]],
+      ['view', [(value) => mounted(value as never), never]],
+      ['names', [(value) => readShape(Book, value as never), never]],
+      ['names', [(value) => writeShape(Book, value as never), isEmptyList]],
+      ['overrides', [(value) => writeShape(Book, ['title'], value as never), isEmptyObject]],
+      ['title', [(value) => writeShape(Book, [], { title: value } as never), isObject]],
+      ['option', [(value) => new Router(value as never), isEmptyObject]],
+      ['option', [(value) => mounted(PlainViewSet, value as object), isEmptyObject]],
+      ['option', [(value) => action(value as never, async () => ({})), isEmptyObject]],
+      ['option', [(value) => ModelViewSet(Book, value as never), isEmptyObject]],
+      ['option', [(value) => new HealthRegistry(value as never), isEmptyObject]],
+    ];
+    for (const [name, [build, fits]] of places) {
+      for (const value of [null, nothing, ...WRONG]) {
+        const error = await errorOf(async () => build(value));
+        if (fits(value)) t.equal(error, undefined, `${name}: ${typeof value}`);
+        else t.match(error?.message, new RegExp(name === 'throttles' ? 'throttles|rules' : name), name);
+      }
+    }
   });
 
   t.test('the plugin names the option that is of the wrong kind', async (t) => {

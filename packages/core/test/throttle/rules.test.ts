@@ -92,7 +92,7 @@ t.test('wrong arguments are refused with the rule and the argument named', async
   for (const wrong of [0, -1, 1.5, Number.NaN, Infinity, 2 ** 31, '100', undefined, null] as number[]) {
     t.throws(() => new IPRateLimit(wrong, 60), {
       name: 'ImproperlyConfigured',
-      message: `IPRateLimit: count (its first argument) must be a positive whole number up to 2147483647, but ${wrong} came`,
+      message: `IPRateLimit: count (its first argument) must be a positive whole number up to 2147483647, but ${typeof wrong === 'string' ? '"100"' : String(wrong)} came`,
     });
     t.throws(() => new UserRateLimit(100, wrong), { message: /^UserRateLimit: windowSeconds \(its second argument\)/ });
   }
