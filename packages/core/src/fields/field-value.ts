@@ -3,8 +3,8 @@ import { isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.t
 import type { FieldType } from './field-type.ts';
 
 /**
- * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows where the
- * value stood catches the error and names that place. A filter's parameters come from the client, so that an error which
+ * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows the place of
+ * the value catches the error and names it. A filter's parameters come from the client, so that an error which
  * a filter lets through is a 400; anywhere else the value is the program's own, and the answer is a 500.
  */
 export class FieldValueError extends InvalidUsage {}

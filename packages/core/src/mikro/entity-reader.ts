@@ -3,10 +3,10 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { sendable } from '../fields/value-reader.ts';
 
 /**
- * Reads what a path leads to from an entity that is loaded: null where there is nothing on the way, the primary key of
+ * Makes the function that reads a path of an entity that is loaded: null if there is nothing on the way, the primary key of
  * a relation at the end.
  *
- * @throws Error, when called, where a relation on the way is not loaded: a missing value must not pass for null
+ * @throws Error, when called, if a relation on the way is not loaded: a missing value must not pass for null
  */
 export function entityReader(path: FieldPath): (entity: object) => unknown {
   const steps = path.steps.map(({ name }) => name);
@@ -30,7 +30,7 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
 
 /**
  * Lists what must be loaded for `entityReader`: the relations on the way, but for one whose key is all that is asked, and the
- * column itself where it is lazy.
+ * column itself if it is lazy.
  */
 export function populateFor({ key, steps, property }: FieldPath): string[] {
   const last = steps.at(-1);
@@ -46,7 +46,7 @@ export function populateFor({ key, steps, property }: FieldPath): string[] {
 }
 
 /**
- * Lists the names to walk in the last entity: one name, or several into an embeddable. None is left where the key of a relation
+ * Lists the names to walk in the last entity: one name, or several into an embeddable. None is left if the key of a relation
  * without a column of its own is asked for (the other side of a one to one), which is the last entity's own.
  */
 function namesAfter({ key, steps, property }: FieldPath): string[] {

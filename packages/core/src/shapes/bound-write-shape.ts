@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { TObject, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { isInlineEmbeddable, ownsColumn } from '../fields/field-path.ts';
+import { findPlace, isInlineEmbeddable, ownsColumn } from '../fields/field-path.ts';
 import { isToMany, isToOne, onlyPrimaryKey, referredKey } from '../fields/field-type.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import { pointerStep } from '../json-pointer.ts';
@@ -10,9 +10,9 @@ import { invalidInput } from './error-details.ts';
 import { checkWritable } from './json-types.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
-import { objectIn } from './schema-object.ts';
+import { type ObjectSchema, objectIn } from './schema-object.ts';
 import { isRecord } from './schema-rules.ts';
-import { embeddableAt, shapeField } from './shape-field.ts';
+import { shapeField } from './shape-field.ts';
 import { type Inspect, type Inspected, compileInspect } from './validator.ts';
 
 /** A field of a body and its column. */
@@ -112,61 +112,55 @@ function inOrder(problems: readonly Problem[], fields: readonly BoundField[]): P
   return problems.toSorted((a, b) => Math.sign(position(a) - position(b)) || 0);
 }
 
+/** The unique fields by which references are made, by the names of the relations: `name` of `role.name`. */
+export type NaturalKeys = ReadonlyMap<string, string>;
+
 /**
  * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
  *
+ * @param embeddable the field whose parts they are
  * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column can never fit each other
  */
 export function bindFields(
   meta: EntityMetadata,
-  schema: TObject,
-  naturalKeys: Readonly<Record<string, string>>,
+  { properties }: ObjectSchema,
+  naturalKeys: NaturalKeys,
+  embeddable?: { readonly key: string; readonly path: string },
 ): BoundField[] {
-  return Object.entries<TSchema>(schema.properties).map(([name, child]) =>
-    bindField(meta, name, child, Object.hasOwn(naturalKeys, name) ? naturalKeys[name] : undefined),
-  );
-}
-
-function bindField(meta: EntityMetadata, name: string, schema: TSchema, naturalKey: string | undefined): BoundField {
-  const path = pointerStep(name);
-  const property = meta.properties[name as never] as EntityProperty | undefined;
-  if (property !== undefined) {
-    checkWritableProperty(`${meta.className}.${name}`, property);
-    if (isInlineEmbeddable(property)) {
-      return { name, path, nullable: true, parts: embeddedParts(meta, name, path, schema) };
-    }
-    // Of what is not stored, its own schema is all there is to check.
-    if (property.persist === false) return { name, path, nullable: true };
-  }
-  const column = shapeField(meta, name);
-  const value = naturalKey === undefined ? column : shapeField(meta, `${name}.${naturalKey}`);
-  const { nullable, target } = column;
-  checkWritable(meta.className, { ...value, name, target }, schema);
-  if (target === undefined) return { name, path, nullable, rule: columnRule(value) };
-  if (naturalKey !== undefined) checkUnique(target, value.property);
-  const held = referredKey(column.property).name;
-  const reference = {
-    name,
-    target,
-    key: naturalKey ?? held,
-    held: column.property.mapToPk === true ? held : undefined,
-  };
-  return { name, path, nullable, rule: columnRule(value), reference };
-}
-
-/** Finds the columns of the parts of an embeddable that a schema names; undefined if the schema is not an object's. */
-function embeddedParts(meta: EntityMetadata, name: string, path: string, schema: TSchema): BoundField[] | undefined {
-  const properties = objectIn(schema)?.properties;
-  if (properties === undefined) return undefined;
-  return Object.entries<TSchema>(properties).map(([part, child]) => {
-    const inner = `${name}.${part}`;
-    const at = path + pointerStep(part);
-    if (embeddableAt(meta, inner)?.inline === true) {
-      return { name: part, path: at, nullable: true, parts: embeddedParts(meta, inner, at, child) };
-    }
-    const column = shapeField(meta, inner);
-    return { name: part, path: at, nullable: column.nullable, rule: columnRule(column) };
+  return Object.entries<TSchema>(properties).map(([name, schema]) => {
+    const key = embeddable === undefined ? name : `${embeddable.key}.${name}`;
+    const path = `${embeddable?.path ?? ''}${pointerStep(name)}`;
+    return { name, path, ...bindColumn(meta, key, path, schema, naturalKeys.get(key)) };
   });
+}
+
+function bindColumn(
+  meta: EntityMetadata,
+  key: string,
+  path: string,
+  schema: TSchema,
+  naturalKey: string | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  const place = findPlace(meta, key, '.');
+  if (place instanceof Error) throw place;
+  const { property } = place;
+  checkWritableProperty(`${meta.className}.${key}`, property);
+  if (isInlineEmbeddable(property)) {
+    const object = objectIn(schema);
+    return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
+  }
+  // Of a property that is not stored, its own schema is all there is to check.
+  if (property.persist === false) return { nullable: true };
+  const column = shapeField(meta, key);
+  const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);
+  const { nullable, target } = column;
+  checkWritable(meta.className, { ...value, name: key, target }, schema);
+  const rule = columnRule(value);
+  if (target === undefined) return { nullable, rule };
+  if (naturalKey !== undefined) checkUnique(target, value.property);
+  const held = referredKey(property).name;
+  const reference = { name: key, target, key: naturalKey ?? held, held: property.mapToPk === true ? held : undefined };
+  return { nullable, rule, reference };
 }
 
 /** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */

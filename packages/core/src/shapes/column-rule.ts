@@ -27,9 +27,8 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'integer':
     case 'boolean':
     case 'enum':
-      return (json) => checkFieldJson(type, json);
     case 'uuid':
-      return (json) => (typeof json === 'string' ? checkFieldJson(type, json) : fail('must be a UUID'));
+      return (json) => checkFieldJson(type, json);
     case 'bigint':
       return (json) => bigintValue(type, json);
     case 'number':
@@ -94,7 +93,7 @@ function decimalRule(type: FieldType): ColumnRule {
   };
 }
 
-/** Refuses what has more digits than the column; undefined where that says nothing. */
+/** Refuses what has more digits than the column; undefined if the column does not say how many it has. */
 function decimalSize({ precision, scale = 0 }: FieldType): ((value: number | string) => void) | undefined {
   if (precision === undefined) return undefined;
   const digits = precision - scale;

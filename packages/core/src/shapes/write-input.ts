@@ -11,7 +11,7 @@ export type WriteOverrides<Entity> = {
     (TSchema & object) | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
 };
 
-/** Which fields a client must send, where the entity would have it otherwise. */
+/** The fields that a client must, or need not, send although the entity says otherwise. */
 export interface WriteOptions<Name extends string = string> {
   /** Must be sent on create and PUT, although their column has a default or may be null. */
   readonly required?: readonly Name[];

@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptions, isObject, OBJECT, TEXTS, wrongOption } from '../options.ts';
-import { BoundWriteShape, bindFields } from './bound-write-shape.ts';
+import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
 import {
   type ObjectSchema,
   type StaticObject,
@@ -50,9 +50,6 @@ export class WriteShape<Entity extends object, Input extends object> {
   }
 }
 
-/** The unique fields by which references are made, by the names of the relations: `name` of `role.name`. */
-type NaturalKeys = Readonly<Record<string, string>>;
-
 /**
  * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
  * A field is required unless its column may be null or has a value of its own (a default, `onCreate`); a required string
@@ -61,7 +58,7 @@ type NaturalKeys = Readonly<Record<string, string>>;
  *
  * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), or by `'role.name'`, which
  * refers to a related record by a unique field of it. What the columns can hold is enforced in any case. The fourth
- * one says which fields are required, or optional, where that differs from the entity.
+ * one names the fields that are required, or optional, although the entity says otherwise.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
  * @example
@@ -90,13 +87,13 @@ export function writeShape<
     ...overrides,
   };
   checkNamesOf(options, Object.keys(sources), owner);
-  const naturalKeys: Record<string, string> = {};
+  const naturalKeys = new Map<string, string>();
   const properties: Record<string, TSchema> = {};
   for (const [name, source] of Object.entries(sources)) {
     if (source !== undefined && typeof source !== 'string' && !isObject(source)) {
       throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
     }
-    if (typeof source === 'string') naturalKeys[name] = naturalKeyOf(meta, name, source);
+    if (typeof source === 'string') naturalKeys.set(name, naturalKeyOf(meta, name, source));
     properties[name] = fieldSchema(meta, name, source, isForcedOptional(name, options));
   }
   const schema = Type.Object(properties);
@@ -131,7 +128,7 @@ export function toWriteShape<Entity extends object>(
       'A write schema must name all of its properties: it may have no additionalProperties and no patternProperties',
     );
   }
-  return new WriteShape(entity, shape as TObject, {});
+  return new WriteShape(entity, shape as TObject, new Map());
 }
 
 function isOpen(schema: ObjectSchema): boolean {
