@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
-import { type FieldPath, ownsColumn } from '../fields/field-path.ts';
-import { isReference } from '../fields/field-type.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { isReference, ownsColumn } from '../fields/property.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { OrderKey } from '../language/order.ts';
 import { whereCondition } from '../language/where-condition.ts';

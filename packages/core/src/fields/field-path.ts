@@ -1,8 +1,8 @@
 import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { targetOf } from './declared-metadata.ts';
-import { fieldType, isReference, isToMany, onlyPrimaryKey, type FieldType } from './field-type.ts';
+import { fieldType, type FieldType } from './field-type.ts';
+import { isInlineEmbeddable, isReference, isToMany, onlyPrimaryKey, ownsColumn, targetOf } from './property.ts';
 
 /** A way from an entity through its relations to one column, resolved once and then shared. */
 export interface FieldPath {
@@ -103,57 +103,50 @@ export function findPlace(
 ): FieldPlace | ImproperlyConfigured {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
-  let owner = root.className;
-  let properties: Readonly<Record<string, EntityProperty>> = root.properties;
+  let owner: Owner = root;
   let nullable = false;
   let rest = path.split(separator);
   for (;;) {
-    const { property, name, left } = take(properties, rest, separator);
-    if (property === undefined) return unknownName(root, path, owner, rest[0] ?? '', properties);
+    const [name, property] = nextOf(owner, rest, separator);
+    if (property === undefined) return unknownName(root, path, owner, name);
     names.push(name);
-    if (left.length === 0) return { names, steps, property, nullable };
+    rest = rest.slice(name.split(separator).length);
+    if (rest.length === 0) return { names, steps, property, nullable };
     const isInline = isInlineEmbeddable(property);
     const isWay = isInline || (isReference(property) && property.polymorphic !== true);
     const target = isWay ? targetOf(property) : undefined;
     if (target === undefined) {
       const what = property.kind === ReferenceKind.EMBEDDED ? 'is kept in one column' : 'is not a relation';
       return new ImproperlyConfigured(
-        `${root.className}: "${path}" cannot be resolved: ${owner}.${name} ${what}, so it has no "${left[0]}"`,
+        `${root.className}: "${path}" cannot be resolved: ${owner.className}.${name} ${what}, so it has no "${rest[0]}"`,
       );
     }
     if (!isInline) steps.push(property);
     nullable ||= property.nullable === true || (!isInline && !ownsColumn(property));
-    owner = target.className;
-    properties = property.embeddedProps ?? target.properties;
-    rest = left;
+    owner = { className: target.className, properties: property.embeddedProps ?? target.properties };
   }
 }
 
-/** Takes one name off a path. A name may contain the separator itself, so the longest that exists wins. */
-function take(
-  properties: Readonly<Record<string, EntityProperty>>,
+/** An entity, or an embeddable in one. */
+interface Owner {
+  readonly className: string;
+  readonly properties: Readonly<Record<string, EntityProperty>>;
+}
+
+/** Finds the property that a path goes to first. A name may contain the separator itself, so the longest that exists wins. */
+function nextOf(
+  { properties }: Owner,
   rest: readonly string[],
   separator: string,
-): { property: EntityProperty | undefined; name: string; left: string[] } {
+): [name: string, property: EntityProperty | undefined] {
   for (let length = rest.length; length > 0; length--) {
     const name = rest.slice(0, length).join(separator);
     if (!Object.hasOwn(properties, name)) continue;
     // A property that is only declared has no name of its own yet.
     const property = properties[name] as EntityProperty;
-    return { property: property.name === undefined ? { ...property, name } : property, name, left: rest.slice(length) };
+    return [name, property.name === undefined ? { ...property, name } : property];
   }
-  return { property: undefined, name: '', left: [] };
-}
-
-/** True of an embeddable whose properties are columns of the entity that it stands in. */
-export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
-  return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;
-}
-
-/** True of a to-one relation whose foreign key is on this side. */
-export function ownsColumn({ kind, owner, mappedBy }: EntityProperty): boolean {
-  const isOwner = (owner as boolean | undefined) ?? mappedBy === undefined;
-  return kind === ReferenceKind.MANY_TO_ONE || (kind === ReferenceKind.ONE_TO_ONE && isOwner);
+  return [rest[0] ?? '', undefined];
 }
 
 /** True of a property that the database can tell: one with a column, a formula, or a relation. */
@@ -161,19 +154,13 @@ function isStored(property: EntityProperty): boolean {
   return property.persist !== false || property.formula !== undefined || property.kind !== ReferenceKind.SCALAR;
 }
 
-function unknownName(
-  root: EntityMetadata,
-  path: string,
-  owner: string,
-  name: string,
-  properties: Readonly<Record<string, EntityProperty>>,
-): ImproperlyConfigured {
+function unknownName(root: EntityMetadata, path: string, owner: Owner, name: string): ImproperlyConfigured {
   // What MikroORM adds for itself is not named: the columns of embeddables, and the other sides of relations.
-  const all = Object.keys(properties).filter((key) => isNamed(key, properties[key] as EntityProperty));
+  const all = Object.keys(owner.properties).filter((key) => isNamed(key, owner.properties[key] as EntityProperty));
   const near = nearest(name, all);
   const hint = near === undefined ? '.' : `; did you mean "${near}"?`;
   return new ImproperlyConfigured(
-    `${root.className}: "${path}" names no field: ${owner} has no property "${name}"${hint} It has: ${all.join(', ')}`,
+    `${root.className}: "${path}" names no field: ${owner.className} has no property "${name}"${hint} It has: ${all.join(', ')}`,
   );
 }
 

@@ -3,7 +3,6 @@ import {
   BigIntType,
   BlobType,
   DecimalType,
-  type EntityMetadata,
   type EntityProperty,
   JsonType,
   Platform,
@@ -16,7 +15,7 @@ import {
   types,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { targetOf } from './declared-metadata.ts';
+import { isInlineEmbeddable, valueProperty } from './property.ts';
 
 /** The kind of value that a field holds: it decides which lookups fit, and how a text is read. */
 export type FieldKind =
@@ -53,63 +52,6 @@ export interface FieldType {
   readonly mode?: 'bigint' | 'number' | 'string';
 }
 
-const known = new WeakMap<EntityProperty, FieldType>();
-
-/**
- * Returns the type of a property, before the ORM has discovered its entity as afterwards; of a relation, that of the key it
- * refers to. Integers are taken for 32 bits wide unless they are declared smaller or bigger, and strings without a length
- * for 255 characters, on every database: what is valid does not depend on where it is stored.
- * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation
- */
-export function fieldType(property: EntityProperty): FieldType {
-  let type = known.get(property);
-  if (type === undefined) {
-    type = Object.freeze(resolve(property));
-    known.set(property, type);
-  }
-  return type;
-}
-
-/** Returns the property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */
-export function valueProperty(property: EntityProperty): EntityProperty {
-  return isReference(property) ? valueProperty(referredKey(property)) : property;
-}
-
-/** Returns the property at the other end of a to-one relation that its foreign key repeats. */
-export function referredKey(property: EntityProperty): EntityProperty {
-  const target = targetOf(property) as EntityMetadata;
-  const key =
-    property.targetKey === undefined
-      ? property.polymorphic !== true && onlyPrimaryKey(target)
-      : (target.properties[property.targetKey as never] as EntityProperty | undefined);
-  if (key) return key;
-  throw new ImproperlyConfigured(
-    `"${property.name}" refers to ${target.className} by ${property.polymorphic ? 'a polymorphic' : 'a composite'} key, ` +
-      'which has no single value; name a field of the related entity instead',
-  );
-}
-
-/** Returns the primary key of an entity; undefined if it is not one property. */
-export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
-  const [key, ...others] = Object.values<EntityProperty>(properties).filter(({ primary }) => primary === true);
-  return others.length > 0 ? undefined : key;
-}
-
-/** True of relations, to one or to many. */
-export function isReference(property: EntityProperty): boolean {
-  return isToOne(property) || isToMany(property);
-}
-
-/** True of a relation to one record. */
-export function isToOne({ kind }: EntityProperty): boolean {
-  return kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
-}
-
-/** True of a relation to many records. */
-export function isToMany({ kind }: EntityProperty): boolean {
-  return kind === ReferenceKind.ONE_TO_MANY || kind === ReferenceKind.MANY_TO_MANY;
-}
-
 /** Returns the type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
   const type = givenType(valueProperty(property));
@@ -142,14 +84,12 @@ function completed(property: EntityProperty): EntityProperty {
   const { type, columnType } = property as { readonly type: unknown; readonly columnType?: string };
   const column = property.columnTypes?.[0] ?? columnType;
   const given = givenType(property);
-  if (given !== undefined && !BUILT_IN.has(given.constructor)) {
-    return { ...property, customType: given, runtimeType: given.runtimeType, columnTypes: [column ?? ''] };
-  }
-  // A class of MikroORM's own gives way to a column that is declared beside it; an object does not.
-  const isName = given === undefined || (column !== undefined && typeof type === 'function');
-  const mapped = isName ? platform.getDefaultMappedType(column ?? nameOf(type)) : given;
-  const columnTypes = [column ?? mapped.getColumnType(property, platform)];
-  return { ...property, customType: mapped, runtimeType: property.runtimeType ?? mapped.runtimeType, columnTypes };
+  const isCustom = given !== undefined && !BUILT_IN.has(given.constructor);
+  // A class of MikroORM's own gives way to a column that is declared beside it; an object, or a type of the application's, does not.
+  const isName = given === undefined || (!isCustom && column !== undefined && typeof type === 'function');
+  const customType = isName ? platform.getDefaultMappedType(column ?? nameOf(type)) : given;
+  const columnTypes = [column ?? (isCustom ? '' : customType.getColumnType(property, platform))];
+  return { ...property, customType, runtimeType: property.runtimeType ?? customType.runtimeType, columnTypes };
 }
 
 function nameOf(type: unknown): string {
@@ -157,8 +97,14 @@ function nameOf(type: unknown): string {
   return name === 'Date' ? 'datetime' : typeof name === 'string' ? name : '';
 }
 
-function resolve(property: EntityProperty): FieldType {
-  if (property.kind === ReferenceKind.EMBEDDED && !property.object && !property.array) {
+/**
+ * Returns the type of a property, before the ORM has discovered its entity as afterwards; of a relation, that of the key it
+ * refers to. Integers are taken for 32 bits wide unless they are declared smaller or bigger, and strings without a length
+ * for 255 characters, on every database: what is valid does not depend on where it is stored.
+ * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation
+ */
+export function fieldType(property: EntityProperty): FieldType {
+  if (isInlineEmbeddable(property)) {
     throw new ImproperlyConfigured(`"${property.name}" is an embeddable of several columns; name one of its fields`);
   }
   const declared = valueProperty(property);

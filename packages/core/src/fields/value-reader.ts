@@ -1,6 +1,7 @@
 import { BigIntType, DecimalType, DoubleType, UuidType, type EntityProperty, type Platform } from '@mikro-orm/core';
 import type { FieldPath } from './field-path.ts';
-import { customTypeOf, valueProperty, type FieldType } from './field-type.ts';
+import { customTypeOf, type FieldType } from './field-type.ts';
+import { valueProperty } from './property.ts';
 
 /**
  * Makes the function that turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates, JSON, booleans,

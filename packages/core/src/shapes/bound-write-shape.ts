@@ -1,9 +1,9 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { TObject, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { findPlace, isInlineEmbeddable, ownsColumn } from '../fields/field-path.ts';
-import { isToMany, isToOne, onlyPrimaryKey, referredKey } from '../fields/field-type.ts';
+import { findPlace } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value.ts';
+import { isInlineEmbeddable, isToMany, isToOne, onlyPrimaryKey, ownsColumn, referredKey } from '../fields/property.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { type ColumnRule, columnRule } from './column-rule.ts';
 import { invalidInput } from './error-details.ts';

@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata } from '../fields/declared-metadata.ts';
+import { declaredMetadata } from '../fields/property.ts';
 import type { FieldName, PathOf } from '../fields/field-name.ts';
 import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { Projection } from '../language/projection.ts';
@@ -9,7 +9,7 @@ import { compileProjection } from './projection.ts';
 import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
 import { isUnsafeName } from './scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
-import { derivedField, embeddableAt, shapeField } from './shape-field.ts';
+import { embeddableAt, shapeField } from './shape-field.ts';
 import { readSchema } from './wire-format.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
@@ -135,7 +135,7 @@ export function toReadShape<Entity extends object>(
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
     const embeddable = embeddableAt(meta, source);
-    if (embeddable === undefined) return { name, path: source, schema: readSchema(derivedField(meta, source)) };
+    if (embeddable === undefined) return { name, path: source, schema: readSchema(shapeField(meta, source)) };
     const fields = Object.keys(embeddable.meta.properties).map((part) => fieldOf(embeddable.meta, part, part));
     return { name, path: source, fields, schema: orNull(objectOf(fields), embeddable.nullable) };
   }

@@ -1,8 +1,8 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { targetOf } from '../fields/declared-metadata.ts';
-import { findPlace, isInlineEmbeddable, resolvePath } from '../fields/field-path.ts';
-import { type FieldType, customTypeOf, isList, isToOne } from '../fields/field-type.ts';
+import { findPlace, resolvePath } from '../fields/field-path.ts';
+import { type FieldType, customTypeOf, isList } from '../fields/field-type.ts';
+import { isInlineEmbeddable, isToOne, targetOf } from '../fields/property.ts';
 
 /** One column as a shape sees it: the values that it may hold, and what is known of it. */
 export interface ShapeField {
@@ -47,17 +47,6 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   };
 }
 
-/**
- * Finds the column that a schema is derived from.
- *
- * @throws ImproperlyConfigured like `shapeField`, and for a list of embeddables, which needs a schema of its own
- */
-export function derivedField(meta: EntityMetadata, path: string): ShapeField {
-  const field = shapeField(meta, path);
-  if (field.property.kind !== ReferenceKind.EMBEDDED) return field;
-  throw new ImproperlyConfigured(`${meta.className}.${path} is a list of embeddables: write its schema by hand`);
-}
-
 /** An embeddable that a path leads to. */
 export interface Embeddable {
   readonly property: EntityProperty;
@@ -68,12 +57,19 @@ export interface Embeddable {
   readonly inline: boolean;
 }
 
-/** Finds the embeddable that a path such as `address` leads to; undefined if the path leads to something else. */
+/**
+ * Finds the embeddable that a path such as `address` leads to; undefined if the path leads to something else.
+ *
+ * @throws ImproperlyConfigured for a list of embeddables, which needs a schema of its own
+ */
 export function embeddableAt(meta: EntityMetadata, path: string): Embeddable | undefined {
   const place = findPlace(meta, path, '.');
   if (place instanceof Error) return undefined;
   const { property, nullable } = place;
-  if (property.kind !== ReferenceKind.EMBEDDED || property.array === true) return undefined;
+  if (property.kind !== ReferenceKind.EMBEDDED) return undefined;
+  if (property.array === true) {
+    throw new ImproperlyConfigured(`${meta.className}.${path} is a list of embeddables: write its schema by hand`);
+  }
   return {
     property,
     meta: targetOf(property) as EntityMetadata,

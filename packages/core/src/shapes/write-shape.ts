@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata } from '../fields/declared-metadata.ts';
+import { declaredMetadata } from '../fields/property.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptions, isObject, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
@@ -14,7 +14,7 @@ import {
   withProperties,
   without,
 } from './schema-object.ts';
-import { type ShapeField, derivedField, embeddableAt } from './shape-field.ts';
+import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
 import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
 
@@ -156,8 +156,8 @@ function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced
     );
     return marked(embeddable.nullable ? nullableObject(object) : object, forced ?? embeddable.nullable);
   }
-  const column = derivedField(meta, name);
-  const value = source === undefined ? column : derivedField(meta, source as string);
+  const column = shapeField(meta, name);
+  const value = source === undefined ? column : shapeField(meta, source as string);
   const canLeaveOut = canBeLeftOut(column);
   return marked(writeSchema({ ...value, nullable: column.nullable }, canLeaveOut), forced ?? canLeaveOut);
 }

@@ -1,6 +1,7 @@
 import {
   Cascade,
   type EntityMetadata,
+  type EntityProperty,
   type EventManager,
   type EventSubscriber,
   EventType,
@@ -12,12 +13,12 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
+import { isInlineEmbeddable } from '../fields/property.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import type { RowWrite } from '../backends/backend.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { Projection } from '../language/projection.ts';
-import { embeddableAt } from '../shapes/shape-field.ts';
 import { writeGuard } from '../given-up.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from './request-state.ts';
@@ -187,8 +188,10 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
     const cascades = orphanRemoval === true || cascade.some((kind) => kind !== Cascade.PERSIST);
     if (cascades) reasons.push(`"${name}" cascades`);
   }
-  const isColumn = (name: string): boolean =>
-    Object.hasOwn(meta.properties, name) && embeddableAt(meta, name)?.inline !== true;
+  const isColumn = (name: string): boolean => {
+    const property = meta.properties[name as never] as EntityProperty | undefined;
+    return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
+  };
   const columns = [...read, ...written.filter(isColumn).map((name) => fieldPath(meta, name, '.'))];
   const others = written.filter((name) => !isColumn(name));
   const names = new Set([...columns.filter((path) => !isPlainColumn(path)).map(({ key }) => key), ...others]);

@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
-import { isToMany } from '../../fields/field-type.ts';
+import { isToMany } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import { COLUMN, type Comparison } from './dialects/dialect.ts';

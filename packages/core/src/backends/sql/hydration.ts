@@ -1,7 +1,7 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
-import { isReference, isToMany } from '../../fields/field-type.ts';
+import { isReference, isToMany } from '../../fields/property.ts';
 import { nearest } from '../../nearest.ts';
 import { showLoaded } from '../../mikro/entities.ts';
 import type { Selection } from './selection.ts';

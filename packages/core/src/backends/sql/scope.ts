@@ -1,7 +1,6 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { ownsColumn } from '../../fields/field-path.ts';
-import { isReference, referredKey } from '../../fields/field-type.ts';
+import { isReference, ownsColumn, referredKey } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';

@@ -1,6 +1,7 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { customTypeOf, valueProperty } from '../../fields/field-type.ts';
+import { customTypeOf } from '../../fields/field-type.ts';
+import { valueProperty } from '../../fields/property.ts';
 import type { Scope } from './scope.ts';
 
 /** The columns that a statement reads. Two of the same key have the same text. */

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { ownsColumn } from '../../fields/field-path.ts';
+import { ownsColumn } from '../../fields/property.ts';
 import { type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';

@@ -1,6 +1,7 @@
 import type { Platform } from '@mikro-orm/core';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { customTypeOf, valueProperty } from '../../../fields/field-type.ts';
+import { customTypeOf } from '../../../fields/field-type.ts';
+import { valueProperty } from '../../../fields/property.ts';
 import { COLUMN, OPERATORS, VALUE, type Comparison } from './dialect.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 

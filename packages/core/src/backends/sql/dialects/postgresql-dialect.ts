@@ -2,7 +2,7 @@ import type { EntityManager, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
-import { valueProperty } from '../../../fields/field-type.ts';
+import { valueProperty } from '../../../fields/property.ts';
 import { foldCase } from './case-folding.ts';
 import { customParameter } from './custom-parameter.ts';
 import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';

@@ -1,0 +1,85 @@
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  EntitySchema,
+  ReferenceKind,
+} from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/**
+ * Finds what `defineEntity` was given, without an initialised ORM: builders carry type, length, precision, scale, nullable
+ * and default.
+ *
+ * @throws ImproperlyConfigured for an entity that was not made by `defineEntity` or an `EntitySchema`
+ */
+export function declaredMetadata(entity: EntityName): EntityMetadata {
+  const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never);
+  if (schema === undefined) {
+    const came = typeof entity === 'function' ? entity.name : typeof entity;
+    throw new ImproperlyConfigured(
+      `A shape needs an entity made by defineEntity() or new EntitySchema(), but ${came} came`,
+    );
+  }
+  return (schema as EntitySchema).meta;
+}
+
+/** Finds the entity or embeddable that a property leads to, discovered or only declared; undefined if it leads to none. */
+export function targetOf(property: EntityProperty): EntityMetadata | undefined {
+  const declared = property as { readonly entity?: () => unknown };
+  if (property.targetMeta !== undefined || declared.entity === undefined) return property.targetMeta;
+  const target = declared.entity();
+  if (!Array.isArray(target)) return declaredMetadata(target as EntityName);
+  throw new ImproperlyConfigured(`"${property.name}" may lead to several entities: name it in no shape`);
+}
+
+/** Returns the property whose values a property holds: of a to-one relation, the key that it refers to; else itself. */
+export function valueProperty(property: EntityProperty): EntityProperty {
+  return isReference(property) ? valueProperty(referredKey(property)) : property;
+}
+
+/** Returns the property at the other end of a to-one relation that its foreign key repeats. */
+export function referredKey(property: EntityProperty): EntityProperty {
+  const target = targetOf(property) as EntityMetadata;
+  const key =
+    property.targetKey === undefined
+      ? property.polymorphic !== true && onlyPrimaryKey(target)
+      : (target.properties[property.targetKey as never] as EntityProperty | undefined);
+  if (key) return key;
+  throw new ImproperlyConfigured(
+    `"${property.name}" refers to ${target.className} by ${property.polymorphic ? 'a polymorphic' : 'a composite'} key, ` +
+      'which has no single value; name a field of the related entity instead',
+  );
+}
+
+/** Returns the primary key of an entity; undefined if it is not one property. */
+export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
+  const [key, ...others] = Object.values<EntityProperty>(properties).filter(({ primary }) => primary === true);
+  return others.length > 0 ? undefined : key;
+}
+
+/** True of relations, to one or to many. */
+export function isReference(property: EntityProperty): boolean {
+  return isToOne(property) || isToMany(property);
+}
+
+/** True of a relation to one record. */
+export function isToOne({ kind }: EntityProperty): boolean {
+  return kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+}
+
+/** True of a relation to many records. */
+export function isToMany({ kind }: EntityProperty): boolean {
+  return kind === ReferenceKind.ONE_TO_MANY || kind === ReferenceKind.MANY_TO_MANY;
+}
+
+/** True of an embeddable whose properties are columns of the entity that it stands in. */
+export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
+  return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;
+}
+
+/** True of a to-one relation whose foreign key is on this side. */
+export function ownsColumn({ kind, owner, mappedBy }: EntityProperty): boolean {
+  const isOwner = (owner as boolean | undefined) ?? mappedBy === undefined;
+  return kind === ReferenceKind.MANY_TO_ONE || (kind === ReferenceKind.ONE_TO_ONE && isOwner);
+}
