@@ -9,9 +9,8 @@ import { type ColumnRule, columnRule } from './column-rule.ts';
 import { invalidInput } from './error-details.ts';
 import { checkWritable } from './json-types.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
-import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
+import { MAX_PROBLEMS, type Problem, isRecord } from './scan-input.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
-import { isRecord } from './schema-rules.ts';
 import { shapeField } from './shape-field.ts';
 import { type Inspect, type Inspected, compileInspect } from './validator.ts';
 

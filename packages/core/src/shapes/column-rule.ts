@@ -3,7 +3,7 @@ import type { FieldType } from '../fields/field-type.ts';
 import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import { characters, decimalsMessage } from './error-details.ts';
 import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
-import { formatMessage, isDate, isTime, parseDateTime } from './formats.ts';
+import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from './formats.ts';
 import type { ShapeField } from './shape-field.ts';
 
 /**
@@ -55,9 +55,7 @@ function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityP
   return (json) => {
     if (typeof json !== 'string') return fail('must be a string');
     const text = normalize?.normalize === undefined ? json : normalize.normalize(json);
-    // A code point takes at most two units.
-    const isTooLong = text.length > maxLength && (text.length > maxLength * 2 || Array.from(text).length > maxLength);
-    return isTooLong ? fail(`must be at most ${characters(maxLength)}`) : text;
+    return isLongerThan(text, maxLength) ? fail(`must be at most ${characters(maxLength)}`) : text;
   };
 }
 

@@ -35,50 +35,6 @@ function shortened(path: string): string {
   return path.length <= MAX_PATH_LENGTH ? path : `${path.slice(0, MAX_PATH_LENGTH).toWellFormed()}…`;
 }
 
-/** Says in words what one keyword has against a value. `params` are those of TypeBox's error. */
-export function faultMessage(
-  keyword: string,
-  params: Readonly<Record<string, unknown>>,
-  value: unknown,
-  place: Place,
-): string {
-  const limit = Number(params['limit']);
-  switch (keyword) {
-    case 'type':
-      return typeMessage(params['type'] as string | readonly string[], value, place);
-    case 'minimum':
-    case 'maximum':
-    case 'exclusiveMinimum':
-    case 'exclusiveMaximum':
-      return `must be ${String(params['comparison'])} ${limit}`;
-    case 'minLength':
-      return limit === 1 ? 'must not be empty' : `must be at least ${limit} characters`;
-    case 'maxLength':
-      return `must be at most ${characters(limit)}`;
-    case 'minItems':
-      return `must have at least ${counted(limit, 'item')}`;
-    case 'maxItems':
-      return `must have at most ${counted(limit, 'item')}`;
-    case 'minProperties':
-      return `must NOT have fewer than ${limit} properties`;
-    case 'maxProperties':
-      return `must NOT have more than ${limit} properties`;
-    case 'enum':
-      return mustBeOneOf(params['allowedValues'] as unknown[]);
-    case 'const':
-      return `must be ${written(params['allowedValue'])}`;
-    default:
-      return 'is not valid';
-  }
-}
-
-function typeMessage(expected: string | readonly string[], data: unknown, place: Place): string {
-  if (place !== 'body' && Array.isArray(data)) return 'must be given only once';
-  const types = typeof expected === 'string' ? [expected] : expected;
-  if (data === null && types.length === 1) return 'must not be null';
-  return mustBe(types);
-}
-
 /** `must be a string, an integer or null` */
 export function mustBe(types: readonly string[]): string {
   const names = types.map((type) => (type === 'null' ? type : `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`));
@@ -96,7 +52,8 @@ export function characters(count: number): string {
   return counted(count, 'character');
 }
 
-function counted(count: number, noun: string): string {
+/** `1 item`, `2 items` */
+export function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
@@ -111,6 +68,7 @@ export function decimalsMessage(places: number): string {
   return `must have at most ${counted(places, 'decimal')}`;
 }
 
-function written(value: unknown): string {
+/** Writes a value of JSON as a message names it. */
+export function written(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -29,73 +29,79 @@ const ISO_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(z|[+-]\d\d(?:
  * The formats of texts that a schema may name. Each is judged in a time that grows with the text and not with its square.
  * `date`, `time` and `date-time` are as this framework reads them, so that what is valid can always be kept.
  */
-const TEXT_FORMATS: Readonly<Record<string, IsOfFormat<string>>> = {
-  binary: () => true,
-  byte: (text) => BASE64.test(text),
-  date: isDate,
-  'date-time': isDateTime,
-  duration: (text) => DURATION.test(text),
-  email: (text) => EMAIL.test(text),
-  hostname: (text) => text.length <= 254 && HOST_NAME.test(text),
-  'idn-email': IsIdnEmail,
-  'idn-hostname': IsIdnHostname,
-  ipv4: IsIPv4,
-  ipv6: IsIPv6,
-  iri: IsIri,
-  'iri-reference': IsIriReference,
-  'iso-date-time': (text) =>
-    isDate(text.slice(0, 10)) && /^[t ]/i.test(text.slice(10)) && ISO_TIME.test(text.slice(11)),
-  'iso-time': (text) => ISO_TIME.test(text),
-  'json-pointer': IsJsonPointer,
-  'json-pointer-uri-fragment': IsJsonPointerUriFragment,
-  password: () => true,
-  regex: IsRegex,
-  'relative-json-pointer': IsRelativeJsonPointer,
-  time: isTime,
-  uri: IsUri,
-  'uri-reference': IsUriReference,
-  'uri-template': IsUriTemplate,
-  url: isUrl,
-  uuid: IsUuid,
-};
+const TEXT_FORMATS: ReadonlyMap<string, IsOfFormat<string>> = new Map(
+  Object.entries<IsOfFormat<string>>({
+    binary: () => true,
+    byte: (text) => BASE64.test(text),
+    date: isDate,
+    'date-time': isDateTime,
+    duration: (text) => DURATION.test(text),
+    email: (text) => EMAIL.test(text),
+    hostname: (text) => text.length <= 254 && HOST_NAME.test(text),
+    'idn-email': IsIdnEmail,
+    'idn-hostname': IsIdnHostname,
+    ipv4: IsIPv4,
+    ipv6: IsIPv6,
+    iri: IsIri,
+    'iri-reference': IsIriReference,
+    'iso-date-time': (text) =>
+      isDate(text.slice(0, 10)) && /^[t ]/i.test(text.slice(10)) && ISO_TIME.test(text.slice(11)),
+    'iso-time': (text) => ISO_TIME.test(text),
+    'json-pointer': IsJsonPointer,
+    'json-pointer-uri-fragment': IsJsonPointerUriFragment,
+    password: () => true,
+    regex: IsRegex,
+    'relative-json-pointer': IsRelativeJsonPointer,
+    time: isTime,
+    uri: IsUri,
+    'uri-reference': IsUriReference,
+    'uri-template': IsUriTemplate,
+    url: isUrl,
+    uuid: IsUuid,
+  }),
+);
 
 /** Formats that say nothing about the length of a text: a file may stand in it. */
 export const UNBOUNDED_FORMATS: ReadonlySet<string> = new Set(['binary', 'byte', 'password']);
 
 /** The formats of numbers, which are OpenAPI's. */
-const NUMBER_FORMATS: Readonly<Record<string, IsOfFormat<number>>> = {
-  double: () => true,
-  float: () => true,
-  int32: (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31,
-  int64: Number.isInteger,
-};
+const NUMBER_FORMATS: ReadonlyMap<string, IsOfFormat<number>> = new Map(
+  Object.entries<IsOfFormat<number>>({
+    double: () => true,
+    float: () => true,
+    int32: (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31,
+    int64: Number.isInteger,
+  }),
+);
 
-export const FORMAT_NAMES: ReadonlySet<string> = new Set(Object.keys({ ...TEXT_FORMATS, ...NUMBER_FORMATS }));
-
-/** Judges a value by a format; a value of a type that the format does not speak of fits. */
-export function isOfFormat(name: string, value: unknown): boolean {
-  if (typeof value === 'string') return TEXT_FORMATS[name]?.(value) ?? true;
-  return typeof value === 'number' ? (NUMBER_FORMATS[name]?.(value) ?? true) : true;
+/** Returns the check of values by a format, or undefined for an unknown one. A value of another type fits. */
+export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
+  const isText = TEXT_FORMATS.get(name);
+  if (isText !== undefined) return (value) => typeof value !== 'string' || isText(value);
+  const isNumber = NUMBER_FORMATS.get(name);
+  return isNumber && ((value) => typeof value !== 'number' || isNumber(value));
 }
 
 /** Says to a person what a format asks for. */
 export function formatMessage(name: string): string {
-  return MESSAGES[name] ?? `must be of the format ${name}`;
+  return MESSAGES.get(name) ?? `must be of the format ${name}`;
 }
 
-const MESSAGES: Readonly<Record<string, string>> = {
-  date: 'must be a date such as 2026-01-31',
-  'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
-  email: 'must be an e-mail address',
-  hostname: 'must be a host name',
-  'idn-email': 'must be an e-mail address',
-  ipv4: 'must be an IPv4 address',
-  ipv6: 'must be an IPv6 address',
-  time: 'must be a time of day such as 23:59:59',
-  uri: 'must be a URI',
-  url: 'must be a URL',
-  uuid: 'must be a UUID',
-};
+const MESSAGES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    date: 'must be a date such as 2026-01-31',
+    'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
+    email: 'must be an e-mail address',
+    hostname: 'must be a host name',
+    'idn-email': 'must be an e-mail address',
+    ipv4: 'must be an IPv4 address',
+    ipv6: 'must be an IPv6 address',
+    time: 'must be a time of day such as 23:59:59',
+    uri: 'must be a URI',
+    url: 'must be a URL',
+    uuid: 'must be a UUID',
+  }),
+);
 
 const PRIVATE_IPV4 = /^(?:0|10|127|22[4-9]|2[345]\d)\.|^169\.254\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./;
 const PUBLIC_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
@@ -136,4 +142,14 @@ export function isDateTime(text: string): boolean {
  */
 export function parseDateTime(text: string): Date | undefined {
   return DATE_TIME.test(text) ? parseLoosely(text) : undefined;
+}
+
+/** Tells a text of more code points than a number. */
+export function isLongerThan(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
+  // A code point takes at most two units.
+  if (text.length > limit * 2) return true;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count > limit;
 }

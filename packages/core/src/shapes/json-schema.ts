@@ -4,84 +4,56 @@ import { ImproperlyConfigured } from '../errors.ts';
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
   readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
-  readonly additionalProperties?: JsonSchema | boolean;
+  readonly properties?: Readonly<Record<string, AnySchema>>;
+  readonly patternProperties?: Readonly<Record<string, AnySchema>>;
   readonly required?: readonly string[];
-  readonly items?: JsonSchema | readonly JsonSchema[];
-  readonly additionalItems?: JsonSchema;
-  readonly allOf?: readonly JsonSchema[];
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
-  readonly if?: JsonSchema;
-  readonly then?: JsonSchema;
-  readonly else?: JsonSchema;
-  readonly dependentSchemas?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: AnySchema | readonly AnySchema[];
+  readonly additionalItems?: AnySchema;
+  readonly allOf?: readonly AnySchema[];
+  readonly anyOf?: readonly AnySchema[];
+  readonly oneOf?: readonly AnySchema[];
   readonly enum?: readonly unknown[];
   readonly $ref?: string;
 }
 
-/** The JSON types that a schema itself names; none if it does not say. */
-export function namedTypes({ type }: JsonSchema): readonly string[] {
-  if (type === undefined) return [];
-  return typeof type === 'string' ? [type] : type;
+/** A schema, or `true` for any value, `false` for none. */
+export type AnySchema = JsonSchema | boolean;
+
+/** Lists the JSON types that a schema itself names; none if it does not say. OpenAPI's `nullable` counts. */
+export function namedTypes({ type = [], nullable }: JsonSchema): readonly string[] {
+  const types = typeof type === 'string' ? [type] : type;
+  return nullable === true && types.length > 0 && !types.includes('null') ? [...types, 'null'] : types;
 }
 
-/** Keywords that say nothing about which values are valid. */
-export const ANNOTATIONS: ReadonlySet<string> = new Set([
-  '$comment',
-  '$defs',
-  '$id',
-  '$schema',
-  'contentEncoding',
-  'contentMediaType',
-  'default',
-  'definitions',
-  'deprecated',
-  'description',
-  'discriminator',
-  'example',
-  'examples',
-  'externalDocs',
-  'readOnly',
-  'title',
-  'writeOnly',
-  'xml',
-]);
-
-/** Finds the schema that a `$ref` refers to: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document. */
-export type ResolveRef = (ref: string) => JsonSchema;
+/** Lists the only values that a schema allows; undefined if it does not name them. */
+export function namedValues(schema: JsonSchema): readonly unknown[] | undefined {
+  return 'const' in schema ? [schema['const']] : schema.enum;
+}
 
 /**
- * Makes the function that finds references within one schema.
+ * Finds the schema that a `$ref` refers to: `#`, a pointer such as `#/$defs/Node`, or a `$id` of the same document.
  *
- * @throws ImproperlyConfigured, when the function is called, for a reference that leads out of the schema
+ * @throws ImproperlyConfigured for a reference that leads out of the schema
  */
-export function schemaRefs(root: JsonSchema): ResolveRef {
-  let byId: Map<string, JsonSchema> | undefined;
-  return (ref) => {
-    byId ??= collectIds(root, new Map());
-    const found = byId.get(ref) ?? (ref.startsWith('#') ? follow(root, ref.slice(1)) : undefined);
-    if (found === undefined) {
-      throw new ImproperlyConfigured(`$ref "${ref}" refers to nothing in the schema it stands in`);
-    }
-    return found;
-  };
+export function referredSchema(root: JsonSchema, ref: string): JsonSchema {
+  const found = withId(root, ref) ?? (ref.startsWith('#') ? schemaAt(root, ref.split('/').slice(1)) : undefined);
+  if (found !== undefined) return found;
+  throw new ImproperlyConfigured(`$ref "${ref}" refers to nothing in the schema it stands in`);
 }
 
-function collectIds(node: unknown, byId: Map<string, JsonSchema>): Map<string, JsonSchema> {
-  if (typeof node !== 'object' || node === null) return byId;
-  const id = (node as JsonSchema)['$id'];
-  if (typeof id === 'string') byId.set(id, node as JsonSchema);
-  for (const child of Object.values(node)) collectIds(child, byId);
-  return byId;
-}
-
-function follow(root: JsonSchema, pointer: string): JsonSchema | undefined {
-  let node: unknown = root;
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    node = typeof node === 'object' && node !== null && Object.hasOwn(node, name) ? node[name as never] : undefined;
+function withId(node: unknown, id: string): JsonSchema | undefined {
+  if (typeof node !== 'object' || node === null) return undefined;
+  if ((node as JsonSchema)['$id'] === id) return node as JsonSchema;
+  for (const child of Object.values(node)) {
+    const found = withId(child, id);
+    if (found !== undefined) return found;
   }
-  return node as JsonSchema | undefined;
+  return undefined;
+}
+
+function schemaAt(node: unknown, [step, ...rest]: readonly string[]): JsonSchema | undefined {
+  if (typeof node !== 'object' || node === null) return undefined;
+  const name = step?.replaceAll('~1', '/').replaceAll('~0', '~');
+  if (name === undefined) return node as JsonSchema;
+  return Object.hasOwn(node, name) ? schemaAt(node[name as never], rest) : undefined;
 }

@@ -1,33 +1,26 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import { namedTypes, type JsonSchema } from './json-schema.ts';
-import { plainSchema } from './plain-schema.ts';
+import { type JsonSchema, namedTypes, namedValues } from './json-schema.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
 import type { TSchema } from 'typebox';
 
-/** The JSON types of the values that a schema lets through; undefined where it does not say. */
-export function jsonTypes(schema: TSchema): ReadonlySet<string> | undefined {
-  return typesOf(plainSchema(schema));
-}
-
-function typesOf(schema: JsonSchema): ReadonlySet<string> | undefined {
-  const own = ownTypes(schema);
+/** The JSON types of the values that a schema lets through; undefined if the schema does not say. */
+function jsonTypes(given: TSchema | boolean): ReadonlySet<string> | undefined {
+  if (typeof given === 'boolean') return undefined;
+  const schema = given as JsonSchema;
   const members = schema.anyOf ?? schema.oneOf;
-  const ofMembers = members === undefined ? undefined : united(members.map(typesOf));
-  return [own, ofMembers, ...(schema.allOf ?? []).map(typesOf)].reduce(narrowed);
+  const ofMembers = members === undefined ? undefined : united(members.map(jsonTypes));
+  return [ownTypes(schema), ofMembers, ...(schema.allOf ?? []).map(jsonTypes)].reduce(narrowed);
 }
 
 function ownTypes(schema: JsonSchema): ReadonlySet<string> | undefined {
-  if ('const' in schema) return new Set([typeOfJson(schema['const'])]);
-  if (schema.enum !== undefined) return new Set(schema.enum.map(typeOfJson));
-  if (schema.type === undefined) return undefined;
-  const types = namedTypes(schema);
-  return new Set(schema['nullable'] === true ? [...types, 'null'] : types);
+  const types = namedValues(schema)?.map(typeOfJson) ?? namedTypes(schema);
+  return types.length === 0 ? undefined : new Set(types);
 }
 
 function united(all: readonly (ReadonlySet<string> | undefined)[]): ReadonlySet<string> | undefined {
   const some = all.filter((types) => types !== undefined);
-  return some.length < all.length ? undefined : new Set(some.flatMap((types) => Array.from(types)));
+  return some.length < all.length ? undefined : new Set(some.flatMap((types) => [...types]));
 }
 
 function narrowed(

@@ -20,6 +20,11 @@ export function isUnsafeName(name: string): boolean {
   return name === '__proto__';
 }
 
+/** Tells an object of JSON. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export interface Scanned {
   readonly problems: readonly Problem[];
   /** The number of values that the document holds, itself included. */
@@ -37,12 +42,21 @@ export function scanInput(input: unknown): Scanned {
   return scan;
 }
 
+/** Copies JSON with all that it holds, but for names that are unsafe. */
+export function copyOf<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf) as Value;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) if (!isUnsafeName(name)) copy[name] = copyOf(value[name as never]);
+  return copy as Value;
+}
+
 /** The walk through one document. */
 class Scan implements Scanned {
   readonly problems: Problem[] = [];
   size = 0;
   isTooDeep = false;
-  /** The way to where the walk is. */
+  /** The way to the place of the walk. */
   readonly #keys: (string | number)[] = [];
 
   visit(value: unknown): void {

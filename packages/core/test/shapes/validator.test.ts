@@ -463,6 +463,8 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
   const refused: [TSchema, RegExp][] = [
     [Type.String({ maxLenght: 3 }), /unknown keyword: "maxLenght"/],
     [Type.String({ format: 'emial' as never }), /unknown format "emial"/],
+    [Type.String({ format: 'toString' as never }), /unknown format "toString"/],
+    [Type.Record(Type.String({ pattern: 'a(' }), Type.Null()), /a\(/],
     [Type.BigInt(), /bigint/],
     [Type.Number({ multipleOf: 0 }), /multipleOf must be greater than 0, not 0/],
     [Type.Codec(Type.String()).Decode(Number).Encode(String), /Type\.Codec/],

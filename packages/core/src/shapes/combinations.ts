@@ -1,0 +1,113 @@
+import { mustBe, mustBeOneOf } from './error-details.ts';
+import type { AnySchema } from './json-schema.ts';
+import type { KeywordContext } from './keyword.ts';
+import { type Fault, type Judge, type Verdict, united } from './reading.ts';
+import { isRecord } from './scan-input.ts';
+
+/** Judges by `allOf`. */
+export function everyJudge(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Judge {
+  const nodes = parts.map((part) => node(part, fillsIn));
+  return (value, reading) =>
+    nodes.reduce<unknown>((known, each) => united(value, known, each.read(value, reading)), value);
+}
+
+/** Judges by a `$ref`. */
+export function referenceJudge(ref: string, { referred }: KeywordContext): Judge {
+  const node = referred(ref);
+  return (value, reading) => {
+    const { known, faults } = reading.referred(node, value);
+    reading.faults.push(...faults);
+    return known;
+  };
+}
+
+/** Judges by `not`. */
+export function notJudge(schema: AnySchema, { node }: KeywordContext): Judge {
+  const refused = node(schema);
+  return (value, reading) => {
+    if (reading.attempt(refused, value).faults.length === 0) reading.faults.push(NOT_ALLOWED);
+    return value;
+  };
+}
+
+const NOT_ALLOWED = { path: '', message: 'is not allowed' };
+
+/** Judges by `if`, `then` and `else`. */
+export function conditionJudge(condition: AnySchema, { schema, node }: KeywordContext): Judge {
+  const asked = node(condition);
+  const consequence = node((schema['then'] ?? true) as AnySchema);
+  const alternative = node((schema['else'] ?? true) as AnySchema);
+  return (value, reading) => {
+    const { known, faults } = reading.attempt(asked, value);
+    if (faults.length > 0) return alternative.read(value, reading);
+    return united(value, known, consequence.read(value, reading));
+  };
+}
+
+/** Judges by `dependentSchemas`: schemas that hold if a property is there. */
+export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema>>, { node }: KeywordContext): Judge {
+  const dependents = Object.entries(schemas).map(([name, schema]) => [name, node(schema)] as const);
+  return (value, reading) => {
+    if (!isRecord(value)) return value;
+    const asked = dependents.filter(([name]) => Object.hasOwn(value, name));
+    return asked.reduce<unknown>((known, [, each]) => united(value, known, each.read(value, reading)), value);
+  };
+}
+
+/** Judges by `anyOf` (any member) or `oneOf` (exactly one). The faults of a value are those of the member that was meant. */
+export function unionJudge(isExclusive: boolean) {
+  return (members: readonly AnySchema[], { node }: KeywordContext): Judge => {
+    const nodes = members.map((member) => node(member));
+    return (value, reading) => {
+      const verdicts = nodes.map((each) => reading.attempt(each, value));
+      const valid = verdicts.filter(({ faults }) => faults.length === 0);
+      if (valid.length === 0) {
+        reading.faults.push(...faultsOfTheMeant(verdicts));
+      } else if (isExclusive && valid.length > 1) {
+        reading.faults.push({ path: '', message: 'must match exactly one of the forms allowed' });
+      }
+      return valid.reduce<unknown>((known, verdict) => united(value, known, verdict.known), value);
+    };
+  };
+}
+
+const OTHER_TYPE = 10_000;
+const OTHER_LITERAL = 100;
+
+function faultsOfTheMeant(verdicts: readonly Verdict[]): readonly Fault[] {
+  const attempts = verdicts.map(({ faults }) => ({ faults, distance: distanceOf(faults) }));
+  const [best] = attempts.toSorted((a, b) => a.distance - b.distance);
+  if (best === undefined) return [NOT_ALLOWED];
+  const faults = verdicts.flatMap((verdict) => verdict.faults);
+  if (best.distance >= OTHER_TYPE) return [unknownType(faults)];
+  return best.distance >= OTHER_LITERAL ? [unknownLiteral(faults)] : best.faults;
+}
+
+/** Measures the distance of a value from a member: its properties at fault. Literals tell members apart. */
+function distanceOf(faults: readonly Fault[]): number {
+  if (faults.some(({ path, types, literals }) => path === '' && types !== undefined && literals === undefined)) {
+    return OTHER_TYPE;
+  }
+  const steps = new Set(faults.map(({ path }) => path.split('/')[1]));
+  return faults.filter(tellsApart).length * OTHER_LITERAL + steps.size;
+}
+
+/** Tells a literal of the value itself or of one of its properties, such as `kind`. */
+function tellsApart({ path, literals }: Fault): boolean {
+  return literals !== undefined && path.lastIndexOf('/') <= 0;
+}
+
+/** No member is meant: the value is of none of their types. */
+function unknownType(faults: readonly Fault[]): Fault {
+  const types = [...new Set(faults.flatMap((fault) => (fault.path === '' ? (fault.types ?? []) : [])))];
+  return { path: '', message: mustBe(types), types };
+}
+
+/** No member is meant: what tells them apart (`kind`) is none of the literals that they ask for. */
+function unknownLiteral(faults: readonly Fault[]): Fault {
+  const path = faults.find(tellsApart)?.path ?? '';
+  const literals = faults
+    .filter((fault) => fault.path === path)
+    .flatMap((fault) => fault.literals ?? (fault.types?.join() === 'null' ? [null] : []));
+  return { path, message: mustBeOneOf([...new Set(literals)]), literals };
+}

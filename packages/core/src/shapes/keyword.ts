@@ -1,0 +1,100 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Place } from './error-details.ts';
+import type { AnySchema, JsonSchema } from './json-schema.ts';
+import type { Assertion, Judge, SchemaNode } from './reading.ts';
+import { isRecord } from './scan-input.ts';
+
+/** A keyword of JSON Schema: the values it may have, and its way to judge. */
+export interface Keyword {
+  readonly stage: Stage;
+  /** @throws ImproperlyConfigured for a value that the keyword cannot have */
+  compile(name: string, argument: unknown, context: KeywordContext): Assertion | Judge | undefined;
+}
+
+/** A later stage is asked of what the earlier ones have let through: a pattern only of a text of the right length. */
+export const Stage = { type: 0, size: 1, content: 2, refinement: 3 } as const;
+export type Stage = (typeof Stage)[keyof typeof Stage];
+
+/** The schema that a keyword stands in, and the compiling of schemas inside it. */
+export interface KeywordContext {
+  readonly schema: JsonSchema;
+  readonly place: Place;
+  /** True if absent properties get their defaults. */
+  readonly fillsIn: boolean;
+  readonly node: (schema: AnySchema, fillsIn?: boolean) => SchemaNode;
+  /** Compiles the schema that a `$ref` refers to. */
+  readonly referred: (ref: string) => SchemaNode;
+}
+
+/** A text is put to no format and no pattern beyond this many UTF-16 units, unless it declares a greatest length. */
+export const MAX_JUDGED_LENGTH = 4_096;
+
+/** The values that a keyword may have, and their name. */
+export interface Values<Argument> {
+  readonly name: string;
+  readonly has: (value: unknown) => value is Argument;
+}
+
+export function values<Argument>(name: string, has: (value: unknown) => boolean): Values<Argument> {
+  return { name, has: has as Values<Argument>['has'] };
+}
+
+export const NUMBERS = values<number>('a number', Number.isFinite);
+export const COUNTS = values<number>('a whole number from 0 on', (it) => Number.isSafeInteger(it) && Number(it) >= 0);
+export const TEXTS = values<string>('a text', isText);
+export const FLAGS = values<boolean>('true or false', (it) => typeof it === 'boolean');
+export const JSON_VALUES = values<unknown>('JSON', isJson);
+export const PATTERNS = values<string | RegExp>('a regular expression', isPattern);
+export const NAMES = values<readonly string[]>('an array of names', isListOf(isText));
+export const SCHEMAS = values<AnySchema>('a schema', isSchema);
+export const LISTS_OF_SCHEMAS = values<readonly AnySchema[]>('an array of schemas', isListOf(isSchema));
+export const NAMED_SCHEMAS = values<Record<string, AnySchema>>('an object of schemas', isRecordOf(isSchema));
+
+/** Describes a keyword. @param compile makes what judges by it, if it judges by itself */
+export function keyword<Argument>(
+  { name: expected, has }: Values<Argument>,
+  stage: Stage,
+  compile?: (argument: Argument, context: KeywordContext) => Assertion | Judge | undefined,
+): Keyword {
+  return {
+    stage,
+    compile: (name, argument, context) => {
+      if (has(argument)) return compile?.(argument, context);
+      const came = isJson(argument) ? JSON.stringify(argument) : String(argument);
+      throw new ImproperlyConfigured(`${name} must be ${expected}, not ${came}`);
+    },
+  };
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+export function isSchema(value: unknown): boolean {
+  return isRecord(value) || typeof value === 'boolean';
+}
+
+export function isListOf(isItem: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => Array.isArray(value) && value.every(isItem);
+}
+
+export function isRecordOf(isPart: (value: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => isRecord(value) && Object.values(value).every(isPart);
+}
+
+export function isPattern(value: unknown): boolean {
+  try {
+    return value instanceof RegExp || (isText(value) && new RegExp(value, 'u') instanceof RegExp);
+  } catch {
+    return false;
+  }
+}
+
+/** Tells JSON from what no request can hold: undefined, a bigint, a function, a value that contains itself. */
+export function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+}

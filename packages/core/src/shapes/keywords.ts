@@ -1,0 +1,245 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import * as combinations from './combinations.ts';
+import { characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
+import { multiplesOf } from './exact-number.ts';
+import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan } from './formats.ts';
+import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
+import * as are from './keyword.ts';
+import { type Keyword, type KeywordContext, MAX_JUDGED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
+import * as parts from './parts.ts';
+import type { Assertion } from './reading.ts';
+import { copyOf, isRecord } from './scan-input.ts';
+
+/** Makes an assertion that says one thing of every value that it does not hold for. */
+function assertion(holds: (value: unknown) => boolean, message: string, literals?: readonly unknown[]): Assertion {
+  const fault = { path: '', message, ...(literals && { literals }) };
+  return { holds, fault: () => fault };
+}
+
+/** A keyword that bounds numbers. */
+function bound(sign: string, within: (limit: number) => (value: unknown) => boolean): Keyword {
+  return keyword(are.NUMBERS, Stage.size, (limit) => assertion(within(limit), `must be ${sign} ${limit}`));
+}
+
+/** A keyword that bounds the length of texts, or the number of items or properties. */
+function size(within: (limit: number) => (value: unknown) => boolean, message: (limit: number) => string): Keyword {
+  return keyword(are.COUNTS, Stage.size, (limit) => assertion(within(limit), message(limit)));
+}
+
+const OF_TYPE: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map<unknown, (value: unknown) => boolean>([
+  ['array', Array.isArray],
+  ['boolean', (value) => typeof value === 'boolean'],
+  ['integer', Number.isInteger],
+  ['null', (value) => value === null],
+  ['number', Number.isFinite],
+  ['object', isRecord],
+  ['string', isText],
+]);
+
+function typeAssertion({ schema, place }: KeywordContext): Assertion {
+  const types = namedTypes(schema);
+  const checks = types.map((type) => OF_TYPE.get(type)!);
+  const literals = namedValues(schema);
+  const fault = { path: '', message: mustBe(types), types, ...(literals && { literals: copyOf(literals) }) };
+  return {
+    holds: checks.length === 1 ? checks[0]! : (value) => checks.some((check) => check(value)),
+    fault: (value) => {
+      if (place !== 'body' && Array.isArray(value)) return { ...fault, message: 'must be given only once' };
+      return value === null && types.length === 1 ? { ...fault, message: 'must not be null' } : fault;
+    },
+  };
+}
+
+function literalAssertion(given: readonly unknown[], message: string): Assertion {
+  const literals = copyOf(given);
+  const [known, texts] = [new Set(literals), new Set(literals.map(canonicalText))];
+  const holds = (value: unknown): boolean =>
+    known.has(value) || (typeof value === 'object' && texts.has(canonicalText(value)));
+  return assertion(holds, message, literals);
+}
+
+/** Writes JSON with the names of each object in one order. */
+function canonicalText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const names = Object.keys(value).toSorted();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join()}}`;
+}
+
+/** Makes an assertion that may take long, of texts of a bounded length. */
+function contentAssertion({ schema }: KeywordContext, holds: (value: unknown) => boolean, message: string): Assertion {
+  const isBounded = schema['maxLength'] !== undefined || UNBOUNDED_FORMATS.has(schema['format'] as string);
+  if (isBounded) return assertion(holds, message);
+  const tooLong = `must be at most ${MAX_JUDGED_LENGTH} characters`;
+  return {
+    holds: (value) => !isTooLong(value) && holds(value),
+    fault: (value) => ({ path: '', message: isTooLong(value) ? tooLong : message }),
+  };
+}
+
+function isTooLong(value: unknown): boolean {
+  return isText(value) && value.length > MAX_JUDGED_LENGTH;
+}
+
+/** Keywords that say nothing about which values are valid. */
+const ANNOTATIONS =
+  '$comment $defs $id $schema contentEncoding contentMediaType definitions deprecated description discriminator example' +
+  ' examples externalDocs nullable readOnly title writeOnly xml';
+
+/** Every keyword that a schema may have. One without a judge is an annotation, or another keyword reads it. */
+export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
+  [
+    'type',
+    keyword(
+      values('a JSON type, or several', (types) => [types].flat().every((type) => OF_TYPE.has(type))),
+      Stage.type,
+      (_types, context) => typeAssertion(context),
+    ),
+  ],
+  ['const', keyword(are.JSON_VALUES, Stage.size, (value) => literalAssertion([value], `must be ${written(value)}`))],
+  [
+    'enum',
+    keyword(
+      values<unknown[]>('an array of JSON values', (all) => Array.isArray(all) && all.length > 0 && are.isJson(all)),
+      Stage.size,
+      (all) => literalAssertion(all, mustBeOneOf(all)),
+    ),
+  ],
+
+  ['minimum', bound('>=', (limit) => (value) => typeof value !== 'number' || value >= limit)],
+  ['maximum', bound('<=', (limit) => (value) => typeof value !== 'number' || value <= limit)],
+  ['exclusiveMinimum', bound('>', (limit) => (value) => typeof value !== 'number' || value > limit)],
+  ['exclusiveMaximum', bound('<', (limit) => (value) => typeof value !== 'number' || value < limit)],
+  [
+    'multipleOf',
+    keyword(
+      values<number>('greater than 0', (step) => are.NUMBERS.has(step) && step > 0),
+      Stage.content,
+      (step) => {
+        const isMultiple = multiplesOf(step);
+        return assertion((value) => typeof value !== 'number' || isMultiple(value), multipleMessage(step));
+      },
+    ),
+  ],
+
+  [
+    'minLength',
+    size(
+      (limit) => (value) => !isText(value) || isLongerThan(value, limit - 1),
+      (limit) => (limit === 1 ? 'must not be empty' : `must be at least ${limit} characters`),
+    ),
+  ],
+  [
+    'maxLength',
+    size(
+      (limit) => (value) => !isText(value) || !isLongerThan(value, limit),
+      (limit) => `must be at most ${characters(limit)}`,
+    ),
+  ],
+  [
+    'pattern',
+    keyword(are.PATTERNS, Stage.content, (pattern, context) => {
+      const source = typeof pattern === 'string' ? pattern : pattern.source;
+      const regexp = new RegExp(source, 'u');
+      const holds = (value: unknown): boolean => !isText(value) || regexp.test(value);
+      return contentAssertion(context, holds, `must match pattern "${source}"`);
+    }),
+  ],
+  [
+    'format',
+    keyword(are.TEXTS, Stage.content, (name, context) => {
+      const holds = formatCheck(name);
+      if (holds === undefined) throw new ImproperlyConfigured(`unknown format "${name}"`);
+      return contentAssertion(context, holds, formatMessage(name));
+    }),
+  ],
+
+  [
+    'items',
+    keyword(
+      values<AnySchema | AnySchema[]>('a schema, or an array of schemas', (all) => [all].flat().every(are.isSchema)),
+      Stage.content,
+      parts.itemsJudge,
+    ),
+  ],
+  ['additionalItems', keyword(are.SCHEMAS, Stage.type)],
+  [
+    'minItems',
+    size(
+      (limit) => (value) => !Array.isArray(value) || value.length >= limit,
+      (limit) => `must have at least ${counted(limit, 'item')}`,
+    ),
+  ],
+  [
+    'maxItems',
+    size(
+      (limit) => (value) => !Array.isArray(value) || value.length <= limit,
+      (limit) => `must have at most ${counted(limit, 'item')}`,
+    ),
+  ],
+  [
+    'uniqueItems',
+    keyword(are.FLAGS, Stage.content, (isUnique) => {
+      const holds = (value: unknown): boolean =>
+        !isUnique || !Array.isArray(value) || new Set(value.map(canonicalText)).size === value.length;
+      return assertion(holds, 'must not have the same item twice');
+    }),
+  ],
+  ['contains', keyword(are.SCHEMAS, Stage.content, parts.containsJudge)],
+  ['minContains', keyword(are.COUNTS, Stage.type)],
+  ['maxContains', keyword(are.COUNTS, Stage.type)],
+
+  ['properties', keyword(are.NAMED_SCHEMAS, Stage.size, parts.propertiesJudge)],
+  ['required', keyword(are.NAMES, Stage.size, parts.requiredJudge)],
+  [
+    'minProperties',
+    size(
+      (limit) => (value) => !isRecord(value) || Object.keys(value).length >= limit,
+      (limit) => `must NOT have fewer than ${limit} properties`,
+    ),
+  ],
+  [
+    'maxProperties',
+    size(
+      (limit) => (value) => !isRecord(value) || Object.keys(value).length <= limit,
+      (limit) => `must NOT have more than ${limit} properties`,
+    ),
+  ],
+  ['patternProperties', keyword(are.NAMED_SCHEMAS, Stage.content, parts.matchingPropertiesJudge)],
+  ['additionalProperties', keyword(are.SCHEMAS, Stage.content, parts.otherPropertiesJudge)],
+  ['unevaluatedProperties', keyword(are.FLAGS, Stage.type)],
+  ['propertyNames', keyword(are.SCHEMAS, Stage.content, parts.propertyNamesJudge)],
+  [
+    'dependentRequired',
+    keyword(
+      values<Record<string, string[]>>('an object of arrays of names', are.isRecordOf(are.NAMES.has)),
+      Stage.content,
+      (needed, context) => {
+        const schemas = Object.entries(needed).map(([name, required]) => [name, { required }] as const);
+        return combinations.dependentSchemasJudge(Object.fromEntries(schemas), context);
+      },
+    ),
+  ],
+  ['dependentSchemas', keyword(are.NAMED_SCHEMAS, Stage.content, combinations.dependentSchemasJudge)],
+
+  ['allOf', keyword(are.LISTS_OF_SCHEMAS, Stage.size, combinations.everyJudge)],
+  ['anyOf', keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(false))],
+  ['oneOf', keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(true))],
+  ['not', keyword(are.SCHEMAS, Stage.content, combinations.notJudge)],
+  ['if', keyword(are.SCHEMAS, Stage.content, combinations.conditionJudge)],
+  ['then', keyword(are.SCHEMAS, Stage.type)],
+  ['else', keyword(are.SCHEMAS, Stage.type)],
+  ['$ref', keyword(are.TEXTS, Stage.content, combinations.referenceJudge)],
+
+  ['default', keyword(are.JSON_VALUES, Stage.type)],
+  ...ANNOTATIONS.split(' ').map(
+    (name) =>
+      [
+        name,
+        keyword(
+          values('', () => true),
+          Stage.type,
+        ),
+      ] as const,
+  ),
+]);

@@ -1,0 +1,140 @@
+import { ImproperlyConfigured } from '../errors.ts';
+import { pointerStep } from '../json-pointer.ts';
+import { type AnySchema, namedTypes } from './json-schema.ts';
+import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
+import { type Fault, type Judge, type Reading, type SchemaNode, united } from './reading.ts';
+import { copyOf, isRecord, isUnsafeName } from './scan-input.ts';
+
+/** Judges declared properties: those required are there, absent ones get their defaults. */
+export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Judge {
+  const { schema, fillsIn, node } = context;
+  const rules = Object.entries(properties).map(([name, child]) => {
+    if (isUnsafeName(name)) {
+      throw new ImproperlyConfigured(
+        `A schema may not declare a property named "${name}": it is dropped from every request`,
+      );
+    }
+    const compiled = node(child, fillsIn);
+    const given = fillsIn && typeof child === 'object' ? copyOf(child['default']) : undefined;
+    return { name, node: compiled, given, isRequired: schema.required?.includes(name) ?? false };
+  });
+  return (value, reading) => {
+    if (!isRecord(value)) return value;
+    const known: Record<string, unknown> = {};
+    for (const { name, node: child, given, isRequired } of rules) {
+      if (Object.hasOwn(value, name)) known[name] = reading.part(child, name, value[name]);
+      else if (given !== undefined) known[name] = reading.attempt(child, copyOf(given)).known;
+      else if (isRequired) reading.faults.push(missing(name));
+    }
+    return known;
+  };
+}
+
+/** Judges that names are there which are none of the properties; the others are the properties' own to judge. */
+export function requiredJudge(names: readonly string[], { schema }: KeywordContext): Judge | undefined {
+  const { properties } = schema;
+  const others = names.filter((name) => properties === undefined || !Object.hasOwn(properties, name));
+  if (others.length === 0) return undefined;
+  if (properties !== undefined && namedTypes(schema).includes('object')) {
+    throw new ImproperlyConfigured(`required names "${others[0]}", which is none of the properties`);
+  }
+  return (value, reading) => {
+    if (isRecord(value)) reading.faults.push(...others.filter((name) => !Object.hasOwn(value, name)).map(missing));
+    return value;
+  };
+}
+
+function missing(name: string): Fault {
+  return { path: pointerStep(name), message: 'is required' };
+}
+
+/** Judges by `patternProperties`: each property by the schemas of the patterns that its name matches. */
+export function matchingPropertiesJudge(
+  patterns: Readonly<Record<string, AnySchema>>,
+  { node }: KeywordContext,
+): Judge {
+  const wrong = Object.keys(patterns).find((pattern) => !isPattern(pattern));
+  if (wrong !== undefined) throw new ImproperlyConfigured(`"${wrong}" of patternProperties is no regular expression`);
+  const matching = Object.entries(patterns).map(([pattern, child]) => [new RegExp(pattern, 'u'), node(child)] as const);
+  return namedPartsJudge((name) => {
+    const nodes = matching.filter(([pattern]) => pattern.test(name)).map(([, child]) => child);
+    return nodes.length === 0 ? undefined : nodes;
+  });
+}
+
+/** Judges by `additionalProperties`: each property that no other keyword names. */
+export function otherPropertiesJudge(rest: AnySchema, { schema, node }: KeywordContext): Judge | undefined {
+  // Closed or not, an object keeps what its schema names: what is unknown is dropped, never refused.
+  if (rest === false) return undefined;
+  const named = new Set(Object.keys(schema.properties ?? {}));
+  const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'));
+  const nodes = rest === true ? [] : [node(rest)];
+  return namedPartsJudge((name) => (named.has(name) || patterns.some((each) => each.test(name)) ? undefined : nodes));
+}
+
+/** Judges each property by the nodes for its name; no nodes: the property is taken as it is; undefined: it is unknown. */
+function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | undefined): Judge {
+  return (value, reading) => {
+    if (!hasShortNames(value, reading)) return value;
+    const known: Record<string, unknown> = {};
+    for (const [name, part] of Object.entries(value)) {
+      const nodes = isUnsafeName(name) ? undefined : nodesOf(name);
+      if (nodes === undefined) continue;
+      known[name] = nodes.reduce((some, child) => united(part, some, reading.part(child, name, part)), part);
+    }
+    return known;
+  };
+}
+
+/** Judges by `propertyNames`, and tells of the first name that is wrong. */
+export function propertyNamesJudge(names: AnySchema, { node }: KeywordContext): Judge {
+  const judged = node(names);
+  return (value, reading) => {
+    if (!hasShortNames(value, reading)) return value;
+    for (const name of Object.keys(value)) {
+      const [fault] = reading.attempt(judged, name).faults;
+      if (fault === undefined) continue;
+      reading.faults.push({ path: '', message: `the name of a property ${fault.message}` });
+      break;
+    }
+    return value;
+  };
+}
+
+/** Tells an object whose names are short enough to be put to patterns. */
+function hasShortNames(value: unknown, reading: Reading): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  if (Object.keys(value).every((name) => name.length <= MAX_JUDGED_LENGTH)) return true;
+  const message = `the name of a property must be at most ${MAX_JUDGED_LENGTH} characters`;
+  reading.faults.push({ path: '', message });
+  return false;
+}
+
+/** Judges the items of a list, by one schema or each by its own. */
+export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fillsIn, node }: KeywordContext): Judge {
+  const isTuple = Array.isArray(items);
+  const first = isTuple ? (items as readonly AnySchema[]).map((item) => node(item)) : [];
+  const rest = isTuple ? schema.additionalItems : (items as AnySchema);
+  const other = rest === undefined ? undefined : node(rest, fillsIn && !isTuple);
+  return (value, reading) => {
+    if (!Array.isArray(value)) return value;
+    return value.map((item: unknown, index) => {
+      const judged = first[index] ?? other;
+      return judged === undefined ? item : reading.part(judged, index, item);
+    });
+  };
+}
+
+/** Judges by `contains`: a number of items is valid by a schema. */
+export function containsJudge(item: AnySchema, { schema, node }: KeywordContext): Judge {
+  const judged = node(item);
+  const { minContains: least = 1, maxContains: most = Infinity } = schema as Readonly<Record<string, number>>;
+  const upTo = most === Infinity ? '' : ` and no more than ${most}`;
+  const fault = { path: '', message: `must contain at least ${least}${upTo} valid item(s)` };
+  return (value, reading) => {
+    if (!Array.isArray(value)) return value;
+    const found = value.filter((each) => reading.attempt(judged, each).faults.length === 0).length;
+    if (found < least || found > most) reading.faults.push(fault);
+    return value as unknown;
+  };
+}
