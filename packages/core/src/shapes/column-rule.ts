@@ -32,11 +32,11 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'bigint':
       return (json) => bigintValue(type, json);
     case 'number':
-      return numberRule(property);
+      return numberRule(type, property);
     case 'decimal':
       return decimalRule(type);
     case 'datetime':
-      return moment;
+      return (json) => (typeof json === 'string' ? parseDateTime(json) : undefined) ?? fail(formatMessage('date-time'));
     case 'date':
       return formatted('date', isDate);
     case 'time':
@@ -44,9 +44,8 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'binary':
       return bytes;
     case 'json':
-      break;
+      return undefined;
   }
-  return undefined;
 }
 
 function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
@@ -59,15 +58,15 @@ function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityP
   };
 }
 
-function numberRule({ columnTypes }: EntityProperty): ColumnRule {
+function numberRule(type: FieldType, { columnTypes }: EntityProperty): ColumnRule {
   const isReal = /^(?:real|float4|float)\b/i.test(columnTypes?.[0] ?? '');
   return (json) => {
-    if (typeof json !== 'number' || !Number.isFinite(json)) return fail('must be a number');
-    const size = Math.abs(json);
+    const value = checkFieldJson(type, json) as number;
+    const size = Math.abs(value);
     if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN)) {
       fail('is out of range for a number of single precision');
     }
-    return json + 0;
+    return value + 0;
   };
 }
 
@@ -77,35 +76,20 @@ function bigintValue(type: FieldType, json: unknown): unknown {
   return type.mode === 'string' ? String(value) : value;
 }
 
-function decimalRule(type: FieldType): ColumnRule {
-  const { mode } = type;
-  const checkSize = decimalSize(type);
+function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType): ColumnRule {
+  const digits = precision - scale;
+  const bound = Number(`1e${digits}`);
   return (json) => {
     const isText = mode === 'string' && typeof json === 'string';
     if (!isText && (typeof json !== 'number' || !Number.isFinite(json))) {
       return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
     }
     if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
-    checkSize?.(json);
+    if (decimalPlaces(json) > scale) fail(decimalsMessage(scale));
+    const isTooGreat = isText ? wholeDigits(json) > digits : Math.abs(json as number) >= bound;
+    if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
     return mode === 'string' ? String(json) : (json as number) + 0;
   };
-}
-
-/** Refuses what has more digits than the column; undefined if the column does not say how many it has. */
-function decimalSize({ precision, scale = 0 }: FieldType): ((value: number | string) => void) | undefined {
-  if (precision === undefined) return undefined;
-  const digits = precision - scale;
-  const bound = Number(`1e${digits}`);
-  return (value) => {
-    if (decimalPlaces(value) > scale) fail(decimalsMessage(scale));
-    const isTooGreat = typeof value === 'number' ? Math.abs(value) >= bound : wholeDigits(value) > digits;
-    if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
-  };
-}
-
-function moment(json: unknown): Date {
-  const parsed = typeof json === 'string' ? parseDateTime(json) : undefined;
-  return parsed ?? fail(formatMessage('date-time'));
 }
 
 function formatted(format: string, matches: (text: string) => boolean): ColumnRule {

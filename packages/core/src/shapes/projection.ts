@@ -13,6 +13,7 @@ import { type Embeddable, embeddableAt, shapeField } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
+type Read<Output> = (values: readonly unknown[]) => Output;
 
 /**
  * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
@@ -27,17 +28,13 @@ export function compileProjection<Output>(
   const plan = new Plan(meta, platform);
   const literal = plan.literal(fields, meta, '');
   const { paths } = plan;
-  const readRow = generate(
-    literal,
-    plan,
-    paths.map((path) => valueReader(path, platform)),
-  ) as (row: readonly unknown[]) => Output;
-  const readers = paths.map(entityReader);
-  const ofValues = generate(literal, plan, []) as (values: readonly unknown[]) => Output;
+  const columnReaders = paths.map((path) => valueReader(path, platform));
+  const entityReaders = paths.map(entityReader);
+  const ofValues = generate<Output>(literal, plan, []);
   return {
     paths,
-    readRow,
-    readEntity: (entity) => ofValues(readers.map((read) => read(entity))),
+    readRow: generate<Output>(literal, plan, columnReaders),
+    readEntity: (entity) => ofValues(entityReaders.map((read) => read(entity))),
     populate: [...new Set(paths.flatMap(populateFor))],
   };
 }
@@ -135,11 +132,11 @@ function columnsOf({ embeddedProps }: EntityProperty): string[] {
 }
 
 /** Makes the function that takes the values of the columns, each read by its reader if there is one, and answers with the record. */
-function generate(
+function generate<Output>(
   literal: string,
   { paths, writers, computes }: Plan,
   readers: readonly (Convert | undefined)[],
-): (values: readonly unknown[]) => unknown {
+): Read<Output> {
   const variables = paths.map((_, index) => {
     const value = `values[${index}]`;
     const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
@@ -148,8 +145,6 @@ function generate(
   const code = `'use strict'; return (values) => { ${variables.join(' ')} return ${literal}; };`;
   // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
   // oxlint-disable-next-line typescript/no-implied-eval
-  const make = new Function('read', 'write', 'compute', code) as (
-    ...parts: readonly unknown[]
-  ) => (values: readonly unknown[]) => unknown;
+  const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;
   return make(readers, writers, computes);
 }

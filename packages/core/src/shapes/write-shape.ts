@@ -123,20 +123,13 @@ export function toWriteShape<Entity extends object>(
   shape: WriteShape<Entity, object> | ObjectSchema,
 ): WriteShape<Entity, object> {
   if (shape instanceof WriteShape) return shape;
-  if (isOpen(shape)) {
+  const { additionalProperties = false, patternProperties } = shape as Readonly<Record<string, unknown>>;
+  if (additionalProperties !== false || patternProperties !== undefined) {
     throw new ImproperlyConfigured(
       'A write schema must name all of its properties: it may have no additionalProperties and no patternProperties',
     );
   }
   return new WriteShape(entity, shape as TObject, new Map());
-}
-
-function isOpen(schema: ObjectSchema): boolean {
-  const { additionalProperties = false, patternProperties } = schema as {
-    additionalProperties?: unknown;
-    patternProperties?: unknown;
-  };
-  return additionalProperties !== false || patternProperties !== undefined;
 }
 
 /** Tells if a field is optional, or required, whatever its column says; undefined if the column decides. */
@@ -150,11 +143,10 @@ function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced
   if (typeof source === 'object') return marked(source as TSchema, forced ?? Type.IsOptional(source));
   const embeddable = source === undefined ? embeddableAt(meta, name) : undefined;
   if (embeddable !== undefined) {
-    const names = Object.keys(embeddable.meta.properties);
-    const object = Type.Object(
-      Object.fromEntries(names.map((part) => [part, fieldSchema(embeddable.meta, part, undefined)])),
-    );
-    return marked(embeddable.nullable ? nullableObject(object) : object, forced ?? embeddable.nullable);
+    const { meta: inner, nullable } = embeddable;
+    const parts = Object.keys(inner.properties).map((part) => [part, fieldSchema(inner, part, undefined)] as const);
+    const object = Type.Object(Object.fromEntries(parts));
+    return marked(nullable ? nullableObject(object) : object, forced ?? nullable);
   }
   const column = shapeField(meta, name);
   const value = source === undefined ? column : shapeField(meta, source as string);
@@ -182,8 +174,8 @@ function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
 
 /** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
 function naturalKeyOf(meta: EntityMetadata, name: string, path: string): string {
-  const [relation, key, ...more] = path.split('.');
-  if (relation === name && key !== undefined && more.length === 0) return key;
+  const key = path.startsWith(`${name}.`) ? path.slice(name.length + 1) : '';
+  if (key !== '' && !key.includes('.')) return key;
   throw new ImproperlyConfigured(
     `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
   );
