@@ -20,6 +20,25 @@ withShop({}, async (t, shop) => {
   await t.test('409 conflict: on create, update and destroy alike', (t) => conflicts(t, shop, admin));
   await t.test('413, 414, 415 and 431: what is too much or of another kind', (t) => refused(t, shop, admin));
   await t.test('the order of checks', (t) => order(t, shop, admin, user));
+  await t.test('every answer has the headers that browsers heed', async (t) => {
+    const answers = await Promise.all([
+      shop.get('/api/products'),
+      shop.get('/api/nothing'),
+      shop.get('/health/'),
+      shop.post('/api/products', {}),
+      shop.post('/api/auth/login', {}),
+      shop.request('DELETE', '/api/products'),
+      shop.request('OPTIONS', '/api/products'),
+    ]);
+    for (const { status, headers } of answers) {
+      t.equal(headers.get('x-content-type-options'), 'nosniff', `${status}`);
+      t.match(headers.get('content-security-policy'), /default-src 'none'/, `${status}`);
+      t.match(headers.get('strict-transport-security'), /max-age=\d{7,}/, `${status}`);
+      t.match(headers.get('x-frame-options'), /SAMEORIGIN|DENY/, `${status}`);
+      t.equal(headers.get('referrer-policy'), 'no-referrer', `${status}`);
+      t.equal(headers.get('x-powered-by'), null);
+    }
+  });
   await t.test('HEAD has the status of GET and no body', async (t) => {
     const answer = await shop.request('HEAD', '/api/nothing');
     t.equal(answer.status, 404);

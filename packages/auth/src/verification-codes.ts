@@ -34,7 +34,7 @@ export class VerificationCodes {
    */
   async countSend(address: string): Promise<number> {
     const hit = await this.#store.hit(this.#key('sends', address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
-    if (hit.allowed) return hit.stamp;
+    if ((hit.allowed as unknown) === true) return hit.stamp;
     throw new TooManyRequests(hit.retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
   }
 

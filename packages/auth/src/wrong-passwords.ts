@@ -37,7 +37,9 @@ export class WrongPasswords {
       this.#store.peek(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS),
       this.#store.peek(this.#key(`hold:${holds}`, address), 1, holdMs(holds)),
     ]);
-    if (!hold.allowed || !wrong.allowed) throw held(hold.allowed ? wrong.retryAfterMs : hold.retryAfterMs);
+    // Only true says yes: a store may be the application's own.
+    const refusing = [hold, wrong].find(({ allowed }: { allowed: unknown }) => allowed !== true);
+    if (refusing !== undefined) throw held(refusing.retryAfterMs);
     return holds;
   }
 
@@ -45,7 +47,7 @@ export class WrongPasswords {
   async count(address: string): Promise<void> {
     const holds = await this.check(address);
     const wrong = await this.#store.hit(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS);
-    if (!wrong.allowed) throw held(wrong.retryAfterMs);
+    if ((wrong.allowed as unknown) !== true) throw held(wrong.retryAfterMs);
     if (wrong.remaining > 0) return;
     // In this order the address stays held in between: until its holds are counted, its wrong passwords hold it.
     await this.#store.hit(this.#key(`hold:${holds + 1}`, address), 1, holdMs(holds + 1));

@@ -125,6 +125,24 @@ for (const [method, request] of Object.entries(STORE_REQUESTS)) {
   });
 }
 
+t.test("a store's allowed lets in by true alone", async (t) => {
+  const orm = await openSqlite(t, { entities });
+  for (const method of ['peek', 'hit'] as const) {
+    const { store, replace } = replaceable(t, method);
+    const app = await startApp(t, orm, { store });
+    const email = `${method}@example.com`;
+    await app.addAccount(email);
+    const request = () =>
+      method === 'peek'
+        ? app.post('/auth/login', { email, password: PASSWORD })
+        : app.post('/auth/send-verification-email', { email });
+    for (const allowed of [...FALSY, ...TRUTHY, true]) {
+      replace((() => ({ allowed, remaining: 5, retryAfterMs: 1000, resetMs: 1000, stamp: 1 })) as () => never);
+      t.equal((await request()).status, allowed === true ? 200 : 429, `${method}: ${inspect(allowed)}`);
+    }
+  }
+});
+
 for (const [name, options] of Object.entries({
   mailer: (send: () => never) => ({ mailer: { send } }),
   verificationEmail: (verificationEmail: () => never) => ({ verificationEmail }),
