@@ -55,6 +55,7 @@ export const auth = fp(
     const instance = makeInstance(options, users, tokens);
     app.decorate('auth', instance);
     addHooks(app, options, instance);
+    documentSecurity(app, options.endpoints);
     warnOfEndpoints(app, options.endpoints);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
@@ -97,6 +98,16 @@ function addHooks(
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
   app.addHook('onClose', async () => options.mailer.close?.());
+}
+
+/** Writes into the schema of each route if it needs a token, as OpenAPI's `security` has it, unless the schema says so itself. */
+function documentSecurity(app: FastifyInstance, endpoints: NonAuthEndpoints): void {
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (schema === undefined) return;
+    const isListed = [method].flat().every((each) => endpoints.includes(each, config?.viewset?.path ?? url));
+    const isPublic = config?.public === true || config?.viewset?.allowsAnonymous === true || isListed;
+    (schema as { security?: object[] }).security ??= isPublic ? [] : [{ bearerAuth: [] }];
+  });
 }
 
 /** Warns at start of each entry of `nonAuthEndpoints` that opens no route. */

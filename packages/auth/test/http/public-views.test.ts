@@ -40,7 +40,15 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     .register('open', OpenViewSet)
     .register('mixed', MixedViewSet)
     .register('closed', ClosedViewSet);
-  const app = await startApp(t, orm, { nonAuthEndpoints: ['/auth/*'] }, (app) => void app.register(router.plugin));
+  const documented = new Map<string, unknown>();
+  const app = await startApp(t, orm, { nonAuthEndpoints: ['/auth/*'] }, (app) => {
+    app.addHook('onRoute', ({ method, url, schema }) => {
+      documented.set(`${String(method)} ${url}`, (schema as { security?: unknown } | undefined)?.security);
+    });
+    app.get('/own', { schema: { security: [{ apiKey: [] }] } as object }, () => ({}));
+    app.post('/auth/own', { schema: {} }, () => ({}));
+    void app.register(router.plugin);
+  });
   await app.addAccount('ann@example.com');
   const token = await app.login('ann@example.com');
   const ask = async (path: string, authorization?: string, method = 'GET') =>
@@ -63,6 +71,16 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
       t.equal((await ask(path)).status, 401, path);
       t.equal((await ask(path, `Bearer ${token}`)).status, 200, path);
     }
+  });
+
+  t.test('the schema of a route says if it needs a token', async (t) => {
+    const bearer = [{ bearerAuth: [] }];
+    for (const path of ['GET /open', 'HEAD /open', 'POST /mixed', 'GET /closed/open', 'POST /auth/own']) {
+      t.strictSame(documented.get(path), [], path);
+    }
+    for (const path of ['GET /open/closed', 'GET /closed', 'HEAD /closed'])
+      t.strictSame(documented.get(path), bearer, path);
+    t.strictSame(documented.get('GET /own'), [{ apiKey: [] }], 'unless the schema says it');
   });
 
   t.test('an open route still asks its permissions', async (t) => {
