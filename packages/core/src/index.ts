@@ -109,8 +109,10 @@ export * from './status.ts';
 
 export { HealthCheck, type HealthCheckOptions } from './health/health-check.ts';
 export { HealthRegistry, type HealthRegistryOptions } from './health/health-registry.ts';
-export type { CheckReport, HealthReport, HealthStatus } from './health/health-report.ts';
-export { MongoHealthCheck } from './health/mongo-health-check.ts';
-export { PostgresHealthCheck } from './health/postgres-health-check.ts';
-export { RedisHealthCheck } from './health/redis-health-check.ts';
-export { SqliteHealthCheck } from './health/sqlite-health-check.ts';
+export type { CheckReport, HealthReport, HealthStatus } from './health/watched-check.ts';
+export {
+  MongoHealthCheck,
+  PostgresHealthCheck,
+  RedisHealthCheck,
+  SqliteHealthCheck,
+} from './health/built-in-checks.ts';

@@ -1,8 +1,7 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { type HealthCheck, validateHealthCheck } from './health-check.ts';
-import type { CheckReport, HealthReport } from './health-report.ts';
-import { type HealthLog, WatchedCheck } from './watched-check.ts';
+import { type CheckReport, type HealthLog, type HealthReport, WatchedCheck } from './watched-check.ts';
 
 /** The options of a registry. */
 export interface HealthRegistryOptions {

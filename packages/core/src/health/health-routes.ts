@@ -1,6 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { HEALTH_REPORT_SCHEMA, type HealthReport, LIVENESS_SCHEMA } from './health-report.ts';
 import type { HealthRegistry } from './health-registry.ts';
+import type { HealthReport } from './watched-check.ts';
+
+const STATUS = { type: 'string', enum: ['ok', 'unavailable'] };
+
+const HEALTH_REPORT_SCHEMA = {
+  type: 'object',
+  required: ['status', 'checks'],
+  properties: {
+    status: STATUS,
+    checks: {
+      type: 'object',
+      additionalProperties: {
+        type: 'object',
+        required: ['status', 'duration_ms'],
+        properties: { status: STATUS, duration_ms: { type: 'number' } },
+      },
+    },
+  },
+} as const;
+
+const LIVENESS_SCHEMA = { type: 'object', required: ['status'], properties: { status: STATUS } } as const;
 
 const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
 

@@ -2,7 +2,21 @@ import type { FastifyBaseLogger } from 'fastify';
 import { isYes } from '../awaitable.ts';
 import { errorFrom } from '../errors.ts';
 import type { HealthCheck } from './health-check.ts';
-import type { CheckReport, HealthStatus } from './health-report.ts';
+
+/** `ok`, or `unavailable` whatever else is the matter. */
+export type HealthStatus = 'ok' | 'unavailable';
+
+/** The part of a report about one check; `duration_ms` is in milliseconds, to a tenth. */
+export interface CheckReport {
+  readonly status: HealthStatus;
+  readonly duration_ms: number;
+}
+
+/** The body of an answer: never a driver's message or an address. */
+export interface HealthReport {
+  readonly status: HealthStatus;
+  readonly checks: Readonly<Record<string, CheckReport>>;
+}
 
 /** The number of time limits after which a call that never ended is given up for good, and another one is made. */
 const GIVEN_UP_AFTER = 5;

@@ -1,11 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, Server } from 'node:http';
+import { runHook } from '../awaitable.ts';
 import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
-import type { AddressThrottle } from './throttles.ts';
+import type { Throttles } from './throttles.ts';
 
 /** The time that a request may be answered later than its limit, in milliseconds. */
 const GRAIN_MS = 1000;
@@ -32,7 +33,7 @@ type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
  * Routes that no throttle counts (`config.throttle: false`, the health routes) are neither refused for load nor counted,
  * so that a busy process is not taken for a dead one.
  */
-export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttle: AddressThrottle): void {
+export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
   const { maxRequestsInFlight, handlerTimeoutMs, maxUrlLength } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
@@ -41,13 +42,12 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
   app.decorateRequest(IN_FLIGHT, null);
   app.addHook('onRequest', (request: Admitted, reply, done) => {
     void reply.header('x-content-type-options', 'nosniff');
-    const { config } = request.routeOptions;
-    const counts = config.throttle !== false;
+    const counts = request.routeOptions.config.throttle !== false;
     if (counts && inFlight.isFull) return refuse(reply);
     request[IN_FLIGHT] = inFlight.enter(reply, counts);
     const problem = problemOf(request.raw, maxUrlLength);
-    if (problem === undefined && counts && throttle.isAsked) throttle.ask(config, request, reply, done);
-    else done(problem);
+    if (problem !== undefined || !counts || !throttles.asksAddresses) done(problem);
+    else runHook(() => throttles.askAddress(request, reply), done);
   });
   waitForBodies(app, inFlight, refuse);
   app.addHook('onRoute', (route) => {
@@ -69,7 +69,7 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
     if (slowest !== undefined) sendSafely(slowest.reply, SLOW_REQUEST);
     done();
   });
-  app.addHook('preValidation', (request: Admitted, reply, done: HookHandlerDoneFunction) => {
+  app.addHook('preValidation', (request: Admitted, reply, done) => {
     const admitted = request[IN_FLIGHT];
     if (admitted && !inFlight.endBody(admitted)) refuse(reply);
     else done();

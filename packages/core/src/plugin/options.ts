@@ -5,7 +5,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
-import { checkOptionNames, checkValues, STORE, TEXT, wrongOption } from '../options.ts';
+import { ANYTHING, checkOptions, FUNCTION, type OptionRule, STORE, TEXT, wrongOption } from '../options.ts';
 import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
@@ -68,127 +68,69 @@ export interface ViewsetOptions {
 }
 
 /** The options with their defaults, checked and frozen. */
-export interface ResolvedOptions {
-  readonly orm: MikroORM;
-  readonly user: ViewsetOptions['user'];
-  readonly em: ViewsetOptions['em'];
-  readonly errorHandler: boolean;
-  readonly notFoundHandler: boolean;
-  readonly throttles: readonly RateLimitRule[];
-  readonly throttleRate: ViewsetOptions['throttleRate'];
-  readonly store: Store | undefined;
-  readonly health: HealthRegistry | false | undefined;
-  readonly healthPath: string;
+export interface ResolvedOptions
+  extends
+    Pick<ViewsetOptions, 'orm' | 'user' | 'em' | 'throttleRate' | 'store' | 'health'>,
+    Readonly<Required<Pick<ViewsetOptions, keyof typeof DEFAULTS>>> {
   readonly defaults: ViewDefaults;
-  readonly maxUrlLength: number;
-  readonly maxRequestsInFlight: number;
-  readonly handlerTimeoutMs: number;
 }
 
-const MAX_URL_LENGTH = 16_384;
-const MAX_REQUESTS_IN_FLIGHT = 2000;
-const HANDLER_TIMEOUT_MS = 30_000;
+const DEFAULTS = {
+  errorHandler: true,
+  notFoundHandler: true,
+  throttles: [],
+  healthPath: '/health',
+  maxUrlLength: 16_384,
+  maxRequestsInFlight: 2000,
+  handlerTimeoutMs: 30_000,
+};
 
-const OPTION_NAMES: readonly (keyof ViewsetOptions)[] = [
-  'orm',
-  'user',
-  'em',
-  'errorHandler',
-  'notFoundHandler',
-  'throttles',
-  'throttleRate',
-  'store',
-  'health',
-  'healthPath',
-  'permissionClasses',
-  'filters',
-  'pagination',
-  'ignoreUnknownParameters',
-  'secret',
-  'maxUrlLength',
-  'maxRequestsInFlight',
-  'handlerTimeoutMs',
+const SWITCH: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
+const ARRAY: OptionRule = ['an array', Array.isArray];
+const LIMIT: OptionRule = [
+  'a positive integer, or Infinity for none',
+  (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0),
 ];
+
+const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
+  orm: ['an initialised MikroORM', (orm) => typeof (orm as Partial<MikroORM> | null)?.em?.fork === 'function'],
+  user: ['"own" or a function of the request', (user) => user === 'own' || typeof user === 'function'],
+  em: ['"own" or "existing"', (em) => em === 'own' || em === 'existing'],
+  errorHandler: SWITCH,
+  notFoundHandler: SWITCH,
+  throttles: ARRAY,
+  throttleRate: FUNCTION,
+  store: STORE,
+  health: [
+    'a HealthRegistry, or false for no health routes',
+    (health) => health === false || health instanceof HealthRegistry,
+  ],
+  healthPath: ['a path such as "/health"', (path) => typeof path === 'string' && /^(\/[^/:*?#\s]+)+$/.test(path)],
+  permissionClasses: ARRAY,
+  filters: ANYTHING,
+  pagination: ANYTHING,
+  ignoreUnknownParameters: ANYTHING,
+  secret: TEXT,
+  maxUrlLength: LIMIT,
+  maxRequestsInFlight: LIMIT,
+  handlerTimeoutMs: LIMIT,
+};
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
-  checkOptionNames('viewset', options, OPTION_NAMES);
-  if (typeof options.orm?.em?.fork !== 'function') {
-    throw wrongOption('viewset', 'orm', 'an initialised MikroORM', options.orm);
-  }
-  checkArrays(options);
+  checkOptions('viewset', options, RULES);
+  if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);
   checkFilters('viewset', options.filters);
   checkPagination('viewset', options.pagination);
   checkIgnoredParameters('viewset', options.ignoreUnknownParameters);
-  checkPlace(options);
-  if (options.throttleRate !== undefined && typeof options.throttleRate !== 'function') {
-    throw wrongOption('viewset', 'throttleRate', 'a function', options.throttleRate);
-  }
-  const { secret } = options;
-  checkValues('viewset', options, { secret: TEXT, store: STORE, healthPath: TEXT });
-  if (secret !== undefined && Buffer.byteLength(secret) < 32) {
+  if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }
-  checkHealth(options);
-  return Object.freeze({
-    orm: options.orm,
-    user: options.user,
-    em: options.em,
-    errorHandler: options.errorHandler ?? true,
-    notFoundHandler: options.notFoundHandler ?? true,
-    throttles: options.throttles ?? [],
-    throttleRate: options.throttleRate,
-    store: options.store,
-    health: options.health,
-    healthPath: options.healthPath ?? '/health',
-    defaults: Object.freeze({
-      permissionClasses: options.permissionClasses ?? [],
-      filters: options.filters ?? DEFAULT_FILTERS,
-      pagination: options.pagination === undefined ? PageNumberPagination : options.pagination,
-      ignoreUnknownParameters: options.ignoreUnknownParameters ?? false,
-      hasThrottleRate: options.throttleRate !== undefined,
-      secret: options.secret,
-    }),
-    maxUrlLength: limit(options, 'maxUrlLength', MAX_URL_LENGTH),
-    maxRequestsInFlight: limit(options, 'maxRequestsInFlight', MAX_REQUESTS_IN_FLIGHT),
-    handlerTimeoutMs: limit(options, 'handlerTimeoutMs', HANDLER_TIMEOUT_MS),
-  });
-}
-
-type LimitName = 'maxUrlLength' | 'maxRequestsInFlight' | 'handlerTimeoutMs';
-
-function limit(options: ViewsetOptions, name: LimitName, fallback: number): number {
-  const value: unknown = options[name];
-  if (value === undefined) return fallback;
-  if (value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0)) return value as number;
-  throw wrongOption('viewset', name, 'a positive integer, or Infinity for none', value);
-}
-
-function checkHealth({ health, healthPath }: ViewsetOptions): void {
-  if (health !== undefined && health !== false && !(health instanceof HealthRegistry)) {
-    throw wrongOption('viewset', 'health', 'a HealthRegistry, or false for no health routes', health);
-  }
-  if (healthPath !== undefined && !/^(\/[^/:*?#\s]+)+$/.test(healthPath)) {
-    throw wrongOption('viewset', 'healthPath', 'a path such as "/health"', healthPath);
-  }
-}
-
-/** Checks what fits the plugin into an application that is there already. */
-function checkPlace({ user, em, errorHandler, notFoundHandler }: ViewsetOptions): void {
-  if (user !== undefined && user !== 'own' && typeof user !== 'function') {
-    throw wrongOption('viewset', 'user', '"own" or a function of the request', user);
-  }
-  if (em !== undefined && em !== 'own' && em !== 'existing') {
-    throw wrongOption('viewset', 'em', '"own" or "existing"', em);
-  }
-  for (const [name, value] of Object.entries({ errorHandler, notFoundHandler })) {
-    if (value !== undefined && typeof value !== 'boolean') throw wrongOption('viewset', name, 'true or false', value);
-  }
-}
-
-function checkArrays(options: ViewsetOptions): void {
-  for (const name of ['throttles', 'permissionClasses'] as const) {
-    const value: unknown = options[name];
-    if (value !== undefined && !Array.isArray(value)) throw wrongOption('viewset', name, 'an array', value);
-  }
+  const { permissionClasses = [], filters = DEFAULT_FILTERS, pagination = PageNumberPagination } = options;
+  const { ignoreUnknownParameters = false, throttleRate, secret } = options;
+  const hasThrottleRate = throttleRate !== undefined;
+  const defaults = { permissionClasses, filters, pagination, ignoreUnknownParameters, hasThrottleRate, secret };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const chosen = Object.fromEntries(given) as unknown as ViewsetOptions;
+  return Object.freeze({ ...DEFAULTS, ...chosen, defaults: Object.freeze(defaults) }) as ResolvedOptions;
 }

@@ -14,7 +14,7 @@ import { releaseLostConnections } from '../mikro/lost-connections.ts';
 import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
-import { addThrottles } from './throttles.ts';
+import { Throttles } from './throttles.ts';
 
 /** The part of the plugin that an application reaches, as `app.viewset`. */
 export interface ViewsetInstance {
@@ -69,9 +69,10 @@ export const viewset = fp(
     app.addHook('onReady', () => releaseLostConnections(options.orm));
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
-    const { makeRules, address } = addThrottles(app, options);
-    admitRequests(app, options, address);
+    const throttles = new Throttles(app, options);
+    admitRequests(app, options, throttles);
     const { orm, defaults, health, healthPath } = options;
+    const { makeRules } = throttles;
     const operations: OperationPlan[] = [];
     const addOperation = (plan: OperationPlan): void => void operations.push(plan);
     const routeNames = new RouteNames();

@@ -142,9 +142,9 @@ export class RequestsInFlight {
 
   /** Does nothing for a request that has left. */
   #leave(request: RequestInFlight): void {
-    if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
+    if (request.phase === 'receiving') this.#receiving.delete(request);
+    else if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
-    this.#receiving.delete(request);
     this.#all.delete(request);
   }
 }

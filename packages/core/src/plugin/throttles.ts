@@ -1,81 +1,58 @@
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HookHandlerDoneFunction,
-  RouteOptions,
-} from 'fastify';
-import { isYes, runHook } from '../awaitable.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { type Awaitable, isYes } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
+import type { RuleListFactory } from '../operations/plan-view.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { RequestLimiter } from '../throttle/request-limiter.ts';
 import { RuleList } from '../throttle/rule-list.ts';
-import type { RuleListFactory } from '../operations/plan-view.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** The throttles of an application. */
-export interface Throttles {
-  /** Makes the rules of one route of a view, under scopes that are the same in every process. */
-  readonly makeRules: RuleListFactory;
-  /** The rules on addresses, asked before authentication. */
-  readonly address: AddressThrottle;
-}
-
 /**
- * Has an application ask the rules on users after authentication; those on addresses are for its first hook. A route is
- * held to the application's rules and its view's together. If there are no rules of a kind, nothing is asked.
+ * The throttles of an application. A route is held to the application's rules and its view's together. Those on users are
+ * asked after authentication; those on addresses are for the application's first hook.
  */
-export function addThrottles(app: FastifyInstance, options: ResolvedOptions): Throttles {
-  const store = options.store ?? ownStore(app);
-  const common = new RequestLimiter({ rules: options.throttles, store, log: app.log });
-  const address = new AddressThrottle(common);
-  app.addHook('onRoute', (route) => addUserThrottle(route, common, options.throttleRate));
-  const limiters = new Map<string, RequestLimiter>();
-  const makeRules: RuleListFactory = (declared) => {
-    const own = declared
-      .filter(({ rules }) => rules.length > 0)
-      .map(({ scope, rules }) => {
-        const limiter = limiters.get(scope) ?? new RequestLimiter({ scope, rules, store, log: app.log });
-        limiters.set(scope, limiter);
-        return limiter;
-      });
-    const list = own.length === 0 ? common : RuleList.combine([common, ...own]);
-    address.learn(list);
+export class Throttles {
+  readonly #app: FastifyInstance;
+  readonly #store: NonNullable<ResolvedOptions['store']>;
+  readonly #common: RuleList;
+  readonly #limiters = new Map<string, RequestLimiter>();
+  /** True if any route has rules on addresses. */
+  asksAddresses: boolean;
+
+  constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
+    this.#app = app;
+    this.#store = store ?? ownStore(app);
+    this.#common = new RequestLimiter({ rules: throttles, store: this.#store, log: app.log });
+    this.asksAddresses = this.#common.has('address');
+    app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
+  }
+
+  /** Makes the rules of one route of a view, under scopes that are the same in every process. */
+  readonly makeRules: RuleListFactory = (declared) => {
+    const own = declared.filter(({ rules }) => rules.length > 0);
+    if (own.length === 0) return this.#common;
+    const limiters = own.map(({ scope, rules }) => {
+      const limiter =
+        this.#limiters.get(scope) ?? new RequestLimiter({ scope, rules, store: this.#store, log: this.#app.log });
+      this.#limiters.set(scope, limiter);
+      return limiter;
+    });
+    const list = RuleList.combine([this.#common, ...limiters]);
+    this.asksAddresses ||= list.has('address');
     return list;
   };
-  return { makeRules, address };
+
+  /** Counts a request by its address, by the rules of its route. Throws TooManyRequests. */
+  askAddress(request: FastifyRequest, reply: FastifyReply): Awaitable<void> {
+    if (request.is404) return;
+    return (request.routeOptions.config.viewset?.rules ?? this.#common).check('address', request, reply);
+  }
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {
   const store = new MemoryStore();
   app.addHook('onClose', async () => store.close());
   return store;
-}
-
-/** Counts requests by their addresses, by the rules of their route. */
-export class AddressThrottle {
-  readonly #common: RuleList;
-  #isAsked: boolean;
-
-  constructor(common: RuleList) {
-    this.#common = common;
-    this.#isAsked = common.has('address');
-  }
-
-  /** Tells if any route has such rules. */
-  get isAsked(): boolean {
-    return this.#isAsked;
-  }
-
-  learn(rules: RuleList): void {
-    this.#isAsked ||= rules.has('address');
-  }
-
-  ask(config: FastifyContextConfig, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-    if (request.is404) return done();
-    runHook(() => (config.viewset?.rules ?? this.#common).check('address', request, reply), done);
-  }
 }
 
 function addUserThrottle(route: RouteOptions, common: RuleList, throttleRate: ResolvedOptions['throttleRate']): void {

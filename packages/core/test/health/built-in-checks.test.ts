@@ -7,10 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { HealthCheck } from '../../src/health/health-check.ts';
 import { HealthRegistry } from '../../src/health/health-registry.ts';
-import { MongoHealthCheck } from '../../src/health/mongo-health-check.ts';
-import { PostgresHealthCheck } from '../../src/health/postgres-health-check.ts';
-import { RedisHealthCheck } from '../../src/health/redis-health-check.ts';
-import { SqliteHealthCheck } from '../../src/health/sqlite-health-check.ts';
+import {
+  MongoHealthCheck,
+  PostgresHealthCheck,
+  RedisHealthCheck,
+  SqliteHealthCheck,
+} from '../../src/health/built-in-checks.ts';
 import { openPostgreSql, openSqlite, postgresUrl } from '../support/databases.ts';
 import { mongoServer } from '../support/mongo-server.ts';
 import { freePort, redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
