@@ -45,7 +45,7 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     app.addHook('onRoute', ({ method, url, schema }) => {
       documented.set(`${String(method)} ${url}`, (schema as { security?: unknown } | undefined)?.security);
     });
-    app.get('/own', { schema: { security: [{ apiKey: [] }] } as object }, () => ({}));
+    app.get('/own', { schema: { security: [{ apiKey: [] }] } }, () => ({}));
     app.post('/auth/own', { schema: {} }, () => ({}));
     void app.register(router.plugin);
   });
@@ -78,8 +78,9 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     for (const path of ['GET /open', 'HEAD /open', 'POST /mixed', 'GET /closed/open', 'POST /auth/own']) {
       t.strictSame(documented.get(path), [], path);
     }
-    for (const path of ['GET /open/closed', 'GET /closed', 'HEAD /closed'])
+    for (const path of ['GET /open/closed', 'GET /closed', 'HEAD /closed']) {
       t.strictSame(documented.get(path), bearer, path);
+    }
     t.strictSame(documented.get('GET /own'), [{ apiKey: [] }], 'unless the schema says it');
   });
 

@@ -1,4 +1,4 @@
-import type { FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ActionHooks } from '../viewset/action.ts';
@@ -148,35 +148,20 @@ function statusCheck({ plan: { operationId }, answers }: PlannedRoute): RouteOpt
   };
 }
 
+/** Refuses unknown query parameters before the handler runs, in one answer with what is wrong about the known ones of a list. */
 function withQueryCheck({ plan, definition, ignoredParameters }: PlannedRoute): OperationHandler {
-  const { handler } = plan;
+  const { action, handler, queryParameters } = plan;
+  if (ignoredParameters === true) return handler;
   const check = unknownParameterCheck(
-    plan.queryParameters.map(({ name }) => name),
-    ignoredParameters,
+    queryParameters.map(({ name }) => name),
+    ignoredParameters === false ? [] : ignoredParameters,
   );
-  if (check === undefined) return handler;
-  const checkRest = plan.action === 'list' ? definition.checkListParameters?.bind(definition) : undefined;
+  const checkOthers = (request: FastifyRequest): void => {
+    if (action === 'list') definition.checkListParameters?.(request);
+  };
   return (request, reply) => {
-    try {
-      check(queryAsSent(request));
-    } catch (error) {
-      throw checkRest === undefined ? error : withOtherProblems(error, () => checkRest(request));
-    }
+    const refuse = check(queryAsSent(request));
+    if (refuse !== undefined) InvalidUsageCollector.both(refuse, () => checkOthers(request));
     return handler(request, reply);
   };
-}
-
-/** Makes one answer that names every offending parameter. */
-function withOtherProblems(error: unknown, checkRest: () => void): unknown {
-  const problems = new InvalidUsageCollector();
-  problems.attempt(() => {
-    throw error;
-  });
-  problems.attempt(checkRest);
-  try {
-    problems.throwIfAny();
-  } catch (all) {
-    return all;
-  }
-  return error;
 }

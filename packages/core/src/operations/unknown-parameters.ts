@@ -2,9 +2,6 @@ import { InvalidUsage } from '../errors.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { nearest } from '../nearest.ts';
 
-/** Throws InvalidUsage, which names every parameter that nothing declares and the nearest declared name. */
-export type UnknownParameterCheck = (query: object) => void;
-
 /** More query parameters than this are refused without a look at their names. */
 const MAX_PARAMETERS = 100;
 /** For so many unknown parameters the nearest declared name is looked for. */
@@ -15,29 +12,31 @@ const MAX_LISTED = 50;
 const MAX_ECHO = 64;
 
 /**
- * Refuses a query parameter that the route does not declare: a misspelt filter must never return everything. Undefined if
- * every parameter is to be let pass. The work and the answer are bounded, whatever a client sends.
+ * Makes the check of a route's query string: a misspelt filter must never return everything. For a query
+ * with a parameter that nothing declares, it returns a function that throws InvalidUsage. The error names every such
+ * parameter, and the nearest declared name. The work and the answer are bounded,
+ * whatever a client sends.
  *
- * @param ignored true: let every parameter pass; names: let these pass
+ * @param ignored further names to let pass
  */
 export function unknownParameterCheck(
   declared: readonly string[],
-  ignored: boolean | readonly string[],
-): UnknownParameterCheck | undefined {
-  if (ignored === true) return undefined;
+  ignored: readonly string[],
+): (query: object) => (() => never) | undefined {
   const known = new Set(declared);
-  const passing = new Set(ignored === false ? known : [...known, ...ignored]);
+  const passing = new Set([...declared, ...ignored]);
   return (query) => {
     for (const name in query) {
-      if (!passing.has(name)) throw refusal(query, known, passing);
+      if (!passing.has(name)) return () => refuse(query, known, passing);
     }
+    return undefined;
   };
 }
 
-function refusal(query: object, known: ReadonlySet<string>, passing: ReadonlySet<string>): InvalidUsage {
+function refuse(query: object, known: ReadonlySet<string>, passing: ReadonlySet<string>): never {
   const names = Object.keys(query);
   if (names.length > MAX_PARAMETERS) {
-    return new InvalidUsage(`The query string must not have more than ${MAX_PARAMETERS} parameters`);
+    throw new InvalidUsage(`The query string must not have more than ${MAX_PARAMETERS} parameters`);
   }
   const unknown = names.filter((name) => !passing.has(name));
   const compared = unknown.slice(0, MAX_COMPARED);
@@ -50,7 +49,7 @@ function refusal(query: object, known: ReadonlySet<string>, passing: ReadonlySet
     path: pointerStep(cut(name)),
     message: `is not known here${hintOf(hints[at])}`,
   }));
-  return new InvalidUsage(messages.join('; '), { details });
+  throw new InvalidUsage(messages.join('; '), { details });
 }
 
 function hintOf(meant: string | undefined): string {
