@@ -1,7 +1,7 @@
 /** NaN and the infinities, which databases store and JSON cannot say. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
-import { ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { type CursorEnvelope, CursorPagination, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -16,6 +16,12 @@ class ProbeViewSet extends ModelViewSet(Probe, {
   orderingFields: { heat: 'heat' },
 }) {}
 
+class CursorViewSet extends ModelViewSet(Probe, {
+  read: readShape(Probe, ['id']),
+  orderingFields: { heat: 'heat', mass: 'mass' },
+  pagination: CursorPagination,
+}) {}
+
 class RepresentedViewSet extends ProbeViewSet {
   override represent(entity: Parameters<ProbeViewSet['represent']>[0]) {
     return super.represent(entity);
@@ -27,8 +33,11 @@ forEachDatabase(t, { entities: [Probe] }, async (t, orm, database) => {
   for (const value of values) {
     await orm.em.getConnection().execute(`insert into probe (heat, mass, size) values (${value}, ${value}, ${value})`);
   }
-  const router = new Router().register('probes', ProbeViewSet).register('represented', RepresentedViewSet);
-  const app = await testApp(t, orm, [router]);
+  const router = new Router()
+    .register('probes', ProbeViewSet)
+    .register('represented', RepresentedViewSet)
+    .register('cursors', CursorViewSet);
+  const app = await testApp(t, orm, [router], { options: { secret: 'thirty-two bytes, for the cursors' } });
 
   t.test('they read as null, in lists and records, however those are read', async (t) => {
     for (const path of ['/probes', '/represented']) {
@@ -40,6 +49,25 @@ forEachDatabase(t, { entities: [Probe] }, async (t, orm, database) => {
       const one = await app.inject(`${path}/1`);
       t.match(one.json(), { id: 1, heat: null, mass: null, size: null });
     }
+  });
+
+  t.test('a cursor passes them by, in every order and once each', async (t) => {
+    const others = [1, 2, 2].map((heat, at) => ({ heat, mass: at === 0 ? null : heat }));
+    await orm.em.fork().insertMany(Probe, others);
+    const pageAt = async (sort: string, cursor: string) =>
+      (await app.inject(`/cursors?sort=${sort}&page_size=1&cursor=${cursor}`)).json<CursorEnvelope<{ id: number }>>();
+    for (const sort of ['heat', '-heat', 'mass', '-mass']) {
+      const seen: number[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null && seen.length < 20) {
+        const { results, next_cursor } = await pageAt(sort, cursor);
+        seen.push(...results.map(({ id }) => id));
+        cursor = next_cursor;
+      }
+      t.equal(seen.length, values.length + others.length, sort);
+      t.equal(new Set(seen).size, seen.length, sort);
+    }
+    await orm.em.fork().nativeDelete(Probe, { heat: { $in: [1, 2] } });
   });
 
   t.test('they can be written over', async (t) => {
