@@ -3,10 +3,10 @@ import type { Awaitable } from '../awaitable.ts';
 import type { WriteGuard } from '../given-up.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
-import type { Counting, Page, Query } from '../language/query.ts';
+import type { Counting, Page, Query, Slice } from '../language/query.ts';
 import type { Source } from './source.ts';
 
-/** How records become entities. */
+/** Options of records that are read as entities. */
 export interface EntityOptions {
   /** To-one relations (`role`, `role.parent`) and lazy fields to load with the same statement. */
   readonly populate?: readonly string[];
@@ -18,7 +18,7 @@ export interface EntityOptions {
 export interface RowWrite<Record> {
   readonly em: EntityManager;
   readonly meta: EntityMetadata;
-  /** What is read of the record as it was stored. */
+  /** Reads the record as it was stored. */
   readonly projection: Projection<Record>;
   readonly guard?: WriteGuard | undefined;
 }
@@ -38,21 +38,34 @@ export interface Backend {
   readonly name: string;
   /** @throws ImproperlyConfigured for an entity that cannot be served, with the reason */
   checkEntity(meta: EntityMetadata): void;
-  /** The records of the slice. */
-  rows<Record>(source: Source, query: Query, projection: Projection<Record>): Awaitable<Record[]>;
-  /** The records of the slice, how many there are without it, and whether any follow. */
+  /** The records of a slice, or all of them. */
+  rows<Record>(
+    source: Source,
+    query: Query,
+    slice: Slice | undefined,
+    projection: Projection<Record>,
+  ): Awaitable<Record[]>;
+  /** The record for which a condition on its primary key is true as well. */
+  find<Record>(
+    source: Source,
+    query: Query,
+    key: Condition,
+    projection: Projection<Record>,
+  ): Awaitable<Record | undefined>;
+  /** The records of a slice, how many there are without it, and whether any follow. */
   page<Record>(
     source: Source,
     query: Query,
+    slice: Slice | undefined,
     projection: Projection<Record>,
     counting: Counting,
   ): Awaitable<Page<Record, number | null>>;
-  /** The number of records, whatever the slice. */
+  /** The number of records. */
   count(source: Source, query: Query): Awaitable<number>;
-  /** True if there is any record, whatever the slice. */
+  /** True if there is any record. */
   exists(source: Source, query: Query): Awaitable<boolean>;
-  /** The records of the slice as entities that `em` manages. */
-  entities(em: EntityManager, query: Query, options: EntityOptions): Promise<object[]>;
+  /** The records of a slice as entities that `em` manages. */
+  entities(em: EntityManager, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
   /**
    * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
    * written if the guard throws, and a statement that waits when its request is given up is cancelled.

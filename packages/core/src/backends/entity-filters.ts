@@ -43,20 +43,42 @@ export interface Visible {
  */
 export function withFilters(source: Source, asked: Asked): Awaitable<Visible> {
   const reader = readerOf(source);
-  const walked = reader.config.get('filtersOnRelations') ? walkedRelations(asked) : undefined;
-  if (hasNoFilter(reader, asked.meta) && (walked === undefined || leadUnfiltered(reader, asked.meta, walked))) {
-    return { em: reader, condition: asked.condition, related: undefined };
+  const { meta, condition } = asked;
+  const hasRelations = meta.relations.length > 0 && reader.config.get('filtersOnRelations');
+  const walked = hasRelations ? walkedRelations(asked) : undefined;
+  if (reader.global && areUnfiltered(reader, meta, walked?.values())) {
+    return { em: reader, condition, related: undefined };
   }
   return addFilters(managerOf(source), asked, walked ?? new Map<string, Relation>());
 }
 
-function leadUnfiltered(em: EntityManager, meta: EntityMetadata, walked: Walked): boolean {
-  let last = meta;
-  for (const { steps } of walked.values()) {
-    const relation = steps.at(-1) as EntityProperty;
-    const isAsked = relation.targetMeta === last && relation.filters === undefined && relation.polymorphic !== true;
-    if (!isAsked && !leadsUnfiltered(em, relation)) return false;
-    last = relation.targetMeta as EntityMetadata;
+/** True if no filter is on for an entity, nor for anything that its relations lead to. */
+export function isUnfiltered(em: EntityManager, meta: EntityMetadata): boolean {
+  const entities = new Set([meta]);
+  const relations: Pick<Relation, 'steps'>[] = [];
+  for (const entity of entities) {
+    for (const relation of entity.relations.filter(isReference)) {
+      relations.push({ steps: [relation] });
+      entities.add(relation.targetMeta as EntityMetadata);
+    }
+  }
+  return areUnfiltered(em, meta, relations);
+}
+
+/** False also of a relation that has filters of its own, or leads to several entities: that is looked at closely. */
+function areUnfiltered(
+  em: EntityManager,
+  meta: EntityMetadata,
+  relations: Iterable<Pick<Relation, 'steps'>> = [],
+): boolean {
+  if (!hasNoFilter(em, meta)) return false;
+  const asked = [meta];
+  for (const { steps } of relations) {
+    const { filters, polymorphic, targetMeta } = steps.at(-1) as EntityProperty;
+    if (polymorphic === true || filters !== undefined || targetMeta === undefined) return false;
+    if (asked.includes(targetMeta)) continue;
+    if (!hasNoFilter(em, targetMeta)) return false;
+    asked.push(targetMeta);
   }
   return true;
 }
@@ -69,30 +91,6 @@ interface Relation {
 }
 
 type Walked = Map<string, Relation>;
-
-function leadsUnfiltered(em: EntityManager, { filters, polymorphic, targetMeta }: EntityProperty): boolean {
-  return polymorphic !== true && filters === undefined && targetMeta !== undefined && hasNoFilter(em, targetMeta);
-}
-
-/** True if no filter is on for an entity, nor for anything that its relations lead to. */
-export function isUnfiltered(em: EntityManager, meta: EntityMetadata): boolean {
-  return hasNoFilter(em, meta) && relationsBeyond(meta).every((relation) => leadsUnfiltered(em, relation));
-}
-
-const beyond = new WeakMap<EntityMetadata, readonly EntityProperty[]>();
-
-/** The relations of an entity and of all entities that they lead to. */
-function relationsBeyond(meta: EntityMetadata): readonly EntityProperty[] {
-  let relations = beyond.get(meta);
-  if (relations === undefined) {
-    const entities = new Set([meta]);
-    for (const { relations: further } of entities) {
-      for (const { targetMeta } of further.filter(isReference)) entities.add(targetMeta as EntityMetadata);
-    }
-    beyond.set(meta, (relations = [...entities].flatMap((entity) => entity.relations.filter(isReference))));
-  }
-  return relations;
-}
 
 async function addFilters(em: EntityManager, { meta, condition }: Asked, walked: Walked): Promise<Visible> {
   const own = await activeFilter(em, meta, {});
@@ -128,41 +126,26 @@ function walkedRelations({ meta, condition, order, paths }: Asked): Walked | und
   for (const { path } of order) addPath(walked, path);
   addCondition(walked, condition);
   for (const property of meta.relations) {
-    if (ownsColumn(property)) addRelation(walked, property.name, [property], false);
+    if (ownsColumn(property)) addRelation(walked, [property], false);
   }
   return walked.size === 0 ? undefined : walked;
 }
 
 function addPath(walked: Walked, { steps, property }: FieldPath): void {
-  if (steps.length === 0 && property.targetMeta === undefined) return;
-  let key = '';
-  for (const [index, step] of steps.entries()) {
-    key += (index === 0 ? '' : '.') + step.name;
-    addRelation(walked, key, steps.slice(0, index + 1), true);
-  }
-  if (!isReference(property)) return;
-  addRelation(walked, key + (steps.length === 0 ? '' : '.') + property.name, [...steps, property], true);
+  for (let length = 1; length <= steps.length; length++) addRelation(walked, steps.slice(0, length), true);
+  if (isReference(property)) addRelation(walked, [...steps, property], true);
 }
 
-function addRelation(walked: Walked, key: string, steps: readonly EntityProperty[], isTouched: boolean): void {
+function addRelation(walked: Walked, steps: readonly EntityProperty[], isTouched: boolean): void {
+  const key = steps.map(({ name }) => name).join('.');
   if (!walked.has(key)) walked.set(key, { steps, isTouched });
 }
 
 function addCondition(walked: Walked, condition: Condition): void {
-  switch (condition.kind) {
-    case 'compare':
-      addPath(walked, condition.path);
-      break;
-    case 'and':
-    case 'or':
-      for (const inner of condition.conditions) addCondition(walked, inner);
-      break;
-    case 'not':
-      addCondition(walked, condition.condition);
-      break;
-    case 'after':
-      for (const { path } of condition.keys) addPath(walked, path);
-      break;
-    default:
+  if (condition.kind === 'compare') addPath(walked, condition.path);
+  else if (condition.kind === 'not') addCondition(walked, condition.condition);
+  else if (condition.kind === 'after') for (const { path } of condition.keys) addPath(walked, path);
+  else if (condition.kind === 'and' || condition.kind === 'or') {
+    for (const inner of condition.conditions) addCondition(walked, inner);
   }
 }

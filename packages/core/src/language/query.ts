@@ -8,22 +8,26 @@ export interface Slice {
   readonly limit: number;
 }
 
+/**
+ * Who decides the conditions and the order of a query: a view when it is registered, so that the same query comes again and
+ * its statement is written once; code, for one request; or a client, so that there may be endlessly many.
+ */
+export type QueryAuthor = 'view' | 'code' | 'client';
+
 /** The records that a question is about. */
 export interface Query {
   readonly meta: EntityMetadata;
   readonly condition: Condition;
   readonly order: Order;
-  readonly slice: Slice | undefined;
-  /** True if a client chose which conditions and orders there are: there may be endlessly many such questions. */
-  readonly isShapedByClient: boolean;
+  readonly author: QueryAuthor;
 }
 
-/** The ways to say how many records there are beside a page of them. */
+/** Every `Counting`. */
 export const COUNTINGS = ['exact', 'estimated', 'none'] as const;
 
 /**
- * How many records there are in all: counted, `exact`; where the database can tell without counting, what it expects,
- * `estimated`; or not said, `none`, for one statement a page however large the table.
+ * The number of all records beside a page: counted, `exact`; expected by a database that can tell without counting,
+ * `estimated`; or left out, `none`, which makes a page one statement however large the table is.
  */
 export type Counting = (typeof COUNTINGS)[number];
 

@@ -1,11 +1,45 @@
 import type { EntityManager, EntityMetadata, FilterQuery } from '@mikro-orm/core';
 
 /**
- * MikroORM's own way to apply its filters, as `em.find` calls it (internal there). It answers with the very condition it
- * was given if no filter is on, and says so before it has waited for anything.
+ * The method by which `em.find` applies filters (internal in MikroORM). No public member tells of the filters that an
+ * entity manager was given by `addFilter`. If none is on, the answer is the very condition that it was given.
  */
 interface FilteringManager {
   applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
+}
+
+const NOTHING = Object.freeze({});
+const NO_OPTIONS: readonly string[] = Object.freeze([]);
+
+function applyFilters(em: EntityManager, meta: EntityMetadata, where: object, options: unknown): Promise<unknown> {
+  return (em as unknown as FilteringManager).applyFilters(meta.class, where, options, 'read', {});
+}
+
+/** A condition that notes when it is returned: an async function looks at once for `then` in the object that it returns. */
+class NotedCondition {
+  #isReturned = false;
+
+  // eslint-disable-next-line unicorn/no-thenable -- it is looked for, and not there
+  get then(): undefined {
+    this.#isReturned = true;
+    return undefined;
+  }
+
+  static isReturned(condition: NotedCondition): boolean {
+    return condition.#isReturned;
+  }
+}
+
+/**
+ * True if no filter of MikroORM is on for an entity. A filter that is on may be run by this, and what it throws for lack of
+ * a request's parameters is ignored.
+ */
+export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
+  const condition = new NotedCondition();
+  const applied = applyFilters(em, meta, condition, NO_OPTIONS);
+  if (NotedCondition.isReturned(condition)) return true;
+  applied.catch(() => {});
+  return false;
 }
 
 /** The condition of the filters that are on. */
@@ -21,55 +55,13 @@ export async function activeFilter(
   meta: EntityMetadata,
   options: unknown,
 ): Promise<ActiveFilter | undefined> {
-  const filtering = em as unknown as FilteringManager;
-  const where = await filtering.applyFilters(meta.class, NOTHING, options, 'read', {});
+  const where = await applyFilters(em, meta, NOTHING, options);
   if (where === NOTHING || where === undefined || Object.keys(where as object).length === 0) return undefined;
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
 }
-
-const NOTHING = Object.freeze({});
 
 /** MikroORM marks the condition of a strict filter, and leaves the mark if it joins several. */
 function isStrict(where: unknown): boolean {
   const { __strict, $and } = where as { __strict?: boolean; $and?: unknown };
   return __strict === true || (Array.isArray($and) && $and.some(isStrict));
-}
-
-let hasComeBack = false;
-
-/** A promise looks for `then` in what it is resolved with; nothing else does. */
-class Probe {
-  // eslint-disable-next-line unicorn/no-thenable -- it is looked for, and not there
-  get then(): undefined {
-    hasComeBack = true;
-    return undefined;
-  }
-}
-
-const PROBE = new Probe();
-
-/** No options. A filter with a function would read its arguments from them next, and then call the function. */
-const NO_OPTIONS: unknown = Object.setPrototypeOf(
-  Object.defineProperty([], 'forEach', { value: () => {} }),
-  new Proxy(
-    {},
-    {
-      get: () => {
-        throw new Error('A filter is on');
-      },
-    },
-  ),
-);
-
-const ignore = (): void => {};
-
-/**
- * True if no filter of MikroORM is on for an entity, at once and without running any filter: an entity manager does not
- * tell which filters it was given, nor when, but without any it gives back at once the condition that it got.
- */
-export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
-  hasComeBack = false;
-  const filtering = em as unknown as FilteringManager;
-  filtering.applyFilters(meta.class, PROBE, NO_OPTIONS, 'read', NOTHING).catch(ignore);
-  return hasComeBack;
 }

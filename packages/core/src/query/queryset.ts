@@ -1,14 +1,23 @@
 import { Utils, type EntityManager, type EntityMetadata, type EntityName, type FilterQuery } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
-import type { EntityOptions } from '../backends/backend.ts';
+import type { Backend, EntityOptions } from '../backends/backend.ts';
 import { backendOf } from './backend-of.ts';
-import { type EntityManagerSource, managerOf, readerOf } from '../backends/source.ts';
+import { type EntityManagerSource, managerOf, readerOf, type Source } from '../backends/source.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { compare } from '../language/compare.ts';
 import { always, and, matching, never, not, type Condition } from '../language/condition.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
-import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
+import { noOrder, Order, orderKey, type OrderKey, primaryKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
-import { COUNTINGS, type Counting, type CountOf, type Page, type Query } from '../language/query.ts';
+import {
+  COUNTINGS,
+  type Counting,
+  type CountOf,
+  type Page,
+  type Query,
+  type QueryAuthor,
+  type Slice,
+} from '../language/query.ts';
 import { lookupCondition } from '../language/resolve-lookup.ts';
 import { wrongOption } from '../options.ts';
 
@@ -27,12 +36,14 @@ import { wrongOption } from '../options.ts';
  * //   order by t0."price" desc, t0."id" limit $3
  */
 export class QuerySet<Entity extends object> {
-  readonly #source: EntityManager | EntityManagerSource;
+  readonly #source: Source;
   readonly #query: Query;
+  readonly #slice: Slice | undefined;
 
-  private constructor(source: EntityManager | EntityManagerSource, query: Query) {
+  private constructor(source: Source, query: Query, slice?: Slice) {
     this.#source = source;
     this.#query = query;
+    this.#slice = slice;
   }
 
   /**
@@ -43,13 +54,7 @@ export class QuerySet<Entity extends object> {
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
     const meta = metadataOf(source, entity);
     backendOf(source).checkEntity(meta);
-    return new QuerySet(source, {
-      meta,
-      condition: always,
-      order: noOrder(meta),
-      slice: undefined,
-      isShapedByClient: false,
-    });
+    return new QuerySet(source, { meta, condition: always, order: noOrder(meta), author: 'code' });
   }
 
   /** The metadata of the entity. */
@@ -57,7 +62,7 @@ export class QuerySet<Entity extends object> {
     return this.#query.meta as EntityMetadata<Entity>;
   }
 
-  /** What a record must be like to be among these, whatever the order and the slice. */
+  /** The condition that a record must meet to be among these, whatever the order and the slice. */
   get condition(): Condition {
     return this.#query.condition;
   }
@@ -74,12 +79,12 @@ export class QuerySet<Entity extends object> {
 
   /** True if `slice()` has taken a part of the records, which a further slice would forget. */
   get isSliced(): boolean {
-    return this.#query.slice !== undefined;
+    return this.#slice !== undefined;
   }
 
   /** The same records, read with another entity manager: another transaction, other filter parameters. */
   using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
-    return new QuerySet(source, this.#query);
+    return new QuerySet(source, this.#query, this.#slice);
   }
 
   /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
@@ -129,44 +134,45 @@ export class QuerySet<Entity extends object> {
         throw new ImproperlyConfigured(`slice() takes whole numbers from 0 to 2^53 - 1, not ${offset} and ${limit}`);
       }
     }
-    return this.#with({ slice: { offset, limit } });
+    return new QuerySet(this.#source, this.#query, { offset, limit });
   }
 
   /**
-   * The same records, as what a client asked for: clients choose the forms of such statements, which are kept apart from
-   * those that the program decides.
+   * The same records, by another author: the statements of a view are kept, those of clients are kept apart, and few.
    * @internal
    */
-  shapedByClient(): QuerySet<Entity> {
-    return this.#with({ isShapedByClient: true });
+  by(author: QueryAuthor): QuerySet<Entity> {
+    return this.#with({ author });
   }
 
   /** The number of records, whatever the slice. */
   async count(): Promise<number> {
-    return await backendOf(this.#source).count(this.#source, this.#query);
+    return await this.#backend.count(this.#source, this.#query);
   }
 
   /** True if there is any record, whatever the slice. */
   async exists(): Promise<boolean> {
-    return await backendOf(this.#source).exists(this.#source, this.#query);
+    return await this.#backend.exists(this.#source, this.#query);
   }
 
   /** The records of the slice. */
   async rows<R>(projection: Projection<R>): Promise<R[]> {
-    return await backendOf(this.#source).rows(this.#source, this.#query, projection);
+    return await this.#backend.rows(this.#source, this.#query, this.#slice, projection);
   }
 
   /** The first record of the slice. */
   async first<R>(projection: Projection<R>): Promise<R | undefined> {
-    return (await QuerySet.firstOf(this, projection))[0];
+    const [record] = await this.#backend.rows(this.#source, this.#query, firstOf(this.#slice), projection);
+    return record;
   }
 
   /**
-   * A list of the first record of the slice, at once if the driver answers at once.
+   * The record of a primary key among these, whatever the order and the slice: at once if the driver answers at once.
    * @internal
    */
-  static firstOf<E extends object, R>(queryset: QuerySet<E>, projection: Projection<R>): Awaitable<R[]> {
-    return backendOf(queryset.#source).rows(queryset.#source, queryset.#firstQuery(), projection);
+  find<R>(key: unknown, projection: Projection<R>): Awaitable<R | undefined> {
+    const asked = compare(primaryKey(this.meta), 'exact', key);
+    return this.#backend.find(this.#source, this.#query, asked, projection);
   }
 
   /**
@@ -184,41 +190,36 @@ export class QuerySet<Entity extends object> {
     projection: Projection<R>,
     options: { readonly count?: How } = {},
   ): Promise<Page<R, CountOf<How>>> {
-    return QuerySet.pageOf(this, projection, options.count ?? ('exact' as How));
-  }
-
-  /**
-   * The answer of `page`, at once if the driver answers at once.
-   * @internal
-   */
-  static pageOf<E extends object, R, How extends Counting>(
-    queryset: QuerySet<E>,
-    projection: Projection<R>,
-    how: How,
-  ): Awaitable<Page<R, CountOf<How>>> {
+    const { count: how = 'exact' } = options;
     if (!COUNTINGS.includes(how)) throw wrongOption('page()', 'count', `one of ${COUNTINGS.join(', ')}`, how);
-    const page = backendOf(queryset.#source).page(queryset.#source, queryset.#query, projection, how);
-    return page as Awaitable<Page<R, CountOf<How>>>;
+    const page = await this.#backend.page(this.#source, this.#query, this.#slice, projection, how);
+    return page as Page<R, CountOf<How>>;
   }
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
-    return (await backendOf(this.#source).entities(this.em, this.#query, options)) as Entity[];
+    return (await this.#backend.entities(this.em, this.#query, this.#slice, options)) as Entity[];
   }
 
   /** The first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
-    return (await backendOf(this.#source).entities(this.em, this.#firstQuery(), options))[0] as Entity | undefined;
+    const [entity] = await this.#backend.entities(this.em, this.#query, firstOf(this.#slice), options);
+    return entity as Entity | undefined;
   }
 
-  #firstQuery(): Query {
-    const { offset, limit } = this.#query.slice ?? { offset: 0, limit: 1 };
-    return { ...this.#query, slice: { offset, limit: Math.min(limit, 1) } };
+  get #backend(): Backend {
+    return backendOf(this.#source);
   }
 
+  /** What is changed for a request is not the view's own query any more. */
   #with(changes: Partial<Query>): QuerySet<Entity> {
-    return new QuerySet(this.#source, { ...this.#query, ...changes });
+    const author = this.#query.author === 'view' ? 'code' : this.#query.author;
+    return new QuerySet(this.#source, { ...this.#query, author, ...changes }, this.#slice);
   }
+}
+
+function firstOf(slice: Slice = { offset: 0, limit: 1 }): Slice {
+  return { offset: slice.offset, limit: Math.min(slice.limit, 1) };
 }
 
 function metadataOf<E extends object>(

@@ -1,14 +1,12 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../awaitable.ts';
+import type { Awaitable } from '../awaitable.ts';
 import type { EntityManagerSource } from '../backends/source.ts';
-import { compare } from '../language/compare.ts';
-import { primaryKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
-import { QuerySet } from './queryset.ts';
+import type { QuerySet } from './queryset.ts';
 
 /**
  * Finds a record by its primary key among the records of a query set, whatever its order and slice: for a question that
- * every request asks. The filters of MikroORM that are on apply.
+ * every request asks. Its statement is written once. The filters of MikroORM that are on apply.
  *
  * @example
  * const active = new RecordFinder(QuerySet.of(em, Account).filter({ is_active: true }), projection);
@@ -19,7 +17,7 @@ export class RecordFinder<Entity extends object, R> {
   readonly #projection: Projection<R>;
 
   constructor(records: QuerySet<Entity>, projection: Projection<R>) {
-    this.#records = records.slice(0, 1);
+    this.#records = records.by('view');
     this.#projection = projection;
   }
 
@@ -32,8 +30,6 @@ export class RecordFinder<Entity extends object, R> {
    * @throws ImproperlyConfigured for undefined
    */
   find(source: EntityManager | EntityManagerSource, key: unknown): Awaitable<R | undefined> {
-    const asked = compare(primaryKey(this.#records.meta), 'exact', key);
-    const found = QuerySet.firstOf(this.#records.using(source).where(asked), this.#projection);
-    return whenReady(found, ([record]) => record);
+    return this.#records.using(source).find(key, this.#projection);
   }
 }

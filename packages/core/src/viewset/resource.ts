@@ -116,7 +116,7 @@ export class Resource implements ViewDefinition {
     const ordering = (options.ordering ?? []).map((key) =>
       resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
     );
-    this.records = records.orderByPaths(ordering);
+    this.records = records.orderByPaths(ordering).by('view');
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
@@ -145,7 +145,7 @@ export class Resource implements ViewDefinition {
   /** Applies the filters in order. */
   filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
     const narrowed = this.filters.reduce((found, filter) => applyFilter(filter, found, request), records);
-    return narrowed === records ? records : narrowed.shapedByClient();
+    return narrowed === records ? records : narrowed.by('client');
   }
 
   /** Asks every filter and the paginator which parameters do not fit them; no query is run. */
@@ -174,7 +174,7 @@ export class Resource implements ViewDefinition {
 
   /** Tells if a condition reads nothing but the record's own row, filters of MikroORM included. */
   asksOwnColumns(condition: Condition): boolean {
-    return isUnfiltered(this.orm.em, this.meta) && ownColumns(condition) !== undefined;
+    return ownColumns(condition) !== undefined && isUnfiltered(this.orm.em, this.meta);
   }
 
   prepareDetailAction(request: FastifyRequest): Promise<unknown> {

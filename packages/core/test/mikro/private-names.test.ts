@@ -20,28 +20,22 @@ const Thing = defineEntity({
 forEachDatabase(t, { entities: [Thing] }, async (t, orm, database) => {
   const meta = orm.getMetadata().get(Thing);
 
-  t.test('EntityManager.applyFilters: gives back at once what it got if no filter is on, and runs none', async (t) => {
+  t.test('EntityManager.applyFilters: gives back at once the condition that it got if no filter is on', async (t) => {
     const em = orm.em.fork();
     t.equal(hasNoFilter(em, meta), true);
     t.equal(await activeFilter(em, meta, {}), undefined);
     t.match(await activeFilter(em, meta, { old: true }), { where: { name: 'old' }, isStrict: false });
-    let runs = 0;
-    const cond = (): object => {
-      runs += 1;
-      return { name: 'x' };
-    };
-    em.addFilter({ name: 'late', cond, strict: true, entity: Thing });
+    em.addFilter({ name: 'late', cond: () => ({ name: 'x' }), strict: true, entity: Thing });
     t.equal(hasNoFilter(em, meta), false);
     t.equal(hasNoFilter(orm.em, meta), true);
-    t.equal(runs, 0);
     t.match(await activeFilter(em, meta, {}), { where: { name: 'x' }, isStrict: true });
-    t.equal(runs, 1);
     for (const own of [{ name: 'x' }, {}, { id: { $gt: 1 } }]) {
       em.addFilter({ name: 'late', cond: own, entity: Thing });
       t.equal(hasNoFilter(em, meta), false, JSON.stringify(own));
     }
     em.addFilter({ name: 'late', cond: (args: object) => args, entity: Thing } as never);
     t.equal(hasNoFilter(em, meta), false, 'one that lacks its arguments');
+    t.equal(hasNoFilter(em.fork(), meta), false, 'a fork has those of its parent');
   });
 
   t.test('driver.createQueryBuilder: makes a statement with its parameters apart', async (t) => {

@@ -1,5 +1,4 @@
 import t from 'tap';
-import { StatementCache } from '../../src/backends/sql/statement-cache.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';
@@ -76,7 +75,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       const { rows } = await client.query('select statement from pg_prepared_statements');
       t.ok(rows.some(({ statement }) => statement === 'select count(*) from "product" t0 where t0."name" = $1'));
       t.ok(rows.length <= 500, 'their number is bounded');
-      const ofClient = products.filter({ name: 'of a client' }).shapedByClient();
+      const ofClient = products.filter({ name: 'of a client' }).by('client');
       for (let form = 1; form <= 200; form++) {
         for (let time = 0; time < 5; time++) await ofClient.where(manyWords(form)).exists();
       }
@@ -97,22 +96,4 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       t.strictSame(await products.filter({ name: 'only' }).rows(names), [['only', 'm']]);
     },
   );
-});
-
-t.test('what clients shape makes nothing forgotten that the views decide', async (t) => {
-  const cache = new StatementCache();
-  let made = 0;
-  const get = (key: string, isShapedByClient: boolean) => {
-    const known = cache.get(key, isShapedByClient);
-    if (known === undefined) made++;
-    return known ?? cache.keep(key, { sql: key, one: false, isShapedByClient });
-  };
-  for (let form = 0; form < 400; form++) get(`view ${form}`, false);
-  for (let form = 0; form < 2400; form++) get(`client ${form}`, true);
-  t.ok(cache.size <= 500, 'both are bounded');
-  made = 0;
-  for (let form = 0; form < 400; form++) t.equal(get(`view ${form}`, false).sql, `view ${form}`);
-  t.equal(made, 0);
-  for (let form = 0; form < 2400; form++) get(`view ${form}`, false);
-  t.ok(cache.size <= 600);
 });

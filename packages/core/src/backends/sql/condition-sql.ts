@@ -83,7 +83,7 @@ function writeExists(out: SqlText, scope: Scope, { steps, property }: Column, co
   const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(walked)}.`);
   const { from, on } = linkSql(inner, step, owner);
   const where = new SqlText().add(on);
-  const discriminator = discriminatorSql(context.plan, context.em, meta, inner.alias);
+  const discriminator = discriminatorSql(context.em, meta, inner.alias);
   if (discriminator !== undefined) where.add(` and ${discriminator}`);
   const filter = scope.filterOf(walked);
   if (filter !== undefined) {

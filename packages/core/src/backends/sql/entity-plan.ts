@@ -1,7 +1,8 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
-import type { Dialect } from './dialects/dialect.ts';
-import { StatementCache } from './statement-cache.ts';
+import { type Dialect, quoted } from './dialects/dialect.ts';
+import type { Query } from '../../language/query.ts';
+import type { Bound, Columns } from './statement.ts';
 
 /** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */
 export interface EntityPlan {
@@ -11,7 +12,8 @@ export interface EntityPlan {
   readonly schema: string | undefined;
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
-  readonly statements: StatementCache;
+  /** The selects of the queries that come again, as `bindSelect` has written them. */
+  readonly selects: WeakMap<Query, WeakMap<Columns, Bound[]>>;
 }
 
 export function makeEntityPlan(
@@ -21,7 +23,7 @@ export function makeEntityPlan(
   schema: string | undefined,
 ): EntityPlan {
   const hasConstraints = em.config.get('schemaGenerator').createForeignKeyConstraints ?? true;
-  return { meta, dialect, schema, hasConstraints, statements: new StatementCache() };
+  return { meta, dialect, schema, hasConstraints, selects: new WeakMap() };
 }
 
 /** @throws ImproperlyConfigured for an entity that is not one table with one key */
@@ -40,24 +42,18 @@ function problemOf(meta: EntityMetadata): string | undefined {
 
 /** The table of an entity, quoted; as MikroORM names it. */
 export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetadata): string {
-  const { dialect } = plan;
   const schema = meta.schema !== undefined && meta.schema !== '*' ? meta.schema : plan.schema;
-  const table = dialect.quote(meta.tableName);
+  const table = quoted(meta.tableName);
   return schema === undefined || schema === em.getPlatform().getDefaultSchemaName()
     ? table
-    : `${dialect.quote(schema)}.${table}`;
+    : `${quoted(schema)}.${table}`;
 }
 
 /**
  * Tells an entity's records from those of others in the same table (single-table inheritance), as text: the values are
  * the program's own. Undefined if there are no others.
  */
-export function discriminatorSql(
-  plan: EntityPlan,
-  em: EntityManager,
-  meta: EntityMetadata,
-  alias: string,
-): string | undefined {
+export function discriminatorSql(em: EntityManager, meta: EntityMetadata, alias: string): string | undefined {
   const { root } = meta;
   if (root.inheritanceType !== 'sti' || meta.discriminatorValue === undefined) return undefined;
   const { discriminatorMap = {}, discriminatorColumn } = root;
@@ -67,7 +63,7 @@ export function discriminatorSql(
     .map(({ discriminatorValue }) => discriminatorValue)
     .filter((value) => value !== undefined);
   const property = root.properties[discriminatorColumn as string] as EntityProperty | undefined;
-  const column = `${alias}.${plan.dialect.quote(property?.fieldNames[0] ?? String(discriminatorColumn))}`;
+  const column = `${alias}.${quoted(property?.fieldNames[0] ?? String(discriminatorColumn))}`;
   return `${column} in (${values.map(literal).join(', ')})`;
 }
 

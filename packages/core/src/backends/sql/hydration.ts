@@ -1,10 +1,13 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import type { Awaitable } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { isReference, isToMany } from '../../fields/property.ts';
+import type { Projection } from '../../language/projection.ts';
+import type { Query } from '../../language/query.ts';
+import { dispatchOnLoad, showLoaded } from '../../mikro/entities.ts';
 import { nearest } from '../../nearest.ts';
-import { showLoaded } from '../../mikro/entities.ts';
-import type { Selection } from './selection.ts';
+import { managerOf, type Source } from '../source.ts';
 
 /** The columns of one entity within a row. */
 interface Part {
@@ -15,23 +18,63 @@ interface Part {
   readonly keyIndex: number;
 }
 
-/** How the rows of a selection become entities: those of the relations first, the deepest before the others. */
+/** Makes entities of rows: those of the relations first, the deepest before the others. */
 export interface Hydration {
-  readonly selection: Selection;
+  /** The columns to read. */
+  readonly paths: readonly FieldPath[];
   /** Makes the managed entity of a row, with the relations that were asked for loaded. */
   readonly map: (em: EntityManager, row: readonly unknown[]) => object;
 }
 
-const known = new WeakMap<EntityMetadata, Map<string, Hydration>>();
+const hydrations = new WeakMap<EntityMetadata, Map<string, Hydration>>();
 
 /** @throws ImproperlyConfigured for a name in populate that is no to-one relation and no lazy field */
 export function hydrationOf(meta: EntityMetadata, populate: readonly string[]): Hydration {
-  let hydrations = known.get(meta);
-  if (hydrations === undefined) known.set(meta, (hydrations = new Map<string, Hydration>()));
+  let known = hydrations.get(meta);
+  if (known === undefined) hydrations.set(meta, (known = new Map<string, Hydration>()));
   const key = populate.toSorted().join();
-  let hydration = hydrations.get(key);
-  if (hydration === undefined) hydrations.set(key, (hydration = makeHydration(meta, populate)));
+  let hydration = known.get(key);
+  if (hydration === undefined) known.set(key, (hydration = makeHydration(meta, populate)));
   return hydration;
+}
+
+/** Makes records of rows, as a projection says: of their columns, or of entities. */
+export interface Reading<Record> {
+  readonly columns: readonly FieldPath[];
+  /** Entities belong to an entity manager of their own. */
+  sourceOf(this: void, source: Source): Source;
+  recordsOf(this: void, em: EntityManager, rows: readonly unknown[][]): Awaitable<Record[]>;
+}
+
+const readings = new WeakMap<Projection<unknown>, Reading<unknown>>();
+
+export function readingOf<Record>({ meta }: Query, projection: Projection<Record>): Reading<Record> {
+  let reading = readings.get(projection);
+  if (reading === undefined) {
+    reading = projection.ofEntities === true ? entityReading(meta, projection) : rowReading(projection);
+    readings.set(projection, reading);
+  }
+  return reading as Reading<Record>;
+}
+
+function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
+  const recordsOf = (_em: EntityManager, rows: readonly unknown[][]): Record[] =>
+    rows.map((row) => projection.readRow(row));
+  return { columns: projection.paths, sourceOf: (source) => source, recordsOf };
+}
+
+/** The columns of the entity stand in front of those of the projection. */
+function entityReading<Record>(meta: EntityMetadata, projection: Projection<Record>): Reading<Record> {
+  const { paths, map } = hydrationOf(meta, projection.populate);
+  return {
+    columns: [...paths, ...projection.paths],
+    sourceOf: managerOf,
+    async recordsOf(em, rows) {
+      const entities = rows.map((row) => map(em, row));
+      await dispatchOnLoad(em);
+      return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(paths.length)));
+    },
+  };
 }
 
 function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydration {
@@ -44,22 +87,17 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
     const start = paths.length;
     const properties = storedProperties(entity, (name) => lazy.has(join(prefix, name)));
     for (const { name } of properties) paths.push(fieldPath(meta, join(prefix, name), '.'));
-    const names = properties.map((property) =>
-      property.formula === undefined ? (property.fieldNames[0] as string) : property.name,
+    const names = properties.map(({ formula, fieldNames, name }) =>
+      formula === undefined ? (fieldNames[0] as string) : name,
     );
-    parts.push({
-      meta: entity,
-      start,
-      names,
-      keyIndex: start + properties.findIndex(({ primary }) => primary === true),
-    });
+    const keyIndex = start + properties.findIndex(({ primary }) => primary === true);
+    parts.push({ meta: entity, start, names, keyIndex });
   }
   // The owner's reference resolves to what is loaded already.
   parts.reverse();
-  const selection = { key: `entity ${paths.map((path) => path.key).join()}`, paths };
   const loaded = populate.filter((name) => !lazy.has(name));
   return {
-    selection,
+    paths,
     map: (em, row) => {
       const entity = mapRow(em, parts, row);
       if (loaded.length > 0) showLoaded(entity, loaded);
@@ -107,19 +145,14 @@ function cannotPopulate(
   );
 }
 
-/** What `em.find` would read: all columns of the entity but the lazy ones that nobody asks for. */
+/** The columns that `em.find` would read: all of the entity but the lazy ones that nobody asks for. */
 function storedProperties(meta: EntityMetadata, isWanted: (name: string) => boolean): EntityProperty[] {
   return meta.props.filter((property) => {
-    if (property.kind === ReferenceKind.EMBEDDED && !property.object) return false;
-    if (
-      isReference(property)
-        ? isToMany(property) || (!property.owner && property.kind === ReferenceKind.ONE_TO_ONE)
-        : false
-    ) {
-      return false;
-    }
-    if (property.persist === false && property.formula === undefined) return false;
-    return property.lazy !== true || isWanted(property.name);
+    const { kind, owner, persist, formula, lazy, name } = property;
+    if (kind === ReferenceKind.EMBEDDED && !property.object) return false;
+    if (isToMany(property) || (kind === ReferenceKind.ONE_TO_ONE && !owner)) return false;
+    if (persist === false && formula === undefined) return false;
+    return lazy !== true || isWanted(name);
   });
 }
 

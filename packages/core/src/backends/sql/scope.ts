@@ -1,10 +1,16 @@
-import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import {
+  isRaw,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityProperty,
+  type FormulaTable,
+} from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isReference, ownsColumn, referredKey } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
+import { quoted } from './dialects/dialect.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
-import { formulaSql } from './formula-sql.ts';
 import { SqlText } from './sql-text.ts';
 
 /** What the scopes of one statement share. */
@@ -46,9 +52,9 @@ export class Scope {
     return new SqlText().add(`${this.table(this.meta)} ${this.alias}`).append(this.#joins);
   }
 
-  /** The joins so far. */
-  get joins(): string {
-    return this.#joins.sql;
+  /** True if a relation was joined. */
+  get isJoined(): boolean {
+    return this.#joined !== undefined;
   }
 
   table(meta: EntityMetadata): string {
@@ -92,8 +98,9 @@ export class Scope {
 
   /** `a.x = b.y`, for each pair of columns. */
   equal(left: string, leftColumns: readonly string[], right: string, rightColumns: readonly string[]): string {
-    const quote = (name: string | undefined): string => this.context.plan.dialect.quote(name ?? '');
-    const pairs = leftColumns.map((name, index) => `${left}.${quote(name)} = ${right}.${quote(rightColumns[index])}`);
+    const pairs = leftColumns.map(
+      (name, index) => `${left}.${quoted(name)} = ${right}.${quoted(rightColumns[index] ?? '')}`,
+    );
     return pairs.join(' and ');
   }
 
@@ -108,10 +115,10 @@ export class Scope {
 
   #columnOf({ alias, meta }: Pick<Joined, 'alias' | 'meta'>, property: EntityProperty): string {
     if (property.formula !== undefined) {
-      return formulaSql(this.context.em, this.context.plan.dialect, meta, alias, property);
+      return formulaSql(this.context.em, meta, alias, property);
     }
     const [name, ...others] = property.fieldNames;
-    if (name !== undefined && others.length === 0) return `${alias}.${this.context.plan.dialect.quote(name)}`;
+    if (name !== undefined && others.length === 0) return `${alias}.${quoted(name)}`;
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
   }
 
@@ -153,4 +160,24 @@ export function nextAlias(context: CompileContext): string {
 
 function namesOf(steps: readonly EntityProperty[]): string {
   return steps.map(({ name }) => name).join('.');
+}
+
+/** The SQL of a formula property, given the columns and the table as MikroORM gives them; the columns are quoted. */
+function formulaSql(em: EntityManager, meta: EntityMetadata, alias: string, property: EntityProperty): string {
+  const columns: Record<string, string> = {};
+  for (const { name, fieldNames } of Object.values<EntityProperty>(meta.properties)) {
+    if (fieldNames?.[0] !== undefined) columns[name] = `${alias}.${quoted(fieldNames[0])}`;
+  }
+  Object.defineProperty(columns, 'toString', { value: () => alias, enumerable: false });
+  const schema = meta.schema === '*' ? undefined : meta.schema;
+  const table: FormulaTable = {
+    alias,
+    name: meta.tableName,
+    ...(schema !== undefined && { schema }),
+    qualifiedName: schema === undefined ? meta.tableName : `${schema}.${meta.tableName}`,
+    toString: () => alias,
+  };
+  const formula = property.formula as (columns: unknown, table: FormulaTable) => unknown;
+  const sql = formula(columns, table);
+  return `(${isRaw(sql) ? em.getPlatform().formatQuery(sql.sql, sql.params) : String(sql)})`;
 }

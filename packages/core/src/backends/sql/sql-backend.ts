@@ -1,21 +1,20 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import { fieldPath } from '../../fields/field-path.ts';
+import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import { asksForOne, type Condition, isNever } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import type { Projection } from '../../language/projection.ts';
-import type { Counting, Page, Query } from '../../language/query.ts';
+import type { Counting, Page, Query, Slice } from '../../language/query.ts';
 import { dispatchOnLoad } from '../../mikro/entities.ts';
 import { type Backend, type EntityOptions, type Inserted, notStored, type RowWrite } from '../backend.ts';
 import { withFilters } from '../entity-filters.ts';
-import { managerOf, type Source } from '../source.ts';
+import type { Source } from '../source.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { checkEntity, type EntityPlan, makeEntityPlan } from './entity-plan.ts';
-import { type Hydration, hydrationOf } from './hydration.ts';
-import { readPage } from './page.ts';
-import { joinedSelections, selectionOf, type Selection } from './selection.ts';
-import { bindSelect, type Question, type Select } from './statement.ts';
+import { hydrationOf, readingOf } from './hydration.ts';
+import { countRows, readPage } from './page.ts';
+import { bindSelect, EXISTS, type Question, type Select } from './statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
 /** SQLite and PostgreSQL: compiles what the language says to SQL, and runs it. */
@@ -34,87 +33,111 @@ export class SqlBackend implements Backend {
     checkEntity(meta);
   }
 
-  rows<Record>(source: Source, query: Query, projection: Projection<Record>): Awaitable<Record[]> {
-    const reading = readingOf(source, query, projection);
-    return this.#ask(reading.source, query, selectRows(query, reading.columns), [], (question) =>
-      whenReady(this.#read(question), (rows) => recordsOf(question.em, rows, projection, reading.hydration)),
+  rows<Record>(
+    source: Source,
+    query: Query,
+    slice: Slice | undefined,
+    projection: Projection<Record>,
+  ): Awaitable<Record[]> {
+    if (asksNothing(query, slice)) return [];
+    const { columns, sourceOf, recordsOf } = readingOf(query, projection);
+    const select = selectRows(query, slice, columns);
+    return whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
+      whenReady(this.#read(question, select), (rows) => recordsOf(question.em, rows)),
     );
+  }
+
+  find<Record>(
+    source: Source,
+    query: Query,
+    key: Condition,
+    projection: Projection<Record>,
+  ): Awaitable<Record | undefined> {
+    if (asksNothing(query) || isNever(key)) return undefined;
+    const { columns, sourceOf, recordsOf } = readingOf(query, projection);
+    const records = whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
+      whenReady(this.#read(question, { columns, key, one: true }), (rows) => recordsOf(question.em, rows)),
+    );
+    return whenReady(records, ([record]) => record);
   }
 
   page<Record>(
     source: Source,
     query: Query,
+    slice: Slice | undefined,
     projection: Projection<Record>,
     counting: Counting,
   ): Awaitable<Page<Record, number | null>> {
-    const reading = readingOf(source, query, projection);
-    const none = { rows: [], count: counting === 'none' ? null : 0, next: false };
-    const select = { ...selectOne(query, reading.columns), order: query.order.total, slice: query.slice, one: false };
-    return this.#ask<Page<Record, number | null>>(reading.source, query, select, none, (question) =>
-      whenReady(readPage(question, counting), ({ rows, count, next }) =>
-        whenReady(recordsOf(question.em, rows, projection, reading.hydration), (records) => {
-          return { rows: records, count, next };
-        }),
+    if (asksNothing(query, slice)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
+    const { columns, sourceOf, recordsOf } = readingOf(query, projection);
+    return whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
+      whenReady(readPage(question, columns, slice, counting), ({ rows, count, next }) =>
+        whenReady(recordsOf(question.em, rows), (records) => ({ rows: records, count, next })),
       ),
     );
   }
 
   count(source: Source, query: Query): Awaitable<number> {
-    return this.#ask(source, query, selectOne(query, 'count'), 0, (question) =>
-      whenReady(this.#read(question), ([row]) => Number(row?.[0])),
+    if (asksNothing(query)) return 0;
+    return whenReady(this.#ask(source, query, []), (question) =>
+      this.#dialect.read(question.em, (reader) => countRows(question, reader)),
     );
   }
 
   exists(source: Source, query: Query): Awaitable<boolean> {
-    const select = { ...selectOne(query, 'exists'), slice: { offset: 0, limit: 1 } };
-    return this.#ask(source, query, select, false, (question) =>
-      whenReady(this.#read(question), (rows) => rows.length > 0),
+    if (asksNothing(query)) return false;
+    const select = { columns: EXISTS, slice: { offset: 0, limit: 1 }, one: true };
+    return whenReady(this.#ask(source, query, []), (question) =>
+      whenReady(this.#read(question, select), (rows) => rows.length > 0),
     );
   }
 
-  async entities(em: EntityManager, query: Query, { populate = [], lock = false }: EntityOptions): Promise<object[]> {
+  async entities(
+    em: EntityManager,
+    query: Query,
+    slice: Slice | undefined,
+    { populate = [], lock = false }: EntityOptions,
+  ): Promise<object[]> {
     if (lock && !em.isInTransaction()) {
       throw new ImproperlyConfigured(
         `${query.meta.className}: lock needs a transaction, outside of which it would end at once`,
       );
     }
-    const { selection, map } = hydrationOf(query.meta, populate);
-    const select = { ...selectRows(query, selection), locked: lock };
-    const rows = await this.#ask(em, query, select, [], (question) => this.#read(question));
+    const { paths, map } = hydrationOf(query.meta, populate);
+    if (asksNothing(query, slice)) return [];
+    const question = await this.#ask(em, query, paths);
+    const rows = await this.#read(question, { ...selectRows(query, slice, paths), locked: lock });
     const entities = rows.map((row) => map(em, row));
     await dispatchOnLoad(em);
     return entities;
   }
 
-  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>> {
+  async insert<Record>(write: RowWrite<Record> & { readonly data: object }): Promise<Inserted<Record>> {
     const { meta, projection } = write;
+    const { paths } = projection;
     const pk = primaryKey(meta);
-    const shown = projection.paths.indexOf(pk);
-    const own = selectionOf(projection);
-    const returning = shown === -1 ? joinedSelections(own, selectionOfKey(meta)) : own;
+    const shown = paths.indexOf(pk);
     const assignments = assignmentsOf(meta, write.data);
-    const written = this.#write(write, { kind: 'insert', assignments, condition: undefined, returning });
-    return whenReady(written, ([row]) => {
-      if (row === undefined) throw notStored(meta);
-      return { pk: row[shown === -1 ? own.paths.length : shown], record: projection.readRow(row) };
-    });
+    const returning = shown === -1 ? [...paths, pk] : paths;
+    const [row] = await this.#write(write, { kind: 'insert', assignments, condition: undefined, returning });
+    if (row === undefined) throw notStored(meta);
+    return { pk: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
   }
 
-  update<Record>(
+  async update<Record>(
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
-  ): Awaitable<Record | undefined> {
+  ): Promise<Record | undefined> {
     const { meta, projection, condition } = write;
     const assignments = assignmentsOf(meta, write.data);
-    const returning = selectionOf(projection);
-    return whenReady(this.#write(write, { kind: 'update', assignments, condition, returning }), ([row]) =>
-      row === undefined ? undefined : projection.readRow(row),
-    );
+    const [row] = await this.#write(write, { kind: 'update', assignments, condition, returning: projection.paths });
+    return row === undefined ? undefined : projection.readRow(row);
   }
 
-  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
+  async remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Promise<boolean> {
     const { meta, condition } = write;
-    const removed = this.#write(write, { kind: 'delete', assignments: [], condition, returning: selectionOfKey(meta) });
-    return whenReady(removed, (rows) => rows.length > 0);
+    const returning = [primaryKey(meta)];
+    const rows = await this.#write(write, { kind: 'delete', assignments: [], condition, returning });
+    return rows.length > 0;
   }
 
   async tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>> {
@@ -123,25 +146,18 @@ export class SqlBackend implements Backend {
     return new Set(rows.map(([table]) => String(table).toLowerCase()));
   }
 
-  /** Asks a question of the records that may be seen; if there can be none, `none` is the answer. */
-  #ask<Answer>(
-    source: Source,
-    query: Query,
-    select: Select,
-    none: Answer,
-    read: (question: Question) => Awaitable<Answer>,
-  ): Awaitable<Answer> {
-    const { meta, condition } = query;
-    if (isNever(condition) || select.slice?.limit === 0) return none;
-    const { columns, order } = select;
-    const paths = typeof columns === 'string' ? [] : columns.paths;
-    return whenReady(withFilters(source, { meta, condition, order, paths }), ({ em, condition: visible, related }) =>
-      read({ em, plan: this.#planOf(em, meta), select: { ...select, condition: visible, related } }),
-    );
+  /** Asks about the records of a query that may be seen. */
+  #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Question> {
+    const { meta, condition, order } = query;
+    const asked = { meta, condition, order: order.total, paths };
+    return whenReady(withFilters(source, asked), (visible) => {
+      const { em, related } = visible;
+      return { em, plan: this.#planOf(em, meta), query, condition: visible.condition, related };
+    });
   }
 
-  #read(question: Question): Awaitable<unknown[][]> {
-    const { statement, values } = bindSelect(question);
+  #read(question: Question, select: Select): Awaitable<unknown[][]> {
+    const { statement, values } = bindSelect(question, select);
     return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
   }
 
@@ -163,62 +179,15 @@ export class SqlBackend implements Backend {
   }
 }
 
-/** The columns that records take: their own, behind those of the entity if they are made of entities. */
-interface Reading {
-  readonly columns: Selection;
-  /** Entities belong to an entity manager of their own. */
-  readonly source: Source;
-  readonly hydration: Hydration | undefined;
-}
-
-function readingOf(source: Source, { meta }: Query, projection: Projection<unknown>): Reading {
-  const own = selectionOf(projection);
-  if (projection.ofEntities !== true) return { columns: own, source, hydration: undefined };
-  const hydration = hydrationOf(meta, projection.populate);
-  return { columns: joinedSelections(hydration.selection, own), source: managerOf(source), hydration };
-}
-
-function selectOne({ condition, isShapedByClient }: Query, columns: Select['columns']): Select {
-  return {
-    columns,
-    condition,
-    order: [],
-    slice: undefined,
-    related: undefined,
-    counted: false,
-    locked: false,
-    one: true,
-    isShapedByClient,
-  };
+function asksNothing({ condition }: Query, slice?: Slice): boolean {
+  return isNever(condition) || slice?.limit === 0;
 }
 
 /** Among one record there is no order, and no second one. */
-function selectRows(query: Query, columns: Selection): Select {
-  const { slice, meta, condition, order } = query;
-  const select = selectOne(query, columns);
-  const isOne = slice?.limit === 1;
-  if (isOne && slice.offset === 0 && asksForOne(condition, primaryKey(meta))) return select;
-  return { ...select, order: order.total, slice, one: isOne };
-}
-
-/** Makes records of rows: of their columns, or of the entities that these hold, with the columns behind. */
-function recordsOf<Record>(
-  em: EntityManager,
-  rows: readonly unknown[][],
-  projection: Projection<Record>,
-  hydration: Hydration | undefined,
-): Awaitable<Record[]> {
-  if (hydration === undefined) return rows.map((row) => projection.readRow(row));
-  const width = hydration.selection.paths.length;
-  const entities = rows.map((row) => hydration.map(em, row));
-  return dispatchOnLoad(em).then(() =>
-    entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(width))),
-  );
-}
-
-function selectionOfKey(meta: EntityMetadata): Selection {
-  const pk = primaryKey(meta);
-  return { key: pk.key, paths: [pk] };
+function selectRows({ meta, condition }: Query, slice: Slice | undefined, columns: readonly FieldPath[]): Select {
+  const one = slice?.limit === 1;
+  if (one && slice.offset === 0 && asksForOne(condition, primaryKey(meta))) return { columns, one };
+  return { columns, slice, ordered: true, one };
 }
 
 function assignmentsOf(meta: EntityMetadata, data: object): Assignment[] {

@@ -1,4 +1,4 @@
-import { SAME_VALUE, VALUE, type Dialect } from './dialects/dialect.ts';
+import { VALUE, type Dialect } from './dialects/dialect.ts';
 
 /** SQL that is being written, with VALUE for each of its values, in order. */
 export class SqlText {
@@ -18,14 +18,13 @@ export class SqlText {
   }
 
   /** Numbers the values, once the text is complete. */
-  numbered(dialect: Dialect): string {
+  numbered({ placeholder }: Dialect): string {
     let n = 0;
-    let same = 0;
-    return this.sql.replaceAll(PLACES, (place) => dialect.placeholder(place === VALUE ? ++n : ++same));
+    return typeof placeholder === 'string'
+      ? this.sql.replaceAll(VALUE, placeholder)
+      : this.sql.replaceAll(VALUE, () => placeholder(++n));
   }
 }
-
-const PLACES = new RegExp(`[${VALUE}${SAME_VALUE}]`, 'g');
 
 /** Writes pieces as a balanced tree. A flat chain of a thousand conditions is a thousand deep to SQLite: too deep. */
 export function writeChain<Piece>(

@@ -1,39 +1,48 @@
 import type { EntityManager } from '@mikro-orm/core';
+import type { FieldPath } from '../../fields/field-path.ts';
 import { ownsColumn } from '../../fields/property.ts';
-import { type Condition, isAlways } from '../../language/condition.ts';
+import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import type { Slice } from '../../language/query.ts';
+import type { Query, Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { writeCondition } from './condition-sql.ts';
-import { SAME_VALUE, VALUE } from './dialects/dialect.ts';
 import type { Statement } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
-import { selectionSql, type Selection } from './selection.ts';
+import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 
-/** Everything that a `select` says. */
+/** The columns of a select: those of records, or the one of a question about all of them. */
+export type Columns = readonly FieldPath[] | { readonly sql: string };
+
+/** The column of the number of records. */
+export const COUNT: Columns = Object.freeze({ sql: 'count(*)' });
+/** The column of the question if there is any record. */
+export const EXISTS: Columns = Object.freeze({ sql: '1' });
+
+/** The parts of a select that its query does not say. */
 export interface Select {
-  readonly condition: Condition;
-  readonly related: RelatedFilters | undefined;
-  /** The columns to read; or the number of records; or whether there is one. */
-  readonly columns: Selection | 'count' | 'exists';
-  /** The keys of a total order; empty if it makes no difference. */
-  readonly order: readonly OrderKey[];
-  readonly slice: Slice | undefined;
+  readonly columns: Columns;
+  /** A further condition that changes from call to call: on the primary key, which stands for one record. */
+  readonly key?: Condition | undefined;
+  readonly slice?: Slice | undefined;
+  readonly ordered?: boolean;
   /** Adds the number of all records as the last column. */
-  readonly counted: boolean;
-  readonly locked: boolean;
+  readonly counted?: boolean;
+  readonly locked?: boolean;
   /** True if there is one row at most, which is told to the driver. */
-  readonly one: boolean;
-  readonly isShapedByClient: boolean;
+  readonly one?: boolean;
 }
 
-/** A question about records, with the filters that hide some of them. */
+/** The records that a select reads. */
 export interface Question {
   readonly em: EntityManager;
   readonly plan: EntityPlan;
-  readonly select: Select;
+  readonly query: Query;
+  /** The condition of the query, and of the filters that are on. */
+  readonly condition: Condition;
+  /** The filters of related records; undefined if none is hidden. */
+  readonly related: RelatedFilters | undefined;
 }
 
 /** A statement, and the values to run it with. */
@@ -42,45 +51,58 @@ export interface Bound {
   readonly values: readonly unknown[];
 }
 
-/** A condition as it was written, for every question about the same records. */
-export interface Where {
-  readonly sql: string;
-  readonly values: readonly unknown[];
-  /** The joins that it takes. */
-  readonly joins: string;
-}
-
-/** Writes the condition of a select; undefined if filters of related records have a part in it. */
-export function bindWhere({ em, plan, select }: Question): Where | undefined {
-  if (select.related !== undefined) return undefined;
-  const scope = rootScope(em, plan, undefined);
-  const where = new SqlText();
-  writeWhere(where, scope, select.condition);
-  return { sql: where.sql, values: where.values, joins: scope.joins };
-}
-
 /**
- * The statement of a select, and its values. Its condition, with the joins that it takes, is the key by which the whole
- * text is known. A text that filters of related records have a part in is made anew each time: those may bind values
- * anywhere.
- * @param where its condition, if it was written for another question about the same records
+ * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
+ * values stand first and last. If a filter is on, the statement is another one each time.
  */
-export function bindSelect(question: Question, where: Where | undefined = bindWhere(question)): Bound {
-  const { plan, select } = question;
-  const { one, isShapedByClient, slice } = select;
-  if (where === undefined) {
-    const text = selectText(question);
-    return { statement: { sql: text.numbered(plan.dialect), one, isShapedByClient }, values: text.values };
-  }
-  const key = frameKey(select) + where.joins + where.sql;
-  const statement = plan.statements.get(key, isShapedByClient) ?? keep(question, key);
-  return { statement, values: slice === undefined ? where.values : [...where.values, ...sliceValues(slice)] };
+export function bindSelect(question: Question, select: Select): Bound {
+  const { plan, query, condition, related } = question;
+  const { columns, key, slice } = select;
+  const first = key === undefined ? [] : keyValues(plan, key);
+  const isSettled = query.author === 'view' && condition === query.condition && related === undefined;
+  if (!isSettled || first === undefined) return writeSelect(question, select);
+  const last = sliceValues(slice);
+  const known = knownSelects(plan, query, columns);
+  const written = (known[traitsOf(select)] ??= writeBetween(question, select, first.length, last.length));
+  return { statement: written.statement, values: [...first, ...written.values, ...last] };
 }
 
-function keep(question: Question, key: string): Statement {
-  const { plan, select } = question;
-  const { one, isShapedByClient } = select;
-  return plan.statements.keep(key, { sql: selectText(question).numbered(plan.dialect), one, isShapedByClient });
+/** The values of a key; undefined for one that is asked in other words, such as NULL. */
+function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
+  if (key.kind !== 'compare' || key.lookup !== 'exact') return undefined;
+  return dialect.compare(key.path, key.lookup, key.value).values;
+}
+
+function knownSelects({ selects }: EntityPlan, query: Query, columns: Columns): Bound[] {
+  let ofQuery = selects.get(query);
+  if (ofQuery === undefined) selects.set(query, (ofQuery = new WeakMap<Columns, Bound[]>()));
+  let known = ofQuery.get(columns);
+  if (known === undefined) ofQuery.set(columns, (known = []));
+  return known;
+}
+
+/** A number for everything else that decides the text. */
+function traitsOf({ key, slice, ordered, counted, locked, one }: Select): number {
+  const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
+  const asked = (key === undefined ? 0 : 4) + (one === true ? 8 : 0);
+  return sliced + asked + (ordered === true ? 16 : 0) + (counted === true ? 32 : 0) + (locked === true ? 64 : 0);
+}
+
+/** Keeps the values between those of the key and those of the slice. */
+function writeBetween(question: Question, select: Select, first: number, last: number): Bound {
+  const { statement, values } = writeSelect(question, select);
+  return { statement, values: values.slice(first, values.length - last) };
+}
+
+function writeSelect(question: Question, select: Select): Bound {
+  const { plan, query } = question;
+  const text = selectText(question, select);
+  const statement = {
+    sql: text.numbered(plan.dialect),
+    one: select.one === true,
+    isShapedByClient: query.author === 'client',
+  };
+  return { statement, values: text.values };
 }
 
 /** A scope of the whole table of an entity. */
@@ -89,76 +111,51 @@ export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedF
   return new Scope(context, plan.meta, nextAlias(context), '');
 }
 
-/** Everything that decides the text, but for the condition and its joins. */
-function frameKey({ columns, order, slice, counted, locked, one }: Select): string {
-  const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
-  const traits = sliced + (counted ? 4 : 0) + (locked ? 8 : 0) + (one ? 16 : 0);
-  let key = `${typeof columns === 'string' ? columns : columns.key} ${traits}`;
-  for (const { path, descending } of order) key += `${descending ? '-' : '+'}${path.key}`;
-  return `${key}\n`;
-}
-
 function sliceValues(slice: Slice | undefined): readonly number[] {
   if (slice === undefined) return [];
   return slice.offset === 0 ? [slice.limit] : [slice.limit, slice.offset];
 }
 
-function selectText({ em, plan, select }: Question): SqlText {
-  const { dialect } = plan;
-  const { related } = select;
-  const scope = rootScope(em, plan, related);
-  const where = new SqlText();
-  writeWhere(where, scope, select.condition);
-  const columns = columnsSql(scope, select.columns);
-  const order = orderSql(scope, select.order);
-  const text = new SqlText().add(`select ${columns}`);
-  if (select.counted) {
-    const count = countText(new Scope(scope.context, scope.meta, nextAlias(scope.context), ''), select.condition);
-    // The count asks in front the same values as the rows do: only filters of related records bind more than those.
-    if (related === undefined) text.add(`, (${count.sql}) as total`);
-    else text.add(', (').append(count).add(') as total');
-  }
-  text.add(' from ').append(scope.from());
-  if (select.counted && related === undefined) text.add(where.sql.replaceAll(VALUE, SAME_VALUE), where.values);
-  else text.append(where);
-  const values = sliceValues(select.slice);
-  text
-    .add(order)
-    .add(
-      ['', ` limit ${dialect.sliceValue}`, ` limit ${dialect.sliceValue} offset ${dialect.sliceValue}`][
-        values.length
-      ] ?? '',
-      values,
-    );
-  return text.add(select.locked ? dialect.lock(scope.alias) : '');
-}
+const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 
-function columnsSql(scope: Scope, columns: Select['columns']): string {
-  if (typeof columns !== 'string') return selectionSql(scope, columns);
-  return columns === 'count' ? 'count(*)' : '1';
+function selectText({ em, plan, query, condition, related }: Question, select: Select): SqlText {
+  const { dialect } = plan;
+  const { columns, key, slice } = select;
+  const asked = key === undefined ? condition : and(key, condition);
+  const scope = rootScope(em, plan, related);
+  const where = whereText(scope, asked);
+  const selected = 'sql' in columns ? columns.sql : selectionSql(scope, columns);
+  const order = select.ordered === true ? orderSql(scope, query.order.total) : '';
+  const text = new SqlText().add(`select ${selected}`);
+  if (select.counted === true) text.add(', (').append(countText(scope, asked)).add(') as total');
+  text.add(' from ').append(scope.from()).append(where).add(order);
+  const values = sliceValues(slice);
+  text.add((SLICES[values.length] ?? '').replaceAll('%', dialect.sliceValue), values);
+  return select.locked === true ? text.add(dialect.lock(scope.alias)) : text;
 }
 
 /** The number of records, as a query of its own: it joins what its condition needs and nothing else. */
-function countText(scope: Scope, condition: Condition): SqlText {
-  const where = new SqlText();
-  writeWhere(where, scope, condition);
+function countText({ context, meta }: Scope, condition: Condition): SqlText {
+  const scope = new Scope(context, meta, nextAlias(context), '');
+  const where = whereText(scope, condition);
   return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
-function writeWhere(out: SqlText, scope: Scope, condition: Condition): void {
+function whereText(scope: Scope, condition: Condition): SqlText {
   const { em, plan } = scope.context;
   const required = requiredSql(scope);
-  const discriminator = discriminatorSql(plan, em, scope.meta, scope.alias);
+  const discriminator = discriminatorSql(em, scope.meta, scope.alias);
   if (discriminator !== undefined) required.push(discriminator);
-  if (isAlways(condition)) {
-    if (required.length > 0) out.add(` where ${required.join(' and ')}`);
-    return;
-  }
+  const where = new SqlText();
+  if (isAlways(condition)) return required.length === 0 ? where : where.add(` where ${required.join(' and ')}`);
   const written = new SqlText();
   writeCondition(written, scope, condition);
   if (plan.dialect.guard !== undefined && written.values.length > UNGUARDED_VALUES) required.push(plan.dialect.guard);
-  const [before, after] = required.length === 0 ? ['', ''] : [`${required.join(' and ')} and (`, ')'];
-  out.add(` where ${before}`).append(written).add(after);
+  if (required.length === 0) return where.add(' where ').append(written);
+  return where
+    .add(` where ${required.join(' and ')} and (`)
+    .append(written)
+    .add(')');
 }
 
 /** A condition with more values than these is guarded. It has several for a word of a search. */
@@ -178,7 +175,6 @@ function requiredSql(scope: Scope): string[] {
 }
 
 function orderSql(scope: Scope, order: readonly OrderKey[]): string {
-  if (order.length === 0) return '';
   const { dialect } = scope.context.plan;
   const keys = order.map(({ path, descending }) =>
     dialect.ordered(path, scope.column(path.steps, path.property), descending),

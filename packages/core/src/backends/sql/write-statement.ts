@@ -1,11 +1,10 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { VALUE } from './dialects/dialect.ts';
+import { quoted, VALUE } from './dialects/dialect.ts';
 import { writeCondition } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
-import type { Selection } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { type Bound, rootScope } from './statement.ts';
 
@@ -15,38 +14,31 @@ export interface Assignment {
   readonly value: unknown;
 }
 
-/** What is stored, of which records, and what is read of them afterwards. */
+/** A statement that writes, and the columns that it reads of the written records. */
 export interface Write {
   readonly kind: 'insert' | 'update' | 'delete';
   readonly assignments: readonly Assignment[];
-  /** Which records; an insert has none. */
+  /** The records to write; an insert has none. */
   readonly condition: Condition | undefined;
-  readonly returning: Selection;
+  readonly returning: readonly FieldPath[];
 }
 
 /**
- * `insert … returning …`, `update … returning …` or `delete … returning …`, from the cache where one like it was made. The
- * first row tells what is asked: databases have written all rows by then.
+ * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
+ * written all rows by then.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
-  const text = writeText(em, plan, write);
-  const key = `${write.kind}\n${text.sql}\n${write.returning.key}`;
+  const text = writeText(em, plan, write).add(` returning ${returningSql(plan, write.returning)}`);
   // A client chooses which fields it sends.
   const isShapedByClient = write.kind !== 'delete';
-  let statement = plan.statements.get(key, isShapedByClient);
-  if (statement === undefined) {
-    const sql = `${text.sql} returning ${returningSql(plan, write.returning)}`;
-    const whole = new SqlText().add(sql).numbered(plan.dialect);
-    statement = plan.statements.keep(key, { sql: whole, one: true, isShapedByClient });
-  }
-  return { statement, values: text.values };
+  return { statement: { sql: text.numbered(plan.dialect), one: true, isShapedByClient }, values: text.values };
 }
 
 function writeText(em: EntityManager, plan: EntityPlan, { kind, assignments, condition }: Write): SqlText {
   const text = new SqlText();
   const table = tableSql(plan, em, plan.meta);
   const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  const columns = assignments.map(({ path }) => columnOf(plan, path.property));
+  const columns = assignments.map(({ path }) => columnOf(path.property));
   if (kind === 'insert') {
     if (columns.length === 0) return text.add(`insert into ${table} default values`);
     return text.add(
@@ -67,12 +59,12 @@ function writeText(em: EntityManager, plan: EntityPlan, { kind, assignments, con
 function targetText(scope: Scope, condition: Condition): SqlText {
   const direct = new SqlText();
   writeCondition(direct, scope, condition);
-  if (scope.joins === '') return direct;
+  if (!scope.isJoined) return direct;
   const { context, meta } = scope;
   const inner = new Scope(context, meta, nextAlias(context), '');
   const where = new SqlText();
   writeCondition(where, inner, condition);
-  const key = columnOf(context.plan, meta.getPrimaryProps()[0] as EntityProperty);
+  const key = columnOf(meta.getPrimaryProps()[0] as EntityProperty);
   return new SqlText()
     .add(`${scope.alias}.${key} in (select ${inner.alias}.${key} from `)
     .append(inner.from())
@@ -82,12 +74,10 @@ function targetText(scope: Scope, condition: Condition): SqlText {
 }
 
 /** Columns of the written record, by their own names: SQLite knows no alias there. */
-function returningSql(plan: EntityPlan, { paths }: Selection): string {
-  return paths
-    .map((path, index) => `${plan.dialect.selected(path, columnOf(plan, path.property))} as c${index}`)
-    .join(', ');
+function returningSql(plan: EntityPlan, paths: readonly FieldPath[]): string {
+  return paths.map((path, index) => `${plan.dialect.selected(path, columnOf(path.property))} as c${index}`).join(', ');
 }
 
-function columnOf({ dialect }: EntityPlan, { fieldNames }: EntityProperty): string {
-  return dialect.quote(fieldNames[0] as string);
+function columnOf({ fieldNames }: EntityProperty): string {
+  return quoted(fieldNames[0] as string);
 }

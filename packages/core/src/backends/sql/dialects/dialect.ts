@@ -9,8 +9,11 @@ import type { Reader } from './reader.ts';
 export const COLUMN = '\u0001';
 /** Stands for a bound value in a template and in a statement that is still being put together. */
 export const VALUE = '\u0002';
-/** In a statement that is still being put together, stands for the first value once more, the next for the second. */
-export const SAME_VALUE = '\u0003';
+
+/** Quotes the name of a table or column. */
+export function quoted(name: string): string {
+  return name.includes('"') ? `"${name.replaceAll('"', '""')}"` : `"${name}"`;
+}
 
 /** A piece of SQL about one column whose text does not depend on the values. */
 export interface Comparison {
@@ -46,9 +49,8 @@ export interface Dialect {
   stored(path: FieldPath, value: unknown): unknown;
   /** A value that was read raw from a column, as the driver takes it back. */
   rawParameter(path: FieldPath, raw: unknown): unknown;
-  /** The n-th bound value, from 1. */
-  placeholder(n: number): string;
-  quote(identifier: string): string;
+  /** Stands for a bound value, or for the n-th, from 1. */
+  readonly placeholder: string | ((n: number) => string);
   /** A column of a select list: exact, whatever the driver makes of numbers. */
   selected(path: FieldPath, sql: string): string;
   /** A key of an order, NULLs where `OrderKey` says. */

@@ -22,6 +22,7 @@ import type { Reader } from './reader.ts';
 export class PostgreSqlDialect implements Dialect {
   readonly name = 'PostgreSQL';
   readonly countsInline = true;
+  readonly placeholder = (n: number): string => `$${n}`;
   readonly triggers = TRIGGERS;
   readonly sliceValue = VALUE;
   readonly guard = undefined;
@@ -58,14 +59,6 @@ export class PostgreSqlDialect implements Dialect {
     return raw;
   }
 
-  placeholder(n: number): string {
-    return `$${n}`;
-  }
-
-  quote(identifier: string): string {
-    return `"${identifier.replaceAll('"', '""')}"`;
-  }
-
   selected(_path: FieldPath, sql: string): string {
     return sql;
   }
@@ -80,11 +73,11 @@ export class PostgreSqlDialect implements Dialect {
   }
 
   read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readPostgreSql(em, this.#platform, 'read', work);
+    return readPostgreSql(em, 'read', work);
   }
 
   write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readPostgreSql(em, this.#platform, 'write', work);
+    return readPostgreSql(em, 'write', work);
   }
 
   #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

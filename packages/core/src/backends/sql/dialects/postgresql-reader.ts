@@ -1,4 +1,4 @@
-import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
+import type { Connection, EntityManager } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
 import type { WriteGuard } from '../../../given-up.ts';
@@ -20,47 +20,38 @@ import type { Reader, Statement } from './reader.ts';
 
 const rowMode = 'array';
 
-/** Runs work that reads: in the transaction of the entity manager, or on the pool. */
-export function readPostgreSql<T>(
+/** Runs work: in the transaction of the entity manager, or on the pool. */
+export async function readPostgreSql<T>(
   em: EntityManager,
-  platform: Platform,
   purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
-): Awaitable<T> {
+): Promise<T> {
   const transaction = em.getTransactionContext<KyselyClient>();
   const connection = em.getConnection(transaction === undefined ? purpose : 'write');
   const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
-  if (transaction !== undefined) return run(new ClientReader(transaction, platform));
-  const session = sessionOf(em);
-  const pool = session === undefined ? pools.get(connection) : undefined;
-  return pool?.isOpen === true ? run(pool) : readLater(em, connection, platform, session, run);
+  try {
+    if (transaction !== undefined) return await run(new ClientReader(transaction));
+    const session = sessionOf(em);
+    if (session !== undefined) {
+      return await inSession(connection, session, async (begun) => run(new ClientReader(begun)));
+    }
+    const pool = pools.get(connection);
+    return await run(pool?.isOpen === true ? pool : await openReader(em, connection));
+  } catch (error) {
+    throw readError(em.getPlatform(), error);
+  }
 }
 
 const pools = new WeakMap<Connection, PoolReader>();
 
-async function readLater<T>(
-  em: EntityManager,
-  connection: Connection,
-  platform: Platform,
-  session: object | undefined,
-  run: (reader: Reader) => Awaitable<T>,
-): Promise<T> {
-  try {
-    if (session === undefined) return await run(await openReader(em, connection, platform));
-    return await inSession(connection, session, async (begun) => run(new ClientReader(begun, platform)));
-  } catch (error) {
-    throw readError(platform, error);
-  }
-}
-
 /** Connections that are prepared for each use have to come from where that is done. */
-async function openReader(em: EntityManager, connection: Connection, platform: Platform): Promise<Reader> {
+async function openReader(em: EntityManager, connection: Connection): Promise<Reader> {
   const opened = await poolOrClient(em, connection);
-  if ('client' in opened) return new ClientReader(opened.client, platform);
+  if ('client' in opened) return new ClientReader(opened.client);
   // Others may have waited for the same pool.
   const known = pools.get(connection);
   if (known?.isOpen === true) return known;
-  const reader = new PoolReader(opened.pool, platform);
+  const reader = new PoolReader(opened.pool);
   pools.set(connection, reader);
   return reader;
 }
@@ -68,19 +59,13 @@ async function openReader(em: EntityManager, connection: Connection, platform: P
 /** Reads through Kysely, within a transaction or on connections that are prepared for each use. */
 class ClientReader implements Reader {
   readonly #client: KyselyClient;
-  readonly #platform: Platform;
 
-  constructor(client: KyselyClient, platform: Platform) {
+  constructor(client: KyselyClient) {
     this.#client = client;
-    this.#platform = platform;
   }
 
-  async rows({ sql }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
-    try {
-      return await kyselyRows(this.#client, sql, values);
-    } catch (error) {
-      throw readError(this.#platform, error);
-    }
+  rows({ sql }: Statement, values: readonly unknown[]): Promise<unknown[][]> {
+    return kyselyRows(this.#client, sql, values);
   }
 }
 
@@ -122,15 +107,13 @@ class StatementNames {
 /** Reads through pg's pool. A statement that comes again is prepared under a name, once on each connection. */
 class PoolReader implements Reader {
   readonly #pool: PgPool;
-  readonly #platform: Platform;
   #ofViews = new StatementNames(OF_VIEWS);
   #ofClients = new StatementNames(OF_CLIENTS);
   #generation = 0;
   #unnamed = false;
 
-  constructor(pool: PgPool, platform: Platform) {
+  constructor(pool: PgPool) {
     this.#pool = pool;
-    this.#platform = platform;
   }
 
   get isOpen(): boolean {
@@ -142,31 +125,22 @@ class PoolReader implements Reader {
     values: readonly unknown[],
     guard?: WriteGuard,
   ): Promise<unknown[][]> {
+    const query: PgQuery = { text, values, rowMode };
+    const name = this.#nameOf(text, isShapedByClient);
+    if (name === undefined) return this.#query(query, guard);
     try {
-      return await this.#query(text, values, this.#nameOf(text, isShapedByClient), guard);
+      return await this.#query({ ...query, name }, guard);
     } catch (error) {
-      // Made here, where the stack leads back to who asked.
-      throw readError(this.#platform, error);
+      if (!this.#isAboutNames(error)) throw error;
+      return this.#query(query, guard);
     }
   }
 
-  #query(
-    text: string,
-    values: readonly unknown[],
-    name: string | undefined,
-    guard: WriteGuard | undefined,
-  ): Promise<unknown[][]> {
-    let mayRetry = name !== undefined;
-    const run = (query: PgQuery, settle: Settle): void =>
-      guard === undefined ? this.#pool.query(query, settle) : queryGuarded(this.#pool, query, guard, settle);
+  #query(query: PgQuery, guard: WriteGuard | undefined): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
-      const settle: Settle = (error, result) => {
-        if (result !== undefined) return resolve(result.rows);
-        if (!mayRetry || !this.#isAboutNames(error)) return reject(error);
-        mayRetry = false;
-        run({ text, values, rowMode }, settle);
-      };
-      run(name === undefined ? { text, values, rowMode } : { text, values, rowMode, name }, settle);
+      const settle: Settle = (error, result) => (result === undefined ? reject(error) : resolve(result.rows));
+      if (guard === undefined) this.#pool.query(query, settle);
+      else queryGuarded(this.#pool, query, guard, settle);
     });
   }
 

@@ -15,6 +15,7 @@ import { FOLD, IN_TIME, readSqlite } from './sqlite-reader.ts';
 export class SqliteDialect implements Dialect {
   readonly name = 'SQLite';
   readonly countsInline = false;
+  readonly placeholder = '?';
   readonly triggers = "select distinct tbl_name from sqlite_master where type = 'trigger'";
   /** SQLite plans a statement anew whenever a bare `limit ?` is bound; a sum, it takes as it comes. */
   readonly sliceValue = `+${VALUE}`;
@@ -54,14 +55,6 @@ export class SqliteDialect implements Dialect {
     return path.type.kind === 'bigint' && raw !== null ? BigInt(raw as string) : raw;
   }
 
-  placeholder(): string {
-    return '?';
-  }
-
-  quote(identifier: string): string {
-    return `"${identifier.replaceAll('"', '""')}"`;
-  }
-
   /** The driver gives integers as doubles, which hold no more than 53 bits. */
   selected(path: FieldPath, sql: string): string {
     return path.type.kind === 'bigint' ? `cast(${sql} as text)` : sql;
@@ -79,11 +72,11 @@ export class SqliteDialect implements Dialect {
   }
 
   read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readSqlite(em, this.#platform, 'read', work);
+    return readSqlite(em, 'read', work);
   }
 
   write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readSqlite(em, this.#platform, 'write', work);
+    return readSqlite(em, 'write', work);
   }
 
   #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {

@@ -1,4 +1,4 @@
-import type { Connection, EntityManager, Platform } from '@mikro-orm/core';
+import type { Connection, EntityManager } from '@mikro-orm/core';
 import { type Awaitable, isPromise } from '../../../awaitable.ts';
 import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors.ts';
 import {
@@ -38,19 +38,17 @@ const databases = new WeakMap<Connection, SqliteDatabase>();
  */
 export function readSqlite<T>(
   em: EntityManager,
-  platform: Platform,
   purpose: 'read' | 'write',
   work: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
   const isOwn = em.getTransactionContext<unknown>() !== undefined;
   const connection = em.getConnection(isOwn ? 'write' : purpose);
   const database = databases.get(connection);
-  const later = (): Promise<T> => readLater(em, platform, connection, isOwn, work);
-  // One that was closed meanwhile is in no transaction; it says so when it is asked for more.
-  if (database === undefined || (!isOwn && database.inTransaction)) return later();
+  if (database === undefined || (!isOwn && database.inTransaction)) return readLater(em, connection, isOwn, work);
   const failed = (error: unknown): Promise<T> => {
-    if (!database.open || (!isOwn && isBusy(error))) return later();
-    throw readError(platform, error);
+    // One that was closed meanwhile is opened anew.
+    if (!database.open || (!isOwn && isBusy(error))) return readLater(em, connection, isOwn, work);
+    throw readError(em.getPlatform(), error);
   };
   try {
     const result = work(logged(em, connection, readerOf(database)));
@@ -62,7 +60,6 @@ export function readSqlite<T>(
 
 async function readLater<T>(
   em: EntityManager,
-  platform: Platform,
   connection: Connection,
   isOwn: boolean,
   work: (reader: Reader) => Awaitable<T>,
@@ -71,13 +68,11 @@ async function readLater<T>(
     const database = await sqliteDatabase(connection);
     if (!databases.has(connection)) waitShortly(em, database);
     databases.set(connection, database);
-    const reader = logged(em, connection, readerOf(database));
-    if (isOwn) return await work(reader);
-    return await whenFree(connection, async () =>
-      database.inTransaction ? betweenTransactions(connection, async () => work(reader)) : work(reader),
-    );
+    const run = async (): Promise<T> => work(logged(em, connection, readerOf(database)));
+    if (isOwn) return await run();
+    return await whenFree(connection, () => (database.inTransaction ? betweenTransactions(connection, run) : run()));
   } catch (error) {
-    throw readError(platform, error);
+    throw readError(em.getPlatform(), error);
   }
 }
 
