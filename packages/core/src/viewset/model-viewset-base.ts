@@ -123,8 +123,7 @@ export abstract class ModelViewSetBase<
     // A hook of the view or an object permission has to see the entity.
     const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
     if (wantsEntity) return this.represent(await this.getObject(request));
-    const records = this.#scoped(request, this.getQueryset(request));
-    const record = await records.find(stateOf(request).pk, this.#answers);
+    const record = await this.#visible(request).find(stateOf(request).pk, this.#answers);
     if (record === undefined) throw new NotFound();
     return record;
   }
