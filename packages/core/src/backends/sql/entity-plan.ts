@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { Query } from '../../language/query.ts';
-import type { Bound, Columns } from './statement.ts';
+import type { Bound } from './dialects/reader.ts';
 
 /** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */
 export interface EntityPlan {
@@ -13,7 +13,7 @@ export interface EntityPlan {
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
-  readonly selects: WeakMap<Query, WeakMap<Columns, Bound[]>>;
+  readonly selects: WeakMap<Query, WeakMap<object, Bound[]>>;
 }
 
 export function makeEntityPlan(

@@ -6,7 +6,7 @@ import type { OrderKey } from '../../language/order.ts';
 import type { Query, Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { writeCondition } from './condition-sql.ts';
-import type { Statement } from './dialects/reader.ts';
+import type { Bound } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
 import { selectionSql } from './selection.ts';
@@ -45,12 +45,6 @@ export interface Question {
   readonly related: RelatedFilters | undefined;
 }
 
-/** A statement, and the values to run it with. */
-export interface Bound {
-  readonly statement: Statement;
-  readonly values: readonly unknown[];
-}
-
 /**
  * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
  * values stand first and last. If a filter is on, the statement is another one each time.
@@ -75,7 +69,7 @@ function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] 
 
 function knownSelects({ selects }: EntityPlan, query: Query, columns: Columns): Bound[] {
   let ofQuery = selects.get(query);
-  if (ofQuery === undefined) selects.set(query, (ofQuery = new WeakMap<Columns, Bound[]>()));
+  if (ofQuery === undefined) selects.set(query, (ofQuery = new WeakMap<object, Bound[]>()));
   let known = ofQuery.get(columns);
   if (known === undefined) ofQuery.set(columns, (known = []));
   return known;

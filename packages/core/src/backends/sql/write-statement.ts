@@ -2,11 +2,12 @@ import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import { quoted, VALUE } from './dialects/dialect.ts';
+import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
-import { type Bound, rootScope } from './statement.ts';
+import { rootScope } from './statement.ts';
 
 /** A column and what to store in it. */
 export interface Assignment {

@@ -9,6 +9,12 @@ export interface Statement {
   readonly isShapedByClient: boolean;
 }
 
+/** A statement, and the values to run it with. */
+export interface Bound {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
 /** Reads rows as arrays of what the driver gives. */
 export interface Reader {
   /**
