@@ -128,7 +128,7 @@ export function toReadShape<Entity extends object>(
   entity: EntityName<Entity>,
   shape: ReadShape<Entity, object> | ObjectSchema,
 ): ReadShape<Entity, object> {
-  if (shape instanceof ReadShape) return shape;
+  if ('bind' in shape) return shape;
   return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 

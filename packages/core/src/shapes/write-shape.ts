@@ -122,7 +122,7 @@ export function toWriteShape<Entity extends object>(
   entity: EntityName<Entity>,
   shape: WriteShape<Entity, object> | ObjectSchema,
 ): WriteShape<Entity, object> {
-  if (shape instanceof WriteShape) return shape;
+  if ('bind' in shape) return shape;
   const { additionalProperties = false, patternProperties } = shape as Readonly<Record<string, unknown>>;
   if (additionalProperties !== false || patternProperties !== undefined) {
     throw new ImproperlyConfigured(
