@@ -24,14 +24,9 @@ export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
   const text = String(value);
   // JavaScript writes no zeros at the end, and most numbers without an exponent.
-  if (Number.isFinite(value) && !text.includes('e')) return placesAfterPoint(text);
+  if (Number.isFinite(value) && !text.includes('e')) return text.split('.')[1]?.length ?? 0;
   const { digits, exponent } = digitsOf(value);
   return digits === '' ? 0 : Math.max(0, digits.length - exponent);
-}
-
-function placesAfterPoint(text: string): number {
-  const point = text.indexOf('.');
-  return point === -1 ? 0 : text.length - point - 1;
 }
 
 /** Counts the digits of a decimal text before the point: 0 for 0.5, 3 for 100, 2 for 0012.5. */

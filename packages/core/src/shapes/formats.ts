@@ -1,19 +1,4 @@
-import {
-  IsIPv4,
-  IsIPv6,
-  IsIdnEmail,
-  IsIdnHostname,
-  IsIri,
-  IsIriReference,
-  IsJsonPointer,
-  IsJsonPointerUriFragment,
-  IsRegex,
-  IsRelativeJsonPointer,
-  IsUri,
-  IsUriReference,
-  IsUriTemplate,
-  IsUuid,
-} from 'typebox/format';
+import * as typebox from 'typebox/format';
 import { parseDate, parseDateTime as parseLoosely, parseTime } from '../fields/calendar.ts';
 
 type IsOfFormat<Value> = (value: Value) => boolean;
@@ -26,57 +11,59 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const ISO_TIME = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(z|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
- * The formats of texts that a schema may name. Each is judged in a time that grows with the text and not with its square.
- * `date`, `time` and `date-time` are as this framework reads them, so that what is valid can always be kept.
+ * The formats of texts that a schema may name, with their words for people. Each is judged in a time that grows with the text
+ * and not with its square. `date`, `time` and `date-time` are as this framework reads them, so that what is valid can always
+ * be kept.
  */
-const TEXT_FORMATS: ReadonlyMap<string, IsOfFormat<string>> = new Map(
-  Object.entries<IsOfFormat<string>>({
-    binary: () => true,
-    byte: (text) => BASE64.test(text),
-    date: isDate,
-    'date-time': isDateTime,
-    duration: (text) => DURATION.test(text),
-    email: (text) => EMAIL.test(text),
-    hostname: (text) => text.length <= 254 && HOST_NAME.test(text),
-    'idn-email': IsIdnEmail,
-    'idn-hostname': IsIdnHostname,
-    ipv4: IsIPv4,
-    ipv6: IsIPv6,
-    iri: IsIri,
-    'iri-reference': IsIriReference,
-    'iso-date-time': (text) =>
-      isDate(text.slice(0, 10)) && /^[t ]/i.test(text.slice(10)) && ISO_TIME.test(text.slice(11)),
-    'iso-time': (text) => ISO_TIME.test(text),
-    'json-pointer': IsJsonPointer,
-    'json-pointer-uri-fragment': IsJsonPointerUriFragment,
-    password: () => true,
-    regex: IsRegex,
-    'relative-json-pointer': IsRelativeJsonPointer,
-    time: isTime,
-    uri: IsUri,
-    'uri-reference': IsUriReference,
-    'uri-template': IsUriTemplate,
-    url: isUrl,
-    uuid: IsUuid,
-  }),
-);
+const TEXT_FORMATS: ReadonlyMap<string, readonly [IsOfFormat<string>, message?: string]> = new Map<
+  string,
+  readonly [IsOfFormat<string>, message?: string]
+>([
+  ['binary', [() => true]],
+  ['byte', [(text) => BASE64.test(text)]],
+  ['date', [isDate, 'must be a date such as 2026-01-31']],
+  ['date-time', [isDateTime, 'must be a date and time such as 2026-01-31T12:00:00Z']],
+  ['duration', [(text) => DURATION.test(text)]],
+  ['email', [(text) => EMAIL.test(text), 'must be an e-mail address']],
+  ['hostname', [(text) => text.length <= 254 && HOST_NAME.test(text), 'must be a host name']],
+  ['idn-email', [typebox.IsIdnEmail, 'must be an e-mail address']],
+  ['idn-hostname', [typebox.IsIdnHostname]],
+  ['ipv4', [typebox.IsIPv4, 'must be an IPv4 address']],
+  ['ipv6', [typebox.IsIPv6, 'must be an IPv6 address']],
+  ['iri', [typebox.IsIri]],
+  ['iri-reference', [typebox.IsIriReference]],
+  [
+    'iso-date-time',
+    [(text) => isDate(text.slice(0, 10)) && /^[t ]/i.test(text.slice(10)) && ISO_TIME.test(text.slice(11))],
+  ],
+  ['iso-time', [(text) => ISO_TIME.test(text)]],
+  ['json-pointer', [typebox.IsJsonPointer]],
+  ['json-pointer-uri-fragment', [typebox.IsJsonPointerUriFragment]],
+  ['password', [() => true]],
+  ['regex', [typebox.IsRegex]],
+  ['relative-json-pointer', [typebox.IsRelativeJsonPointer]],
+  ['time', [isTime, 'must be a time of day such as 23:59:59']],
+  ['uri', [typebox.IsUri, 'must be a URI']],
+  ['uri-reference', [typebox.IsUriReference]],
+  ['uri-template', [typebox.IsUriTemplate]],
+  ['url', [isUrl, 'must be a URL']],
+  ['uuid', [typebox.IsUuid, 'must be a UUID']],
+]);
 
 /** Formats that say nothing about the length of a text: a file may stand in it. */
 export const UNBOUNDED_FORMATS: ReadonlySet<string> = new Set(['binary', 'byte', 'password']);
 
 /** The formats of numbers, which are OpenAPI's. */
-const NUMBER_FORMATS: ReadonlyMap<string, IsOfFormat<number>> = new Map(
-  Object.entries<IsOfFormat<number>>({
-    double: () => true,
-    float: () => true,
-    int32: (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31,
-    int64: Number.isInteger,
-  }),
-);
+const NUMBER_FORMATS: ReadonlyMap<string, IsOfFormat<number>> = new Map<string, IsOfFormat<number>>([
+  ['double', () => true],
+  ['float', () => true],
+  ['int32', (value) => Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31],
+  ['int64', Number.isInteger],
+]);
 
 /** Returns the check of values by a format, or undefined for an unknown one. A value of another type fits. */
 export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
-  const isText = TEXT_FORMATS.get(name);
+  const [isText] = TEXT_FORMATS.get(name) ?? [];
   if (isText !== undefined) return (value) => typeof value !== 'string' || isText(value);
   const isNumber = NUMBER_FORMATS.get(name);
   return isNumber && ((value) => typeof value !== 'number' || isNumber(value));
@@ -84,24 +71,8 @@ export function formatCheck(name: string): IsOfFormat<unknown> | undefined {
 
 /** Says to a person what a format asks for. */
 export function formatMessage(name: string): string {
-  return MESSAGES.get(name) ?? `must be of the format ${name}`;
+  return TEXT_FORMATS.get(name)?.[1] ?? `must be of the format ${name}`;
 }
-
-const MESSAGES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    date: 'must be a date such as 2026-01-31',
-    'date-time': 'must be a date and time such as 2026-01-31T12:00:00Z',
-    email: 'must be an e-mail address',
-    hostname: 'must be a host name',
-    'idn-email': 'must be an e-mail address',
-    ipv4: 'must be an IPv4 address',
-    ipv6: 'must be an IPv6 address',
-    time: 'must be a time of day such as 23:59:59',
-    uri: 'must be a URI',
-    url: 'must be a URL',
-    uuid: 'must be a UUID',
-  }),
-);
 
 const PRIVATE_IPV4 = /^(?:0|10|127|22[4-9]|2[345]\d)\.|^169\.254\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./;
 const PUBLIC_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
@@ -110,7 +81,7 @@ const PUBLIC_NAME = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|
 function isUrl(text: string): boolean {
   if (!/^(?:https?|ftp):\/\/[^/\\]/i.test(text) || /[\s\\]/.test(text)) return false;
   const host = URL.parse(text)?.hostname ?? '';
-  return IsIPv4(host) ? !PRIVATE_IPV4.test(host) : PUBLIC_NAME.test(host);
+  return typebox.IsIPv4(host) ? !PRIVATE_IPV4.test(host) : PUBLIC_NAME.test(host);
 }
 
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;

@@ -4,36 +4,21 @@ import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
 import type { TSchema } from 'typebox';
 
-/** The JSON types of the values that a schema lets through; undefined if the schema does not say. */
-function jsonTypes(given: TSchema | boolean): ReadonlySet<string> | undefined {
+/** Lists the JSON types of the values that a schema lets through; undefined if the schema does not say. */
+function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
   if (typeof given === 'boolean') return undefined;
   const schema = given as JsonSchema;
-  const members = schema.anyOf ?? schema.oneOf;
-  const ofMembers = members === undefined ? undefined : united(members.map(jsonTypes));
-  return [ownTypes(schema), ofMembers, ...(schema.allOf ?? []).map(jsonTypes)].reduce(narrowed);
-}
-
-function ownTypes(schema: JsonSchema): ReadonlySet<string> | undefined {
-  const types = namedValues(schema)?.map(typeOfJson) ?? namedTypes(schema);
-  return types.length === 0 ? undefined : new Set(types);
-}
-
-function united(all: readonly (ReadonlySet<string> | undefined)[]): ReadonlySet<string> | undefined {
-  const some = all.filter((types) => types !== undefined);
-  return some.length < all.length ? undefined : new Set(some.flatMap((types) => [...types]));
-}
-
-function narrowed(
-  some: ReadonlySet<string> | undefined,
-  more: ReadonlySet<string> | undefined,
-): ReadonlySet<string> | undefined {
-  if (some === undefined || more === undefined) return some ?? more;
-  return new Set([...some].filter((type) => includesType(more, type)));
+  const own = namedValues(schema)?.map(typeOfJson) ?? namedTypes(schema);
+  const members = (schema.anyOf ?? schema.oneOf)?.map(jsonTypes) ?? [];
+  const ofMembers = members.includes(undefined) ? [] : members.flatMap((types) => types ?? []);
+  const said = [own, ofMembers, ...(schema.allOf ?? []).map((part) => jsonTypes(part) ?? [])];
+  const [first, ...others] = said.filter((types) => types.length > 0);
+  return first && others.reduce((some, more) => some.filter((type) => includesType(more, type)), [...new Set(first)]);
 }
 
 /** Every integer is a number. */
-function includesType(types: ReadonlySet<string>, type: string): boolean {
-  return types.has(type) || (type === 'integer' && types.has('number'));
+function includesType(types: readonly string[], type: string): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
 function typeOfJson(value: unknown): string {
@@ -51,43 +36,43 @@ function acceptedTypes(field: ShapeField): readonly string[] | undefined {
   return type === undefined ? undefined : [type];
 }
 
-/** @throws ImproperlyConfigured where a column's values are not what the schema of an answer says */
+/** @throws ImproperlyConfigured if a column's values are not what the schema of an answer says */
 export function checkReadable(owner: string, field: ShapeField, schema: TSchema): void {
   const allowed = jsonTypes(schema);
   const { type } = wireType(field);
   if (allowed === undefined) return;
   if (type !== undefined && !includesType(allowed, type)) {
     throw new ImproperlyConfigured(
-      `${owner}: "${field.name}" is ${article(type)} in JSON, but its schema says ${[...allowed].join(' | ')}`,
+      `${owner}: "${field.name}" is ${article(type)} in JSON, but its schema says ${allowed.join(' | ')}`,
     );
   }
-  checkNullable(owner, field, allowed);
+  checkNullable(owner, field, schema);
 }
 
-/** @throws ImproperlyConfigured where a related record may be missing and the schema of its object does not say so */
-export function checkNested(owner: string, relation: Pick<ShapeField, 'name' | 'nullable'>, schema: TSchema): void {
-  checkNullable(owner, relation, jsonTypes(schema) ?? new Set());
-}
-
-/** A serializer writes `""`, `0` or `{}` for a null that it was not told of. */
-function checkNullable(
+/**
+ * Checks that null is allowed if it may come: a serializer writes `""`, `0` or `{}` for a null that it was not told of.
+ *
+ * @throws ImproperlyConfigured if a value or a related record may be missing and its schema does not say so
+ */
+export function checkNullable(
   owner: string,
   { name, nullable }: Pick<ShapeField, 'name' | 'nullable'>,
-  allowed: ReadonlySet<string>,
+  schema: TSchema,
 ): void {
-  if (!nullable || allowed.has('null')) return;
+  const allowed = jsonTypes(schema) ?? [];
+  if (!nullable || allowed.includes('null')) return;
   throw new ImproperlyConfigured(
-    `${owner}: "${name}" may be null, but its schema says ${[...allowed].join(' | ')}; make it a Type.Union with Type.Null()`,
+    `${owner}: "${name}" may be null, but its schema says ${allowed.join(' | ')}; make it a Type.Union with Type.Null()`,
   );
 }
 
-/** @throws ImproperlyConfigured where nothing that the schema of a body lets through fits the column */
+/** @throws ImproperlyConfigured if nothing that the schema of a body lets through fits the column */
 export function checkWritable(owner: string, field: ShapeField, schema: TSchema): void {
   const allowed = jsonTypes(schema);
   const accepted = acceptedTypes(field);
   if (allowed === undefined || accepted === undefined) return;
   const fits = accepted.some((type) =>
-    [...allowed].some((other) => includesType(new Set([type]), other) || includesType(allowed, type)),
+    allowed.some((other) => includesType([type], other) || includesType(allowed, type)),
   );
   if (fits) return;
   const hint =
@@ -95,7 +80,7 @@ export function checkWritable(owner: string, field: ShapeField, schema: TSchema)
       ? ''
       : `; to refer by another field, write { ${field.name}: '${field.name}.<field>' } in writeShape()`;
   throw new ImproperlyConfigured(
-    `${owner}: "${field.name}" must be ${accepted.map(article).join(' or ')} in JSON, but its schema says ${[...allowed].join(' | ')}${hint}`,
+    `${owner}: "${field.name}" must be ${accepted.map(article).join(' or ')} in JSON, but its schema says ${allowed.join(' | ')}${hint}`,
   );
 }
 

@@ -39,6 +39,7 @@ export function values<Argument>(name: string, has: (value: unknown) => boolean)
   return { name, has: has as Values<Argument>['has'] };
 }
 
+export const ANYTHING = values<unknown>('anything', () => true);
 export const NUMBERS = values<number>('a number', Number.isFinite);
 export const COUNTS = values<number>('a whole number from 0 on', (it) => Number.isSafeInteger(it) && Number(it) >= 0);
 export const TEXTS = values<string>('a text', isText);
@@ -58,7 +59,8 @@ export function keyword<Argument>(
 ): Keyword {
   return {
     stage,
-    compile: (name, argument, context) => {
+    compile: (name, given, context) => {
+      const argument = typeof given === 'bigint' ? Number(given) : given;
       if (has(argument)) return compile?.(argument, context);
       const came = isJson(argument) ? JSON.stringify(argument) : String(argument);
       throw new ImproperlyConfigured(`${name} must be ${expected}, not ${came}`);

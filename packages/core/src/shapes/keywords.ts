@@ -1,3 +1,4 @@
+import { atOnce, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import * as combinations from './combinations.ts';
 import { characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
@@ -7,7 +8,7 @@ import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
 import * as are from './keyword.ts';
 import { type Keyword, type KeywordContext, MAX_JUDGED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
 import * as parts from './parts.ts';
-import type { Assertion } from './reading.ts';
+import type { Assertion, Judge } from './reading.ts';
 import { copyOf, isRecord } from './scan-input.ts';
 
 /** Makes an assertion that says one thing of every value that it does not hold for. */
@@ -81,6 +82,24 @@ function isTooLong(value: unknown): boolean {
   return isText(value) && value.length > MAX_JUDGED_LENGTH;
 }
 
+/** The form in which Type.Refine adds checks to a schema. */
+interface Refinement {
+  readonly check: (value: unknown) => unknown;
+  readonly error?: ((value: unknown) => unknown) | string;
+}
+
+function refinementsJudge(refinements: readonly Refinement[]): Judge {
+  const all = [...refinements];
+  return (value, reading) => {
+    for (const { check, error } of all) {
+      if (isYes(atOnce(check(value), 'The check of a Type.Refine()'))) continue;
+      const words: unknown = typeof error === 'function' ? atOnce(error(value), 'The words of a Type.Refine()') : error;
+      reading.faults.push({ path: '', message: typeof words === 'string' ? words : 'is not valid' });
+    }
+    return value;
+  };
+}
+
 /** Keywords that say nothing about which values are valid. */
 const ANNOTATIONS =
   '$comment $defs $id $schema contentEncoding contentMediaType definitions deprecated description discriminator example' +
@@ -88,31 +107,24 @@ const ANNOTATIONS =
 
 /** Every keyword that a schema may have. One without a judge is an annotation, or another keyword reads it. */
 export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
-  [
-    'type',
-    keyword(
+  ...Object.entries<Keyword>({
+    type: keyword(
       values('a JSON type, or several', (types) => [types].flat().every((type) => OF_TYPE.has(type))),
       Stage.type,
       (_types, context) => typeAssertion(context),
     ),
-  ],
-  ['const', keyword(are.JSON_VALUES, Stage.size, (value) => literalAssertion([value], `must be ${written(value)}`))],
-  [
-    'enum',
-    keyword(
+    const: keyword(are.JSON_VALUES, Stage.size, (value) => literalAssertion([value], `must be ${written(value)}`)),
+    enum: keyword(
       values<unknown[]>('an array of JSON values', (all) => Array.isArray(all) && all.length > 0 && are.isJson(all)),
       Stage.size,
       (all) => literalAssertion(all, mustBeOneOf(all)),
     ),
-  ],
 
-  ['minimum', bound('>=', (limit) => (value) => typeof value !== 'number' || value >= limit)],
-  ['maximum', bound('<=', (limit) => (value) => typeof value !== 'number' || value <= limit)],
-  ['exclusiveMinimum', bound('>', (limit) => (value) => typeof value !== 'number' || value > limit)],
-  ['exclusiveMaximum', bound('<', (limit) => (value) => typeof value !== 'number' || value < limit)],
-  [
-    'multipleOf',
-    keyword(
+    minimum: bound('>=', (limit) => (value) => typeof value !== 'number' || value >= limit),
+    maximum: bound('<=', (limit) => (value) => typeof value !== 'number' || value <= limit),
+    exclusiveMinimum: bound('>', (limit) => (value) => typeof value !== 'number' || value > limit),
+    exclusiveMaximum: bound('<', (limit) => (value) => typeof value !== 'number' || value < limit),
+    multipleOf: keyword(
       values<number>('greater than 0', (step) => are.NUMBERS.has(step) && step > 0),
       Stage.content,
       (step) => {
@@ -120,98 +132,68 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
         return assertion((value) => typeof value !== 'number' || isMultiple(value), multipleMessage(step));
       },
     ),
-  ],
 
-  [
-    'minLength',
-    size(
+    minLength: size(
       (limit) => (value) => !isText(value) || isLongerThan(value, limit - 1),
       (limit) => (limit === 1 ? 'must not be empty' : `must be at least ${limit} characters`),
     ),
-  ],
-  [
-    'maxLength',
-    size(
+    maxLength: size(
       (limit) => (value) => !isText(value) || !isLongerThan(value, limit),
       (limit) => `must be at most ${characters(limit)}`,
     ),
-  ],
-  [
-    'pattern',
-    keyword(are.PATTERNS, Stage.content, (pattern, context) => {
+    pattern: keyword(are.PATTERNS, Stage.content, (pattern, context) => {
       const source = typeof pattern === 'string' ? pattern : pattern.source;
       const regexp = new RegExp(source, 'u');
       const holds = (value: unknown): boolean => !isText(value) || regexp.test(value);
       return contentAssertion(context, holds, `must match pattern "${source}"`);
     }),
-  ],
-  [
-    'format',
-    keyword(are.TEXTS, Stage.content, (name, context) => {
+    format: keyword(are.TEXTS, Stage.content, (name, context) => {
       const holds = formatCheck(name);
       if (holds === undefined) throw new ImproperlyConfigured(`unknown format "${name}"`);
       return contentAssertion(context, holds, formatMessage(name));
     }),
-  ],
 
-  [
-    'items',
-    keyword(
+    items: keyword(
       values<AnySchema | AnySchema[]>('a schema, or an array of schemas', (all) => [all].flat().every(are.isSchema)),
       Stage.content,
       parts.itemsJudge,
     ),
-  ],
-  ['additionalItems', keyword(are.SCHEMAS, Stage.type)],
-  [
-    'minItems',
-    size(
+    additionalItems: keyword(are.SCHEMAS, Stage.type),
+    prefixItems: keyword(are.LISTS_OF_SCHEMAS, Stage.content, (first, context) =>
+      context.schema.items === undefined ? parts.itemsJudge(first, context) : undefined,
+    ),
+    minItems: size(
       (limit) => (value) => !Array.isArray(value) || value.length >= limit,
       (limit) => `must have at least ${counted(limit, 'item')}`,
     ),
-  ],
-  [
-    'maxItems',
-    size(
+    maxItems: size(
       (limit) => (value) => !Array.isArray(value) || value.length <= limit,
       (limit) => `must have at most ${counted(limit, 'item')}`,
     ),
-  ],
-  [
-    'uniqueItems',
-    keyword(are.FLAGS, Stage.content, (isUnique) => {
+    uniqueItems: keyword(are.FLAGS, Stage.content, (isUnique) => {
       const holds = (value: unknown): boolean =>
         !isUnique || !Array.isArray(value) || new Set(value.map(canonicalText)).size === value.length;
       return assertion(holds, 'must not have the same item twice');
     }),
-  ],
-  ['contains', keyword(are.SCHEMAS, Stage.content, parts.containsJudge)],
-  ['minContains', keyword(are.COUNTS, Stage.type)],
-  ['maxContains', keyword(are.COUNTS, Stage.type)],
+    contains: keyword(are.SCHEMAS, Stage.content, parts.containsJudge),
+    minContains: keyword(are.COUNTS, Stage.type),
+    maxContains: keyword(are.COUNTS, Stage.type),
 
-  ['properties', keyword(are.NAMED_SCHEMAS, Stage.size, parts.propertiesJudge)],
-  ['required', keyword(are.NAMES, Stage.size, parts.requiredJudge)],
-  [
-    'minProperties',
-    size(
+    properties: keyword(are.NAMED_SCHEMAS, Stage.size, parts.propertiesJudge),
+    required: keyword(are.NAMES, Stage.size, parts.requiredJudge),
+    minProperties: size(
       (limit) => (value) => !isRecord(value) || Object.keys(value).length >= limit,
       (limit) => `must NOT have fewer than ${limit} properties`,
     ),
-  ],
-  [
-    'maxProperties',
-    size(
+    maxProperties: size(
       (limit) => (value) => !isRecord(value) || Object.keys(value).length <= limit,
       (limit) => `must NOT have more than ${limit} properties`,
     ),
-  ],
-  ['patternProperties', keyword(are.NAMED_SCHEMAS, Stage.content, parts.matchingPropertiesJudge)],
-  ['additionalProperties', keyword(are.SCHEMAS, Stage.content, parts.otherPropertiesJudge)],
-  ['unevaluatedProperties', keyword(are.FLAGS, Stage.type)],
-  ['propertyNames', keyword(are.SCHEMAS, Stage.content, parts.propertyNamesJudge)],
-  [
-    'dependentRequired',
-    keyword(
+    patternProperties: keyword(are.NAMED_SCHEMAS, Stage.content, parts.matchingPropertiesJudge),
+    additionalProperties: keyword(are.SCHEMAS, Stage.content, parts.otherPropertiesJudge),
+    unevaluatedProperties: keyword(are.FLAGS, Stage.type),
+    propertyNames: keyword(are.SCHEMAS, Stage.content, parts.propertyNamesJudge),
+    dependentRequired: keyword(
       values<Record<string, string[]>>('an object of arrays of names', are.isRecordOf(are.NAMES.has)),
       Stage.content,
       (needed, context) => {
@@ -219,19 +201,26 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
         return combinations.dependentSchemasJudge(Object.fromEntries(schemas), context);
       },
     ),
-  ],
-  ['dependentSchemas', keyword(are.NAMED_SCHEMAS, Stage.content, combinations.dependentSchemasJudge)],
+    dependentSchemas: keyword(are.NAMED_SCHEMAS, Stage.content, combinations.dependentSchemasJudge),
 
-  ['allOf', keyword(are.LISTS_OF_SCHEMAS, Stage.size, combinations.everyJudge)],
-  ['anyOf', keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(false))],
-  ['oneOf', keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(true))],
-  ['not', keyword(are.SCHEMAS, Stage.content, combinations.notJudge)],
-  ['if', keyword(are.SCHEMAS, Stage.content, combinations.conditionJudge)],
+    allOf: keyword(are.LISTS_OF_SCHEMAS, Stage.size, combinations.everyJudge),
+    anyOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(false)),
+    oneOf: keyword(are.LISTS_OF_SCHEMAS, Stage.content, combinations.unionJudge(true)),
+    not: keyword(are.SCHEMAS, Stage.content, combinations.notJudge),
+    if: keyword(are.SCHEMAS, Stage.content, combinations.conditionJudge),
+    $ref: keyword(are.TEXTS, Stage.content, combinations.referenceJudge),
+
+    '~refine': keyword(values<Refinement[]>('refinements', Array.isArray), Stage.refinement, refinementsJudge),
+    '~codec': keyword(are.ANYTHING, Stage.type, () => {
+      throw new ImproperlyConfigured(
+        'Type.Codec, Type.Decode and Type.Encode do not work in a shape: convert in a hook of the view',
+      );
+    }),
+
+    default: keyword(are.JSON_VALUES, Stage.type),
+  }),
   ['then', keyword(are.SCHEMAS, Stage.type)],
   ['else', keyword(are.SCHEMAS, Stage.type)],
-  ['$ref', keyword(are.TEXTS, Stage.content, combinations.referenceJudge)],
-
-  ['default', keyword(are.JSON_VALUES, Stage.type)],
   ...ANNOTATIONS.split(' ').map(
     (name) =>
       [

@@ -110,16 +110,17 @@ function hasShortNames(value: unknown, reading: Reading): value is Record<string
   return false;
 }
 
-/** Judges the items of a list, by one schema or each by its own. */
+/** Judges by `items`: a list of schemas, or the `prefixItems` of draft 2020, are those of the first items. */
 export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fillsIn, node }: KeywordContext): Judge {
   const isTuple = Array.isArray(items);
-  const first = isTuple ? (items as readonly AnySchema[]).map((item) => node(item)) : [];
-  const rest = isTuple ? schema.additionalItems : (items as AnySchema);
-  const other = rest === undefined ? undefined : node(rest, fillsIn && !isTuple);
+  const prefix = (isTuple ? items : (schema['prefixItems'] ?? [])) as readonly AnySchema[];
+  const first = prefix.map((item) => node(item));
+  const others = isTuple ? schema.additionalItems : (items as AnySchema);
+  const rest = others === undefined ? undefined : node(others, fillsIn && !isTuple);
   return (value, reading) => {
     if (!Array.isArray(value)) return value;
     return value.map((item: unknown, index) => {
-      const judged = first[index] ?? other;
+      const judged = first[index] ?? rest;
       return judged === undefined ? item : reading.part(judged, index, item);
     });
   };

@@ -7,7 +7,7 @@ import { isInlineEmbeddable } from '../fields/property.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import type { Projection } from '../language/projection.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
-import { checkNested, checkReadable } from './json-types.ts';
+import { checkNullable, checkReadable } from './json-types.ts';
 import type { Computed, ReadField } from './read-field.ts';
 import { type Embeddable, embeddableAt, shapeField } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
@@ -72,7 +72,7 @@ class Plan {
     // An object may also be what a JSON column holds.
     if (object === undefined) return this.#column(path, schema, place, prefix);
     const name = prefix + path;
-    checkNested(this.#meta.className, { name, nullable: object.nullable }, schema);
+    checkNullable(this.#meta.className, { name, nullable: object.nullable }, schema);
     const literal = this.literal(fields as readonly ReadField[], object.meta, `${name}.`);
     const areNull = object.columns.map((column) => `v${this.#index(column)} === null`);
     return areNull.length === 0 ? literal : `${areNull.join(' && ')} ? null : ${literal}`;

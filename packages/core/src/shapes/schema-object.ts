@@ -7,27 +7,19 @@ export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
 export type StaticObject<Schema extends ObjectSchema> =
   Static<Schema> extends infer Described extends object ? Described : never;
 
-/** A schema without some keywords: a copy, or the schema itself where it has none of them. */
+/** Copies a schema without some keywords, with what TypeBox keeps out of sight (kinds, refinements). */
 export function without<Schema extends TSchema>(schema: Schema, ...keywords: readonly string[]): Schema {
-  return keywords.some((keyword) => Object.hasOwn(schema, keyword)) ? copyWithout(schema, keywords) : schema;
+  const kept = Object.entries(Object.getOwnPropertyDescriptors(schema)).filter(([name]) => !keywords.includes(name));
+  return Object.defineProperties({}, Object.fromEntries(kept)) as Schema;
 }
 
-/** A copy of an object's schema with other properties, without some keywords. */
+/** Copies an object's schema with other properties, without some keywords. */
 export function withProperties(
   schema: TObject,
   properties: TObject['properties'],
   ...left: readonly string[]
 ): TObject {
-  return Object.assign(copyWithout(schema, left), { properties });
-}
-
-/** Copies what TypeBox keeps out of sight (kinds, refinements) too. */
-function copyWithout<Schema extends TSchema>(schema: Schema, keywords: readonly string[]): Schema {
-  const kept: PropertyDescriptorMap = {};
-  for (const key of Object.getOwnPropertyNames(schema)) {
-    if (!keywords.includes(key)) kept[key] = Object.getOwnPropertyDescriptor(schema, key)!;
-  }
-  return Object.defineProperties({}, kept) as Schema;
+  return Object.assign(without(schema, ...left), { properties });
 }
 
 /** The properties of an object's schema, each changed. */

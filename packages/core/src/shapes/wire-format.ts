@@ -3,21 +3,30 @@ import type { TSchema } from 'typebox';
 import type { FieldType } from '../fields/field-type.ts';
 import type { ShapeField } from './shape-field.ts';
 
-/** The schema of a field in an answer. */
+/** Derives the schema of a field in an answer. */
 export function readSchema(field: ShapeField): TSchema {
-  return schemaOf({ ...wireType(field), ...choices(field) }, field.nullable);
+  return schemaOf(field, {});
 }
 
-/** The schema of a field in a body, with the bounds that its column has. `blank`: whether the empty string is fine. */
+/** Derives the schema of a field in a body, with the bounds of its column. `blank`: the empty string is fine. */
 export function writeSchema(field: ShapeField, blank: boolean): TSchema {
-  const { type, list, custom, nullable } = field;
+  const { type, list, custom } = field;
   if (custom) return {};
-  if (list) return schemaOf({ type: 'array', items: { type: ['string', 'number'] } }, nullable);
-  return schemaOf({ ...wireType(field), ...choices(field), ...bounds(type, blank) }, nullable);
+  return schemaOf(field, list ? { items: { type: ['string', 'number'] } } : bounds(type, blank));
 }
 
-function choices({ type, custom, list }: ShapeField): { readonly enum?: readonly unknown[] } {
-  return type.kind === 'enum' && type.values !== undefined && !custom && !list ? { enum: type.values } : {};
+/** Writes one schema of several types (`['string', 'null']`) for what may be null: a union would have to be tried. */
+function schemaOf(field: ShapeField, constraints: object): TSchema {
+  const { type, nullable, custom, list } = field;
+  const wire = wireType(field);
+  const values = type.kind === 'enum' && !custom && !list ? type.values : undefined;
+  const orNull = nullable ? [null] : [];
+  return {
+    ...wire,
+    ...(nullable && wire.type !== undefined && { type: [wire.type, 'null'] }),
+    ...(values !== undefined && { enum: [...values, ...orNull] }),
+    ...constraints,
+  };
 }
 
 function bounds(type: FieldType, blank: boolean): object {
@@ -37,22 +46,6 @@ function decimalBounds({ precision, scale = 0 }: FieldType): object {
   if (precision === undefined) return {};
   const greatest = Number(`${'9'.repeat(Math.max(0, precision - scale)) || '0'}.${'9'.repeat(scale)}`);
   return { minimum: -greatest, maximum: greatest, multipleOf: Number(`1e-${scale}`) };
-}
-
-interface FieldSchema extends WireType {
-  readonly [keyword: string]: unknown;
-  readonly enum?: readonly unknown[];
-}
-
-/** A schema of several types (`['string', 'null']`) is handled at once; a union would have to be tried. */
-function schemaOf(schema: FieldSchema, nullable: boolean): TSchema {
-  if (!nullable) return schema;
-  const { type, enum: values } = schema;
-  return {
-    ...schema,
-    ...(type !== undefined && { type: [type, 'null'] }),
-    ...(values !== undefined && { enum: [...values, null] }),
-  };
 }
 
 /** The JSON type and format of a value; without a type, any JSON is fine. */
@@ -92,10 +85,7 @@ function enumType(values: readonly (string | number)[]): WireType {
   return values.every((value) => typeof value === 'number') ? { type: 'number' } : {};
 }
 
-/**
- * Turns what an entity holds for a column into what the answer holds. Undefined where both are the same. Null is never
- * passed in.
- */
+/** Turns what an entity holds for a column, never null, into what the answer holds. Undefined if both are the same. */
 export function wireWriter(
   { type, property, list, custom }: ShapeField,
   platform: Platform,
