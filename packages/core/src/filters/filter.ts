@@ -19,8 +19,15 @@ export interface FilterTarget {
   readonly jsonLogicFields?: readonly string[];
 }
 
+/** The options that a view declares for its filters. */
+export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta'>;
+
 /** A filter as a view lists it: the class. Each view gets an instance of its own when it is registered. */
-export type FilterClass = new (target: FilterTarget) => Filter;
+export interface FilterClass {
+  new (target: FilterTarget): Filter;
+  /** See `Filter.reads`. */
+  readonly reads?: readonly FilterOption[] | undefined;
+}
 
 /**
  * Narrows or orders a list by what the query string asks. A view applies its filters one after the other, in the order
@@ -31,6 +38,7 @@ export type FilterClass = new (target: FilterTarget) => Filter;
  *
  * @example
  * class InStockFilter extends Filter {
+ *   static override readonly reads = [];
  *   readonly parameters = [{ name: 'in_stock', schema: Type.Boolean({ description: 'Only what is in stock' }) }];
  *
  *   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
@@ -42,6 +50,13 @@ export type FilterClass = new (target: FilterTarget) => Filter;
  * }
  */
 export abstract class Filter {
+  /**
+   * The options of `target` that the filter reads. A view that lists its own filters is refused at registration if it
+   * declares an option that none of them reads: the default filters, which would, are then left out by an oversight. Default:
+   * undefined, the filter may read any.
+   */
+  static readonly reads: readonly FilterOption[] | undefined = undefined;
+
   protected readonly target: FilterTarget;
 
   constructor(target: FilterTarget) {

@@ -13,12 +13,21 @@ export class JsonLogicError extends Error {
   }
 }
 
-/** The operators that put a field in relation to one value or two. */
-export type OrderOperator = '<' | '<=' | '>' | '>=';
-export type ComparisonOperator = OrderOperator | '==' | '!=' | 'in';
-export type Operator = ComparisonOperator | 'and' | 'or' | '!';
+/** The lookup of an operator between a field and a value, which may stand either way round. */
+export const LOOKUPS = {
+  '==': { fieldFirst: 'exact', valueFirst: 'exact' },
+  '!=': { fieldFirst: 'ne', valueFirst: 'ne' },
+  '<': { fieldFirst: 'lt', valueFirst: 'gt' },
+  '<=': { fieldFirst: 'lte', valueFirst: 'gte' },
+  '>': { fieldFirst: 'gt', valueFirst: 'lt' },
+  '>=': { fieldFirst: 'gte', valueFirst: 'lte' },
+} as const;
 
-const OPERATORS: readonly string[] = ['==', '!=', '<', '<=', '>', '>=', 'in', 'and', 'or', '!'] satisfies Operator[];
+export type OrderOperator = keyof typeof LOOKUPS;
+export type ComparisonOperator = OrderOperator | 'in';
+type Operator = ComparisonOperator | 'and' | 'or' | '!';
+
+const OPERATORS: readonly string[] = [...Object.keys(LOOKUPS), 'in', 'and', 'or', '!'];
 
 /**
  * Reads the one operator of a rule, and its operand.
@@ -37,10 +46,7 @@ export function readOperation(rule: unknown, at: string): [Operator, unknown] {
   return [operator as Operator, operand];
 }
 
-/**
- * Reads a list of operands of a given length.
- * @throws JsonLogicError if it is not a list, shorter or longer
- */
+/** @throws JsonLogicError if an operand is anything but a list of `least` to `most` */
 export function readOperands(operand: unknown, at: string, least: number, most: number): readonly unknown[] {
   if (Array.isArray(operand) && operand.length >= least && operand.length <= most) return operand;
   const upTo = most === Infinity ? ' or more' : most > least ? ` to ${most}` : '';

@@ -2,13 +2,13 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
 import { compare } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
-import type { Lookup } from '../language/lookup.ts';
 import {
   checkComparable,
   checkText,
   checkValue,
   isObject,
   JsonLogicError,
+  LOOKUPS,
   readOperands,
   readOperation,
   type ComparisonOperator,
@@ -73,31 +73,29 @@ export class JsonLogicReader {
     const mayBeBetween = operator === '<' || operator === '<=';
     const operands = readOperands(operand, at, 2, mayBeBetween ? 3 : 2);
     if (operator === 'in') return this.#membership(operands, at);
-    if (operator === '==' || operator === '!=') return this.#equality(operator, operands, at);
     return mayBeBetween && operands.length === 3
       ? this.#between(operator, operands, at)
       : this.#ordered(operator, operands, at);
   }
 
-  #equality(operator: '==' | '!=', operands: readonly unknown[], at: string): Condition {
-    const { path, value, valueAt } = this.#sides(operands, at);
-    if (value === null) return compare(path, 'isnull', operator === '==');
-    return this.#compare(path, operator === '==' ? 'exact' : 'ne', value, valueAt);
-  }
-
+  /** Reads a field and a value, which may stand either way round. */
   #ordered(operator: OrderOperator, operands: readonly unknown[], at: string): Condition {
-    const { path, value, valueAt, flipped } = this.#sides(operands, at);
-    return this.#compare(path, flipped ? FLIPPED[operator] : ORDERED[operator], value, valueAt);
+    const [left, right] = operands.map((operand, index) => this.#field(operand, `${at}/${index}`));
+    const path = left ?? right;
+    if (path === undefined || (left !== undefined && right !== undefined)) {
+      throw new JsonLogicError('one operand must be a {"var": …} and the other a value', at);
+    }
+    const place = left === undefined ? 0 : 1;
+    const value = operands[place];
+    const isEquality = operator === '==' || operator === '!=';
+    if (isEquality && value === null) return compare(path, 'isnull', operator === '==');
+    return this.#compare(path, operator, place, value, at);
   }
 
-  #between(operator: '<' | '<=', operands: readonly unknown[], at: string): Condition {
-    const [low, field, high] = operands;
+  #between(operator: '<' | '<=', [low, field, high]: readonly unknown[], at: string): Condition {
     const path = this.#field(field, `${at}/1`);
     if (path === undefined) throw new JsonLogicError('the second of three operands must be a {"var": …}', at, field);
-    return and(
-      this.#compare(path, FLIPPED[operator], low, `${at}/0`),
-      this.#compare(path, ORDERED[operator], high, `${at}/2`),
-    );
+    return and(this.#compare(path, operator, 0, low, at), this.#compare(path, operator, 2, high, at));
   }
 
   #membership(operands: readonly unknown[], at: string): Condition {
@@ -122,22 +120,11 @@ export class JsonLogicReader {
     return compare(path, 'contains', checkText(needle, `${at}/0`));
   }
 
-  #compare(path: FieldPath, lookup: Lookup, value: unknown, at: string): Condition {
+  /** @param place the place of the value among the operands: 0 if it stands before the field */
+  #compare(path: FieldPath, operator: OrderOperator, place: number, value: unknown, at: string): Condition {
+    const lookup = LOOKUPS[operator][place === 0 ? 'valueFirst' : 'fieldFirst'];
     checkComparable(path, lookup, at);
-    return compare(path, lookup, checkValue(path, value, at));
-  }
-
-  /** Reads the field and the value of a comparison, which may stand either way round. */
-  #sides([left, right]: readonly unknown[], at: string): Sides {
-    const path = this.#field(left, `${at}/0`);
-    const flippedPath = this.#field(right, `${at}/1`);
-    if (path !== undefined && flippedPath === undefined) {
-      return { path, value: right, valueAt: `${at}/1`, flipped: false };
-    }
-    if (flippedPath !== undefined && path === undefined) {
-      return { path: flippedPath, value: left, valueAt: `${at}/0`, flipped: true };
-    }
-    throw new JsonLogicError('one operand must be a {"var": …} and the other a value', at);
+    return compare(path, lookup, checkValue(path, value, `${at}/${place}`));
   }
 
   /** Reads the field that an operand names; undefined if the operand is no object at all. */
@@ -161,15 +148,3 @@ export class JsonLogicReader {
     );
   }
 }
-
-interface Sides {
-  readonly path: FieldPath;
-  readonly value: unknown;
-  readonly valueAt: string;
-  /** True if the value stands on the left. */
-  readonly flipped: boolean;
-}
-
-const ORDERED = { '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' } as const;
-/** The lookups with the value on the left. */
-const FLIPPED = { '<': 'gt', '<=': 'gte', '>': 'lt', '>=': 'lte' } as const;

@@ -7,7 +7,7 @@ import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { Filter, type FilterTarget, resolveOption } from './filter.ts';
+import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
@@ -23,6 +23,7 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
  * // … WHERE price >= 10 AND name IN ('Tea', 'Milk')
  */
 export class QueryParameterFilter extends Filter {
+  static override readonly reads: readonly FilterOption[] = ['filterFields'];
   /** More values of one parameter than this are a 400. */
   readonly maximumValues: number = 5000;
   readonly #lookups: readonly (readonly [parameter: string, lookup: ResolvedLookup])[];
@@ -73,11 +74,8 @@ function readCondition(
   }
   try {
     if (texts.length === 1) return parseLookupText(resolved, text);
-    return compare(
-      path,
-      'in',
-      (texts as readonly string[]).map((each) => parseFieldText(path.type, each)),
-    );
+    const values = (texts as readonly string[]).map((each) => parseFieldText(path.type, each));
+    return compare(path, 'in', values);
   } catch (error) {
     if (!(error instanceof FieldValueError)) throw error;
     throw invalidParameter(name, error.message);
@@ -111,25 +109,18 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   isnull: 'true: % is null; false: it is not',
 };
 
-type Described = { readonly description: string };
-
-const integer = (described: Described) => Type.Integer({ ...described });
-const number = (described: Described) => Type.Number({ ...described });
-const text = (described: Described) => Type.String({ ...described });
-const formatted = (format: string) => (described: Described) => Type.String({ format, ...described });
-
-const SCALARS: Readonly<Record<FieldKind, (described: Described, type: FieldType) => TSchema>> = {
-  string: text,
-  integer,
-  bigint: integer,
-  number,
-  decimal: number,
-  boolean: (described) => Type.Boolean({ ...described }),
-  datetime: formatted('date-time'),
-  date: formatted('date'),
-  time: formatted('time'),
-  uuid: formatted('uuid'),
-  json: text,
-  binary: text,
-  enum: (described, type) => Type.Enum([...(type.values ?? [])], { ...described }),
+const SCALARS: Readonly<Record<FieldKind, (described: { description: string }, type: FieldType) => TSchema>> = {
+  string: (described) => Type.String(described),
+  integer: (described) => Type.Integer(described),
+  bigint: (described) => Type.Integer(described),
+  number: (described) => Type.Number(described),
+  decimal: (described) => Type.Number(described),
+  boolean: (described) => Type.Boolean(described),
+  datetime: (described) => Type.String({ format: 'date-time', ...described }),
+  date: (described) => Type.String({ format: 'date', ...described }),
+  time: (described) => Type.String({ format: 'time', ...described }),
+  uuid: (described) => Type.String({ format: 'uuid', ...described }),
+  json: (described) => Type.String(described),
+  binary: (described) => Type.String(described),
+  enum: (described, type) => Type.Enum([...(type.values ?? [])], described),
 };

@@ -11,7 +11,7 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { checkFilters, checkIgnoredParameters, checkPagination } from '../viewset/list-options.ts';
+import { checkListOptions } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 
 /** Answers with the user of a request, or null, from what the application knows of it by then. */
@@ -120,9 +120,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptions('viewset', options, RULES);
   if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);
-  checkFilters('viewset', options.filters);
-  checkPagination('viewset', options.pagination);
-  checkIgnoredParameters('viewset', options.ignoreUnknownParameters);
+  checkListOptions('viewset', options);
   if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }

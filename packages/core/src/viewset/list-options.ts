@@ -2,24 +2,24 @@ import { Filter } from '../filters/filter.ts';
 import { wrongOption } from '../options.ts';
 import { Paginator } from '../pagination/paginator.ts';
 
-/** @throws ImproperlyConfigured for anything but a list of classes that extend Filter */
-export function checkFilters(owner: string, filters: unknown): void {
-  if (filters === undefined) return;
+/** The options about lists that a view and the plugin have in common, as plain JavaScript may give them. */
+interface ListOptions {
+  readonly filters?: unknown;
+  readonly pagination?: unknown;
+  readonly ignoreUnknownParameters?: unknown;
+}
+
+/** @throws ImproperlyConfigured which names the option that is of the wrong kind */
+export function checkListOptions(owner: string, options: ListOptions): void {
+  const { filters = [], pagination = null, ignoreUnknownParameters: ignored = false } = options;
   if (!Array.isArray(filters)) throw wrongOption(owner, 'filters', 'an array of classes that extend Filter', filters);
   const wrong = filters.findIndex((Class) => !extendsClass(Class, Filter));
   if (wrong !== -1) throw wrongOption(owner, `filters[${wrong}]`, 'a class that extends Filter', filters[wrong]);
-}
-
-/** @throws ImproperlyConfigured for anything but a class that extends Paginator, and null */
-export function checkPagination(owner: string, pagination: unknown): void {
-  if (pagination === undefined || pagination === null || extendsClass(pagination, Paginator)) return;
-  throw wrongOption(owner, 'pagination', 'a class that extends Paginator, or null for none', pagination);
-}
-
-/** @throws ImproperlyConfigured for anything but a boolean or a list of names */
-export function checkIgnoredParameters(owner: string, ignored: unknown): void {
-  if (ignored === undefined || typeof ignored === 'boolean') return;
-  if (Array.isArray(ignored) && ignored.every((name) => typeof name === 'string')) return;
+  if (pagination !== null && !extendsClass(pagination, Paginator)) {
+    throw wrongOption(owner, 'pagination', 'a class that extends Paginator, or null for none', pagination);
+  }
+  if (typeof ignored === 'boolean' || (Array.isArray(ignored) && ignored.every((name) => typeof name === 'string')))
+    return;
   throw wrongOption(owner, 'ignoreUnknownParameters', 'a boolean or an array of strings', ignored);
 }
 

@@ -22,7 +22,7 @@ import { QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
-import { checkFilters, checkPagination } from './list-options.ts';
+import { checkListOptions } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
@@ -111,6 +111,7 @@ export class Resource implements ViewDefinition {
       options.referencePermissions ?? {},
     );
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
+    checkListOptions(name, { filters: options.filters, pagination: options.pagination });
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
     const ordering = (options.ordering ?? []).map((key) =>
@@ -228,13 +229,11 @@ function makeFilters(
     orderingFields: options.orderingFields ?? {},
     ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
   };
-  checkFilters(name, options.filters);
   if (options.filters !== undefined) checkOptionsAreRead(target, options.filters);
   return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
 }
 
 function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
-  checkPagination(name, options.pagination);
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
   if (Pagination === null) return null;
   const { pageSize, maxPageSize, count } = options;

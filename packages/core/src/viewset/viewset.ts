@@ -7,7 +7,7 @@ import { Forbidden, Unauthorized } from '../errors.ts';
 import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { checkIgnoredParameters } from './list-options.ts';
+import { checkListOptions } from './list-options.ts';
 import { stateOf } from './request-state.ts';
 import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
 
@@ -105,7 +105,7 @@ export abstract class ViewSet implements PermissionView {
 export function checkDeclarations(view: ViewSet): void {
   const { name, ignoreUnknownParameters, documentation } = view;
   checkValues(name, view, DECLARATIONS);
-  checkIgnoredParameters(name, ignoreUnknownParameters);
+  checkListOptions(name, { ignoreUnknownParameters });
   checkOptions(`${name}.documentation`, documentation, DOCUMENTATION);
 }
 

@@ -33,6 +33,7 @@ const Note = defineEntity({ name: 'Note', properties: { id: p.integer().primary(
 const read = readShape(Book, ['id', 'title']);
 
 class InPrintFilter extends Filter {
+  static override readonly reads: (typeof Filter)['reads'] = [];
   readonly parameters = [];
   apply<Q>(queryset: Q): Q {
     return queryset;
@@ -40,10 +41,11 @@ class InPrintFilter extends Filter {
 }
 /** No heir of a built-in one, but it reads the same option. */
 class FullTextFilter extends InPrintFilter {
+  static override readonly reads = ['searchFields'] as const;
   readonly columns = this.target.searchFields.join(' ');
 }
 class OwnSearchFilter extends SearchFilter {}
-/** Reads the option of its view when a list is asked for, and not before. */
+/** Reads the option of its view when a list is asked for, and not before; it does not say which it reads. */
 class LateFilter extends Filter {
   readonly parameters = [{ name: 'begins', schema: Type.String() }];
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
