@@ -2,7 +2,7 @@ import type { FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ActionHooks } from '../viewset/action.ts';
-import { queryAsSent, withQueryAsSent } from '../viewset/request-state.ts';
+import { parametersOf } from '../viewset/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
@@ -31,7 +31,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
-    preValidation: plan.body?.required === true ? requireBody : undefined,
+    preValidation: beforeValidation(route),
     preSerialization: statusCheck(route),
   };
   return {
@@ -100,7 +100,7 @@ function validatorCompiler({
       return caught((body) => (Buffer.isBuffer(body) ? body : validateBody(body)));
     }
     if (httpPart === 'querystring' && validateQuery !== undefined) {
-      return caught((sent) => withQueryAsSent(validateQuery(sent) as object, sent as object));
+      return caught(validateQuery);
     }
     return (value: unknown) => ({ value });
   };
@@ -118,11 +118,17 @@ function caught(validate: (value: unknown) => unknown): Validate {
   };
 }
 
-/** Fastify hands a missing body to the validator as null, which is JSON of another kind: the two are told apart before. */
-const requireBody: NonNullable<RouteOptions['preValidation']> = (request, _reply, done) => {
-  if (request.body === undefined) done(new ParseError('A JSON body is required'));
-  else done();
-};
+/** Reads the query string as it was sent, before a schema makes numbers of its texts, and refuses a missing body. */
+function beforeValidation({ plan, validateQuery }: PlannedRoute): RouteOptions['preValidation'] {
+  const needsBody = plan.body?.required === true;
+  if (!needsBody && validateQuery === undefined) return undefined;
+  return (request, _reply, done) => {
+    parametersOf(request);
+    // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
+    if (needsBody && request.body === undefined) done(new ParseError('A JSON body is required'));
+    else done();
+  };
+}
 
 /** Refuses a media type that another route of the same scope reads, and this one does not. */
 function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preParsing']> {
@@ -160,7 +166,7 @@ function withQueryCheck({ plan, definition, ignoredParameters }: PlannedRoute): 
     if (action === 'list') definition.checkListParameters?.(request);
   };
   return (request, reply) => {
-    const refuse = check(queryAsSent(request));
+    const refuse = check(parametersOf(request).names());
     if (refuse !== undefined) InvalidUsageCollector.both(refuse, () => checkOthers(request));
     return handler(request, reply);
   };

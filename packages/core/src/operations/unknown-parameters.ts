@@ -22,19 +22,13 @@ const MAX_ECHO = 64;
 export function unknownParameterCheck(
   declared: readonly string[],
   ignored: readonly string[],
-): (query: object) => (() => never) | undefined {
+): (names: readonly string[]) => (() => never) | undefined {
   const known = new Set(declared);
   const passing = new Set([...declared, ...ignored]);
-  return (query) => {
-    for (const name in query) {
-      if (!passing.has(name)) return () => refuse(query, known, passing);
-    }
-    return undefined;
-  };
+  return (names) => (names.every((name) => passing.has(name)) ? undefined : () => refuse(names, known, passing));
 }
 
-function refuse(query: object, known: ReadonlySet<string>, passing: ReadonlySet<string>): never {
-  const names = Object.keys(query);
+function refuse(names: readonly string[], known: ReadonlySet<string>, passing: ReadonlySet<string>): never {
   if (names.length > MAX_PARAMETERS) {
     throw new InvalidUsage(`The query string must not have more than ${MAX_PARAMETERS} parameters`);
   }

@@ -18,9 +18,10 @@ export function checkListOptions(owner: string, options: ListOptions): void {
   if (pagination !== null && !extendsClass(pagination, Paginator)) {
     throw wrongOption(owner, 'pagination', 'a class that extends Paginator, or null for none', pagination);
   }
-  if (typeof ignored === 'boolean' || (Array.isArray(ignored) && ignored.every((name) => typeof name === 'string')))
-    return;
-  throw wrongOption(owner, 'ignoreUnknownParameters', 'a boolean or an array of strings', ignored);
+  const areNames = Array.isArray(ignored) && ignored.every((name) => typeof name === 'string');
+  if (typeof ignored !== 'boolean' && !areNames) {
+    throw wrongOption(owner, 'ignoreUnknownParameters', 'a boolean or an array of strings', ignored);
+  }
 }
 
 function extendsClass(value: unknown, Base: abstract new (...args: never[]) => object): boolean {

@@ -4,13 +4,13 @@ import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 
-/** What the steps of one request leave for the later ones. */
+/** The values that the steps of one request leave for the later ones. */
 export interface RequestState {
   user: CurrentUser | null;
   challenge: string | null;
   /** The request's own entity manager, once somebody has asked for it. */
   em: EntityManager | undefined;
-  /** What the view's permissions granted; undefined where the view declares none. */
+  /** The grant of the view's permissions; undefined before they are asked, and if the view declares none. */
   grant: PermissionGrant | undefined;
   /** The primary key of the path, read as the key's type; undefined on the collection. */
   pk: unknown;
@@ -26,6 +26,7 @@ interface Stateful {
   [REQUEST_STATE]?: RequestState | null;
 }
 
+/** Returns the state of a request, which is made when it is first asked for. */
 export function stateOf(request: FastifyRequest): RequestState {
   return ((request as FastifyRequest & Stateful)[REQUEST_STATE] ??= {
     user: null,
@@ -38,26 +39,13 @@ export function stateOf(request: FastifyRequest): RequestState {
   });
 }
 
-/** The state of a request where there is any yet. */
+/** Returns the state of a request, if there is any yet. */
 export function knownStateOf(request: FastifyRequest): RequestState | null | undefined {
   return (request as FastifyRequest & Stateful)[REQUEST_STATE];
 }
 
-const AS_SENT = Symbol('viewset.query-as-sent');
-
-/** What an action's handler gets for its query string: what its schema made of it, with the texts still at hand. */
-export function withQueryAsSent(read: object, sent: object): object {
-  return Object.defineProperty({ ...read }, AS_SENT, { value: sent });
-}
-
-/** The query string as Fastify parsed it, whatever a schema has made of it since. */
-export function queryAsSent(request: FastifyRequest): object {
-  const query = request.query as object & { [AS_SENT]?: object };
-  return query[AS_SENT] ?? query;
-}
-
-/** The parameters of a request's query string. */
+/** The parameters of a request's query string, as it was sent: texts, whatever a schema makes of them. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
-  return (state.parameters ??= new QueryParameters(queryAsSent(request)));
+  return (state.parameters ??= new QueryParameters(request.query));
 }
