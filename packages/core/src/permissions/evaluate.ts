@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
+import { type Awaitable, whenReady } from '../awaitable.ts';
 import { and, type Condition, isAlways } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
@@ -25,16 +25,6 @@ export interface EvaluateOptions {
   readonly object: boolean;
 }
 
-const allowed = (): boolean => true;
-const refused = (): boolean => false;
-const GRANTED: PermissionGrant = Object.freeze({
-  denied: false,
-  scope: undefined,
-  needsObject: false,
-  allows: allowed,
-});
-const DENIED: PermissionGrant = Object.freeze({ denied: true, scope: undefined, needsObject: false, allows: refused });
-
 /**
  * Asks permissions, all of which must grant, once for a request; none is asked after one that grants nothing. Makes no
  * promise if no permission needs one.
@@ -43,12 +33,21 @@ export function evaluatePermissions(
   permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
-  options: EvaluateOptions,
+  { object: wantsObject }: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  const { object: wantsObject } = options;
-  return whenReady(grantOf(permissions, request, view, wantsObject), (granted) =>
-    evaluated(permissions, granted, request, view, wantsObject),
-  );
+  return whenReady(grantOf(permissions, request, view, wantsObject), (granted) => {
+    const { scope, object: check } = granted;
+    return {
+      denied: granted === NONE,
+      scope: scope.kind === 'constant' ? undefined : scope,
+      needsObject: wantsObject && check !== true,
+      allows: (object) => {
+        if (granted === NONE) return false;
+        if (wantsObject || granted === ALL) return check === true || check(object);
+        return whenReady(grantOf(permissions, request, view, true), (full) => covers(full, object, request));
+      },
+    };
+  });
 }
 
 /**
@@ -76,45 +75,17 @@ export function narrowGrant(
   });
 }
 
-function evaluated(
-  permissions: readonly Permission[],
-  granted: Grant,
-  request: FastifyRequest,
-  view: PermissionView,
-  wantsObject: boolean,
-): PermissionGrant {
-  if (granted === NONE) return DENIED;
-  if (granted === ALL) return GRANTED;
-  const { scope, object: check } = granted;
-  return {
-    denied: false,
-    scope: scope.kind === 'constant' ? undefined : scope,
-    needsObject: wantsObject && check !== true,
-    allows: wantsObject
-      ? (object) => check === true || check(object)
-      : (object) => whenReady(grantOf(permissions, request, view, true), (full) => covers(full, object, request)),
-  };
-}
-
-/** Narrows what was granted `before` by what each of the permissions grants. */
+/** Asks permissions in their order, until one of them grants nothing. */
 function grantOf(
-  permissions: readonly Permission[],
+  [first, ...others]: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
   wantsObject: boolean,
-  before: Grant = ALL,
 ): Awaitable<Grant> {
-  let granted = before;
-  for (let at = 0; at < permissions.length; at++) {
-    const next = permissions[at]![GRANT](request, view, wantsObject);
-    if (isPromise(next)) {
-      return next.then((known) => {
-        const both = intersection(granted, known);
-        return both === NONE ? NONE : grantOf(permissions.slice(at + 1), request, view, wantsObject, both);
-      });
-    }
-    granted = intersection(granted, next);
-    if (granted === NONE) return NONE;
-  }
-  return granted;
+  if (first === undefined) return ALL;
+  return whenReady(first[GRANT](request, view, wantsObject), (granted) =>
+    granted === NONE
+      ? NONE
+      : whenReady(grantOf(others, request, view, wantsObject), (rest) => intersection(granted, rest)),
+  );
 }

@@ -61,8 +61,6 @@ type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Reco
  * permissionClasses: [IsOwner.or(IsRoleAdminUser)]   // … where owner_id = 7, and no condition for an administrator
  */
 export class Permission {
-  #hasRecordQuestions: boolean | undefined;
-
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {
     return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
       whenReady(ask(0), (first) =>
@@ -116,7 +114,6 @@ export class Permission {
   [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
     return whenReady(this.hasPermission(request, view), (answer) => {
       if (!isYes(answer)) return NONE;
-      if (!this.#asksOfRecords) return ALL;
       return whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject));
     });
   }
@@ -124,13 +121,6 @@ export class Permission {
   /** @internal */
   get [HIDES_RECORDS](): boolean {
     return this.scope !== Permission.prototype.scope;
-  }
-
-  /** True if the class answers more than the first question; seen once, when all of an instance is there. */
-  get #asksOfRecords(): boolean {
-    return (this.#hasRecordQuestions ??=
-      this.scope !== Permission.prototype.scope ||
-      this.hasObjectPermission !== Permission.prototype.hasObjectPermission);
   }
 
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
@@ -175,7 +165,6 @@ const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
   class Composed extends Permission {
     readonly #operands = classes.map((Class) => new Class());
-    #isOverridden: boolean | undefined;
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
       return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
@@ -195,8 +184,8 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
 
     override [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
       // A subclass that overrides a question means what it says: it is asked like any class that was written.
-      this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
-      return this.#isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+      const isOverridden = QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
+      return isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
     }
 
     override get [HIDES_RECORDS](): boolean {
