@@ -60,8 +60,8 @@ export class CursorPagination extends Paginator {
 
   envelope(item: TSchema): TSchema {
     return Type.Object({
-      next: Type.Boolean({ description: 'Whether a next page exists' }),
-      previous: Type.Boolean({ description: 'Whether a previous page exists' }),
+      next: Type.Boolean({ description: 'True if a next page exists' }),
+      previous: Type.Boolean({ description: 'True if a previous page exists' }),
       next_cursor: Type.Union([Type.String(), Type.Null()], { description: 'The cursor of the next page' }),
       previous_cursor: Type.Union([Type.String(), Type.Null()], { description: 'The cursor of the previous page' }),
       results: Type.Array(item, { description: 'The records of this page' }),

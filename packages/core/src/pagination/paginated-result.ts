@@ -29,8 +29,8 @@ const COUNT_SCHEMAS: Readonly<Record<Counting, TSchema>> = {
 export function pageEnvelope(item: TSchema, counting: Counting = 'exact'): TSchema {
   return Type.Object({
     count: COUNT_SCHEMAS[counting],
-    next: Type.Boolean({ description: 'Whether a next page exists' }),
-    previous: Type.Boolean({ description: 'Whether a previous page exists' }),
+    next: Type.Boolean({ description: 'True if a next page exists' }),
+    previous: Type.Boolean({ description: 'True if a previous page exists' }),
     results: Type.Array(item, { description: 'The records of this page' }),
   });
 }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptions, FUNCTION, type OptionRule } from '../options.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { HitLog } from './hit-log.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
@@ -19,7 +19,11 @@ interface Guarded {
   tries: number;
 }
 
-const OPTION_NAMES: readonly (keyof MemoryStoreOptions)[] = ['maxCounterBytes', 'maxValueBytes', 'clock'];
+const BYTES: OptionRule = [
+  'a positive integer (bytes)',
+  (bytes) => Number.isSafeInteger(bytes) && (bytes as number) > 0,
+];
+const RULES = { maxCounterBytes: BYTES, maxValueBytes: BYTES, clock: FUNCTION };
 const MEBIBYTE = 2 ** 20;
 /** The time between two sweeps of expired entries while nothing else clears them away, in milliseconds. */
 const SWEEP_MS = 10_000;
@@ -45,10 +49,10 @@ export class MemoryStore implements Store {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: MemoryStoreOptions = {}) {
-    checkOptionNames('MemoryStore', options, OPTION_NAMES);
+    checkOptions('MemoryStore', options, RULES);
     const { maxCounterBytes = 64 * MEBIBYTE, maxValueBytes = 16 * MEBIBYTE, clock = () => performance.now() } = options;
-    this.#counters = new ExpiringMap(bytesOption('maxCounterBytes', maxCounterBytes));
-    this.#values = new ExpiringMap(bytesOption('maxValueBytes', maxValueBytes));
+    this.#counters = new ExpiringMap(maxCounterBytes);
+    this.#values = new ExpiringMap(maxValueBytes);
     this.#clock = clock;
   }
 
@@ -140,9 +144,4 @@ export class MemoryStore implements Store {
 function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
-}
-
-function bytesOption(name: string, bytes: number): number {
-  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
-  throw wrongOption('MemoryStore', name, 'a positive integer (bytes)', bytes);
 }

@@ -1,4 +1,4 @@
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptions, type OptionRule, wrongOption } from '../options.ts';
 import { type RedisClient, RedisConnection } from './redis-connection.ts';
 import { HIT, REMOVE_IF_EQUAL, TAKE, type RedisScript } from './redis-scripts.ts';
 import type { HitResult, PutOptions, Store, TakeResult } from './store.ts';
@@ -11,7 +11,10 @@ export interface RedisStoreOptions {
   readonly timeoutMs?: number;
 }
 
-const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = ['prefix', 'timeoutMs'];
+const RULES: Readonly<Record<keyof RedisStoreOptions, OptionRule>> = {
+  prefix: ['a string', (value) => typeof value === 'string'],
+  timeoutMs: ['a number of milliseconds', (value) => (value as number) > 0 && (value as number) < 2 ** 31],
+};
 /** The time that a counter is kept longer than its window, in milliseconds, so that no rounding of expiry forgets a hit that still counts. */
 const SLACK_MS = 1000;
 
@@ -31,15 +34,11 @@ export class RedisStore implements Store {
   readonly #prefix: string;
 
   constructor(client: RedisClient, options: RedisStoreOptions = {}) {
-    checkOptionNames('RedisStore', options, OPTION_NAMES);
+    checkOptions('RedisStore', options, RULES);
     if (typeof client?.call !== 'function') {
       throw wrongOption('RedisStore', 'client', 'a Redis or Cluster of ioredis', client);
     }
     const { prefix = 'viewset:', timeoutMs = 1000 } = options;
-    if (typeof prefix !== 'string') throw wrongOption('RedisStore', 'prefix', 'a string', prefix);
-    if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
-      throw wrongOption('RedisStore', 'timeoutMs', 'a number of milliseconds', timeoutMs);
-    }
     this.#connection = new RedisConnection(client, timeoutMs);
     this.#prefix = prefix;
   }

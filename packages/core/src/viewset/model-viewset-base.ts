@@ -17,7 +17,7 @@ import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition
 import { permissionDenied, ViewSet } from './viewset.ts';
 import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
-/** A write that a hook may enrich with fields that the client does not send. */
+/** The data of a write, which a hook may enrich with fields that the client does not send. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
   readonly [Field in Exclude<keyof Entity & string, keyof Input>]?: unknown;
 };
@@ -65,8 +65,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * The records that the view is about, for this request: all that the permissions' scopes let through, in the view's
-   * order. Override it to narrow them; list, retrieve, update and destroy all go through it.
+   * Returns the view's records for a request: all that the permissions' scopes let through, in the view's order. Override
+   * it to narrow them; list, retrieve, update and destroy all go through it.
    *
    * @example
    * override getQueryset(request: FastifyRequest) {
@@ -83,8 +83,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * The record of the path as an entity of `request.em`, its object permission asked. In a transaction the record is
-   * locked against other writers and read anew, as update and destroy do. Throws NotFound, Unauthorized or Forbidden.
+   * Returns the record of the path as an entity of `request.em`, its object permission asked. In a transaction the record
+   * is locked against other writers and read anew, as update and destroy do. Throws NotFound, Unauthorized or Forbidden.
    */
   async getObject(request: FastifyRequest): Promise<Entity> {
     const state = stateOf(request);
@@ -216,7 +216,7 @@ export abstract class ModelViewSetBase<
     await this.#flushOwn(request);
   }
 
-  /** The page that the request asks for, of a query set's records in the read shape; for actions that list. */
+  /** Returns the page that the request asks for, of a query set's records in the read shape; for actions that list. */
   async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
     const { paginator, answers } = this.#resolved;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
@@ -224,13 +224,13 @@ export abstract class ModelViewSetBase<
     return paginator.paginate(queryset, answers, parametersOf(request));
   }
 
-  /** The records of a query set in the read shape. */
+  /** Returns the records of a query set in the read shape. */
   rows(queryset: QuerySet<Entity>): Promise<Output[]> {
     return queryset.rows(this.#answers);
   }
 
   /**
-   * An entity in the read shape; the relations that the shape reads must be loaded, and are where the view calls this.
+   * Returns an entity in the read shape. The relations that the shape reads must be loaded; when the view calls this, they are.
    *
    * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
    * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
@@ -276,19 +276,19 @@ export abstract class ModelViewSetBase<
     return this.#resolved.answers as Projection<Output>;
   }
 
-  /** The records that the request may see. */
+  /** Selects the records that the request may see. */
   #visible(request: FastifyRequest): QuerySet<Entity> {
     return this.#scoped(request, atOnce(this.getQueryset(request), `${this.name}: getQueryset()`));
   }
 
-  /** An override of getQueryset may have started anew: what the permissions let through holds all the same. */
+  /** Narrows to the permissions' scope, which holds even if an override of getQueryset has started anew. */
   #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
     if (queryset.isSliced) throw slicedAway(this.name, 'getQueryset()', 'its look-ups, and its paginator,');
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? queryset : queryset.where(scope);
   }
 
-  /** The record of the path, of those that the request may see. */
+  /** Selects the record of the path among those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
     return this.#visible(request).where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
   }

@@ -15,25 +15,25 @@ import type { Operation } from './view-definition.ts';
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
 
-/** What a schema written by hand must be besides: each of its properties is a property of the entity. */
+/** A schema written by hand, each of whose properties has to be a property of the entity. */
 type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entity, Shape> : unknown;
 
-/** What a ModelViewSet is declared by. Only `read` is required; names that do not exist do not compile. */
+/** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
 export interface ModelViewSetOptions<
   Entity extends object,
   Read extends ReadShape<Entity, object> | ObjectSchema,
   Write extends WriteShape<Entity, object> | ObjectSchema,
 > {
-  /** What goes out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
+  /** The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
   readonly read: Read & OwnNames<Entity, Read>;
-  /** What comes in on create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
+  /** The bodies of create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
   readonly write?: Write & OwnNames<Entity, Write>;
   /**
    * Permission classes, by the field of a body that refers to another record: it may lead to no record that they hide from
    * the request. Default: to any that the filters of its entity show, whose existence an answer then tells.
    */
   readonly referencePermissions?: Readonly<Partial<Record<ToOneName<Entity>, readonly PermissionClass[]>>>;
-  /** Which operations get a route. Default: all five with a write shape, list and retrieve without. */
+  /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Operation[];
   /** Fields that `?search=` looks in. */
   readonly searchFields?: readonly SearchField<Entity>[];
@@ -47,13 +47,13 @@ export interface ModelViewSetOptions<
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
   readonly filters?: readonly FilterClass[];
-  /** How lists are cut into pages; null: not at all, a list is a plain array. Default: the plugin's, page numbers. */
+  /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
   readonly pagination?: PaginatorClass | null;
-  /** Records a page where the request names no size. Default: the paginator's, 10. */
+  /** Records a page if the request names no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
   readonly maxPageSize?: number;
-  /** How the records in all are counted: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
+  /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
   readonly count?: Counting;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
@@ -63,7 +63,7 @@ export interface ModelViewSetOptions<
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /** See `ViewSet.allowAnonymous`. */
   readonly allowAnonymous?: boolean;
-  /** What the view is about, for documents. */
+  /** The subject of the view, for documents. */
   readonly description?: string;
   /** The groups that the view's operations stand in, for documents. Default: the first half of its routes' names. */
   readonly tags?: readonly string[];

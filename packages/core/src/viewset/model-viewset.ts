@@ -9,11 +9,11 @@ import { MODEL_VIEWSET_RULES, type ModelViewSetOptions } from './model-viewset-o
 import type { AnyModelOptions } from './resource.ts';
 import { type Operation, OPERATIONS } from './view-definition.ts';
 
-/** What a read option sends out. */
+/** The record that a `read` option sends out. */
 export type OutputOf<Read> =
   Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
 
-/** What a write option takes in. */
+/** The data that a `write` option takes in. */
 export type InputOf<Write> =
   Write extends WriteShape<infer _Entity, infer Input>
     ? Input

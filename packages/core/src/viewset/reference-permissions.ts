@@ -22,23 +22,22 @@ export function referencePermissions(
   declared: Readonly<Record<string, readonly PermissionClass[] | undefined>>,
 ): ReferencePermissions {
   const { name } = view;
-  const asked = Object.entries(declared).map(([field, classes]) => {
-    const reference = references.find((one) => one.name === field);
-    if (reference === undefined) {
-      const known = references.map((one) => one.name).join(', ') || 'none';
-      throw new ImproperlyConfigured(
-        `${name}: option "referencePermissions" names "${field}", which is no reference of the write shape; it has: ${known}`,
-      );
-    }
-    const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: reference.target };
-    return [
-      field,
-      { target, permissions: makePermissions(classes ?? [], `${name}: referencePermissions.${field}`) },
-    ] as const;
-  });
-  const byField = new Map(asked);
-  return (request, { name: field }) => {
-    const known = byField.get(field);
-    return known && evaluatePermissions(known.permissions, request, known.target, { object: true });
-  };
+  const byField = new Map(
+    Object.entries(declared).map(([field, classes = []]) => {
+      const reference = references.find((one) => one.name === field);
+      if (reference === undefined) {
+        const known = references.map((one) => one.name).join(', ') || 'none';
+        throw new ImproperlyConfigured(
+          `${name}: option "referencePermissions" names "${field}", which is no reference of the write shape; it has: ${known}`,
+        );
+      }
+      const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: reference.target };
+      const permissions = makePermissions(classes, `${name}: referencePermissions.${field}`);
+      return [
+        field,
+        (request: FastifyRequest) => evaluatePermissions(permissions, request, target, { object: true }),
+      ] as const;
+    }),
+  );
+  return (request, reference) => byField.get(reference.name)?.(request);
 }

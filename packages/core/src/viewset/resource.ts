@@ -11,7 +11,7 @@ import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import { fillTemplate, templateOf, templateParameters } from '../path-template.ts';
+import { fillTemplate, templateOf } from '../path-template.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
@@ -35,27 +35,27 @@ import {
 } from './view-definition.ts';
 import { WritePlan } from './write-plan.ts';
 
-/** The options of a ModelViewSet with its type parameters forgotten. */
+/** The options of any ModelViewSet. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
 
-/** A view, as far as its resource knows it. */
+/** The part of a view that its resource asks. */
 interface ResourceView extends PermissionView {
   getObject(request: FastifyRequest): Promise<object>;
   represent(entity: object): object;
 }
 
 /**
- * The declarations of a model view once its entity's metadata is known: everything that can be settled before the first
- * request. Made at registration; throws ImproperlyConfigured for what does not fit.
+ * Settles the declarations of a model view by its entity's metadata, before the first request. Made when the view is
+ * registered; throws ImproperlyConfigured for a declaration that does not fit the entity.
  */
 export class Resource implements ViewDefinition {
   readonly operations: readonly Operation[];
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
-  /** Reads the read shape of rows, and of entities. */
+  /** Reads the fields of the read shape, of rows and of entities. */
   readonly projection: Projection<object>;
-  /** Reads and makes the records that are sent: `projection`, or entities if the view overrides `represent`. */
+  /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
   readonly answers: Projection<object>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
@@ -72,7 +72,6 @@ export class Resource implements ViewDefinition {
 
   readonly #view: ResourceView;
   readonly #path: string;
-  readonly #hasParameters: boolean;
 
   /** @param overridden the names of the hooks that the view overrides */
   constructor(
@@ -87,7 +86,6 @@ export class Resource implements ViewDefinition {
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
     this.#path = templateOf(context.path);
-    this.#hasParameters = templateParameters(this.#path).length > 0;
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(context.orm.em, entity));
     this.meta = records.meta;
     this.pk = primaryKey(this.meta);
@@ -121,26 +119,18 @@ export class Resource implements ViewDefinition {
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
-  /** The schema of a list's answer. */
-  listSchema(): TSchema {
-    return this.paginator === null
-      ? { type: 'array', items: this.readSchema }
-      : this.paginator.envelope(this.readSchema);
-  }
-
   schemasOf(operation: Operation, partial: boolean): OperationSchemas {
-    switch (operation) {
-      case 'list':
-        return { response: { 200: this.listSchema() } };
-      case 'retrieve':
-        return { response: { 200: this.readSchema } };
-      case 'create':
-        return { ...this.#bodySchemas(false), response: { 201: this.readSchema } };
-      case 'update':
-        return { ...this.#bodySchemas(partial), response: { 200: this.readSchema } };
-      case 'destroy':
-        return { response: { 204: null } };
+    const { readSchema, paginator, write } = this;
+    if (operation === 'destroy') return { response: { 204: null } };
+    if (operation === 'retrieve') return { response: { 200: readSchema } };
+    if (operation === 'list') {
+      return { response: { 200: paginator?.envelope(readSchema) ?? { type: 'array', items: readSchema } } };
     }
+    return {
+      body: partial ? write!.partialSchema : write!.schema,
+      validateBody: (body) => (partial ? write!.validatePartial(body) : write!.validate(body)),
+      response: { [operation === 'create' ? 201 : 200]: readSchema },
+    };
   }
 
   /** Applies the filters in order. */
@@ -149,7 +139,7 @@ export class Resource implements ViewDefinition {
     return narrowed === records ? records : narrowed.by('client');
   }
 
-  /** Asks every filter and the paginator which parameters do not fit them; no query is run. */
+  /** Throws one error for all parameters that do not fit the filters and the paginator. Runs no query. */
   checkListParameters(request: FastifyRequest): void {
     const problems = new InvalidUsageCollector();
     const queryset = this.records.using(request);
@@ -166,7 +156,7 @@ export class Resource implements ViewDefinition {
     }
   }
 
-  /** The data of a body with the related entities in the place of references that the request may make. */
+  /** Puts the related entities in the place of a body's references. What the request may not refer to is refused. */
   resolveReferences(request: FastifyRequest, data: object): Promise<object> {
     return this.write!.resolveReferences(request.em, data, (reference) =>
       this.#referencePermissions(request, reference),
@@ -182,22 +172,15 @@ export class Resource implements ViewDefinition {
     return this.#view.getObject(request);
   }
 
-  #bodySchemas(partial: boolean): OperationSchemas {
-    const write = this.write!;
-    return partial
-      ? { body: write.partialSchema, validateBody: (body) => write.validatePartial(body) }
-      : { body: write.schema, validateBody: (body) => write.validate(body) };
-  }
-
-  /** The path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
+  /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
   pathOf(pk: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
-    const path = this.#hasParameters ? fillTemplate(this.#path, (parameter) => params[parameter]) : this.#path;
+    const path = fillTemplate(this.#path, (parameter) => params[parameter]);
     return `${path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
   }
 }
 
-/** Applies a filter, whose values are the client's: one that fits no field is a 400. */
+/** Applies a filter. Its values are the client's, so one that does not fit its field is a 400. */
 function applyFilter<Entity extends object>(
   filter: Filter,
   queryset: QuerySet<Entity>,
@@ -240,25 +223,25 @@ function makePaginator(name: string, options: AnyModelOptions, { defaults, path 
   return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
 }
 
-/** Every parameter that the view's filters and paginator read; no two of them may read the same. */
+/** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */
 function declaredParameters(
   name: string,
   filters: readonly Filter[],
   paginator: Paginator | null,
 ): ParameterDeclaration[] {
   const owners = new Map<string, string>();
-  const declared: ParameterDeclaration[] = [];
-  for (const source of paginator === null ? filters : [...filters, paginator]) {
-    for (const parameter of source.parameters) {
+  return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
+    const who = source.constructor.name;
+    const { parameters } = source;
+    for (const parameter of parameters) {
       const owner = owners.get(parameter.name);
       if (owner !== undefined) {
         throw new ImproperlyConfigured(
-          `${name}: query parameter "${parameter.name}" is declared by both ${owner} and ${source.constructor.name}`,
+          `${name}: query parameter "${parameter.name}" is declared by both ${owner} and ${who}`,
         );
       }
-      owners.set(parameter.name, source.constructor.name);
-      declared.push(parameter);
+      owners.set(parameter.name, who);
     }
-  }
-  return declared;
+    return parameters;
+  });
 }

@@ -13,7 +13,7 @@ import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefiniti
 
 /** The words about a view, for documents. */
 export interface ViewDocumentation {
-  /** What the view is about: the description of its tag. */
+  /** The subject of the view: the description of its tag. */
   readonly description?: string | undefined;
   /** The groups that its operations stand in. Default: the first half of its routes' names. */
   readonly tags?: readonly string[] | undefined;
@@ -112,7 +112,7 @@ export function checkDeclarations(view: ViewSet): void {
 const DECLARATIONS = { permissionClasses: LIST, throttles: LIST, allowAnonymous: BOOLEAN, throttleRate: FUNCTION };
 const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME };
 
-/** 401 where nobody is logged in, 403 where somebody is. */
+/** Makes a 401 if nobody is logged in, else a 403. */
 export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
   return getCurrentUser(request) === null
     ? new Unauthorized(undefined, { event: 'permission.refused' })
