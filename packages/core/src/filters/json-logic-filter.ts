@@ -5,8 +5,7 @@ import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup } from '../language/resolve-lookup.ts';
 import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
-import { JsonLogicError } from './json-logic-operands.ts';
-import { JsonLogicReader } from './json-logic-reader.ts';
+import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { Permission } from '../permissions/permission.ts';
-import type { RuleList } from '../throttle/rule-list.ts';
+import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples } from '../viewset/action.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 

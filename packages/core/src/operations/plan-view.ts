@@ -6,7 +6,7 @@ import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import { compileValidator } from '../shapes/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { RuleList } from '../throttle/rule-list.ts';
+import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionHooks, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { inTransaction } from '../viewset/transaction.ts';

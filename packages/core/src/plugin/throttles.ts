@@ -3,8 +3,7 @@ import { type Awaitable, isYes } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import type { RuleListFactory } from '../operations/plan-view.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
-import { RequestLimiter } from '../throttle/request-limiter.ts';
-import { RuleList } from '../throttle/rule-list.ts';
+import { RequestLimiter, RuleList } from '../throttle/request-limiter.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /**

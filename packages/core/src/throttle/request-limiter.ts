@@ -1,11 +1,11 @@
-import type { FastifyBaseLogger } from 'fastify';
-import { ImproperlyConfigured } from '../errors.ts';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import { type Awaitable, isYes, whenAllReady, whenReady } from '../awaitable.ts';
+import { ImproperlyConfigured, TooManyRequests } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { Store } from '../stores/store.ts';
-import { CountedRule, type ReportUncounted } from './counted-rule.ts';
+import { CountedRule, type ReportUncounted, type RuleState } from './counted-rule.ts';
 import { type RateLimitPhase, RateLimitRule } from './rate-limit-rule.ts';
-import { RuleList } from './rule-list.ts';
 
 /** The rules of a limiter, and the store in which they count. */
 export interface RequestLimiterOptions {
@@ -25,6 +25,51 @@ const OPTION_NAMES: readonly (keyof RequestLimiterOptions)[] = ['rules', 'store'
 /** The time between two lines in the log about requests that pass uncounted, in milliseconds. */
 const REPORT_INTERVAL_MS = 10_000;
 const PHASES: readonly RateLimitPhase[] = ['address', 'user'];
+
+const LIMIT = 'ratelimit-limit';
+const REMAINING = 'ratelimit-remaining';
+const RESET = 'ratelimit-reset';
+
+/** Rules that a request is held to together, in their order. */
+export class RuleList {
+  readonly #rules: readonly CountedRule[];
+  readonly #byPhase: Readonly<Record<RateLimitPhase, readonly CountedRule[]>>;
+
+  constructor(rules: readonly CountedRule[]) {
+    this.#rules = rules;
+    const ofPhase = (phase: RateLimitPhase): readonly CountedRule[] => rules.filter(({ rule }) => rule.phase === phase);
+    this.#byPhase = { address: ofPhase('address'), user: ofPhase('user') };
+  }
+
+  /**
+   * Makes one list of several, asked in their order: a request that a rule of one refuses costs the rules of the others
+   * nothing either.
+   */
+  static combine(lists: readonly RuleList[]): RuleList {
+    return new RuleList(lists.flatMap((list) => list.#rules));
+  }
+
+  /** Tells if there is anything to ask in a phase. */
+  has(phase: RateLimitPhase): boolean {
+    return this.#byPhase[phase].length > 0;
+  }
+
+  /**
+   * Counts a request by the rules of a phase and writes the `RateLimit-*` headers. Throws TooManyRequests if a rule
+   * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise if no store needs one.
+   */
+  check(phase: RateLimitPhase, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+    return whenReady(ask(this.#byPhase[phase], 0, [], request), (state) => enforce(state, reply));
+  }
+
+  /**
+   * Counts a request by all rules, and answers whether it may pass. Writes no headers; for places that `check` does
+   * not fit.
+   */
+  throttleRate(request: FastifyRequest): boolean | Promise<boolean> {
+    return whenReady(ask(this.#rules, 0, [], request), (state) => state === undefined || isYes(state.result.allowed));
+  }
+}
 
 /**
  * Holds requests to a list of rules, all of which must agree. No two rules share a counter, and a request that one rule
@@ -76,4 +121,63 @@ function uncountedReport(log: RequestLimiterOptions['log']): ReportUncounted {
     const err = (error as { cause?: unknown } | null)?.cause ?? error;
     log.warn({ err, rule, uncounted: withheld + 1 }, 'The throttle store does not answer: requests pass uncounted');
   };
+}
+
+/** Asks rule after rule; answers with the state of the rule that refuses, else of the rule closest to its limit. */
+function ask(
+  rules: readonly CountedRule[],
+  place: number,
+  passed: readonly RuleState[],
+  request: FastifyRequest,
+): Awaitable<RuleState | undefined> {
+  const rule = rules[place];
+  if (rule === undefined) return closest(passed);
+  return whenReady(rule.hit(request), (state) => {
+    if (state === undefined) return ask(rules, place + 1, passed, request);
+    if (!isYes(state.result.allowed)) return refuse(state, passed, rules.slice(place + 1), request);
+    return ask(rules, place + 1, [...passed, state], request);
+  });
+}
+
+/**
+ * Takes back what the rules before have counted, and looks at the rules after: the client is told the longest wait, so
+ * that it is not refused again by the next rule when it has waited for this one.
+ */
+function refuse(
+  refusing: RuleState,
+  passed: readonly RuleState[],
+  unasked: readonly CountedRule[],
+  request: FastifyRequest,
+): Awaitable<RuleState> {
+  const undone = passed.map((state) => state.counted.undo(state));
+  const peeked = unasked.map((rule) => rule.peek(request));
+  return whenReady(whenAllReady<RuleState | undefined>([...undone, ...peeked]), (states) =>
+    states
+      .filter((state) => state !== undefined)
+      .reduce(
+        (longest, state) => (state.result.retryAfterMs > longest.result.retryAfterMs ? state : longest),
+        refusing,
+      ),
+  );
+}
+
+/** Finds the rule with the fewest requests remaining, and of as few the one with the longest wait. */
+function closest(states: readonly RuleState[]): RuleState | undefined {
+  return states.toSorted(
+    ({ result: one }, { result: other }) => one.remaining - other.remaining || other.resetMs - one.resetMs,
+  )[0];
+}
+
+/** Writes the `RateLimit-*` headers of a rule, unless those of a rule closer to its limit stand there, and refuses. */
+function enforce(state: RuleState | undefined, reply: FastifyReply): void {
+  if (state === undefined) return;
+  const { counted, result } = state;
+  // Rounded up: waiting that long is enough.
+  const resetSeconds = Math.max(1, Math.ceil(result.resetMs / 1000));
+  const fewer = Number(reply.getHeader(REMAINING) ?? Infinity) - result.remaining;
+  if (fewer > 0 || (fewer === 0 && resetSeconds > Number(reply.getHeader(RESET)))) {
+    void reply.headers({ [LIMIT]: counted.rule.count, [REMAINING]: result.remaining, [RESET]: resetSeconds });
+  }
+  // The wait is the one in the headers, which is longer if this request used up the last unit of another rule.
+  if (!isYes(result.allowed)) throw new TooManyRequests(Number(reply.getHeader(RESET)));
 }

@@ -75,8 +75,6 @@ export class WritePlan {
   readonly #meta: EntityMetadata;
   readonly #projection: Projection<object>;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
-  #subscribers = -1;
-  #isHeard = true;
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
 
@@ -99,7 +97,7 @@ export class WritePlan {
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
-    if (this.#hasSubscribers()) return undefined;
+    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) return undefined;
     return { em: reader, meta: this.#meta, projection: this.#projection, guard: writeGuard(request) };
   }
 
@@ -114,21 +112,10 @@ export class WritePlan {
     this.#hasTriggers = tables.has(this.#meta.tableName.toLowerCase());
   }
 
-  /** MikroORM forgets no subscriber, so their number tells if any has come since they were asked. */
-  #hasSubscribers(): boolean {
-    const events = this.#orm.em.getEventManager();
-    const { size } = events.getSubscribers();
-    if (size !== this.#subscribers) {
-      this.#subscribers = size;
-      this.#isHeard = isHeard(events, this.#meta);
-    }
-    return this.#isHeard;
-  }
-
   #explained(declared: readonly string[]): WriteExplanation {
     const { className, tableName } = this.#meta;
     const reasons = [...declared];
-    if (this.#hasSubscribers()) reasons.push(`a subscriber hears of ${className}`);
+    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) reasons.push(`a subscriber hears of ${className}`);
     if (this.#hasTriggers === true) reasons.push(`the table "${tableName}" has triggers`);
     if (this.#hasTriggers === undefined) reasons.push(`the database has not told yet if "${tableName}" has triggers`);
     return { oneStatement: reasons.length === 0, reasons };
@@ -231,6 +218,7 @@ const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== Event
 /** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
 
+/** Tells if a subscriber hears of a write. One may come at any time. */
 function isHeard(events: EventManager, meta: EntityMetadata): boolean {
   if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));

@@ -6,8 +6,7 @@ import type { Store } from '../../src/stores/store.ts';
 import { StoreUnavailable } from '../../src/stores/store.ts';
 import { HeaderRateLimit, IPRateLimit, UserRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { RateLimitRule } from '../../src/throttle/rate-limit-rule.ts';
-import { RequestLimiter } from '../../src/throttle/request-limiter.ts';
-import type { RuleList } from '../../src/throttle/rule-list.ts';
+import { RequestLimiter, type RuleList } from '../../src/throttle/request-limiter.ts';
 
 const silent = { warn() {} };
 
