@@ -1,5 +1,7 @@
 import type { EntityMetadata, FilterQuery } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import { describe } from '../options.ts';
 import type { Lookup } from './lookup.ts';
 import { reversed, type OrderKey } from './order.ts';
 
@@ -53,7 +55,25 @@ export function not(condition: Condition): Condition {
 
 /** What the lookups cannot say, in MikroORM's own words, of the records of one entity. */
 export function matching(meta: EntityMetadata, where: FilterQuery<object>): Condition {
-  return { kind: 'matching', meta, where };
+  return { kind: 'matching', meta, where: ofKeys(meta, where) };
+}
+
+/**
+ * Writes primary keys, by which MikroORM finds records too, as a condition on the key: its query builder takes a text for
+ * SQL. Throws ImproperlyConfigured for what is no condition, which the builder takes for all records.
+ */
+function ofKeys(meta: EntityMetadata, where: unknown): FilterQuery<object> {
+  const [key] = meta.primaryKeys as [string];
+  if (isKey(where)) return { [key]: where };
+  if (Array.isArray(where) && where.every(isKey)) return { [key]: { $in: where } };
+  if (typeof where === 'object' && where !== null) return where;
+  throw new ImproperlyConfigured(
+    `${meta.className}: matching() takes a condition of MikroORM, but ${describe(where)} came`,
+  );
+}
+
+function isKey(value: unknown): boolean {
+  return ['string', 'number', 'bigint'].includes(typeof value) || value instanceof Date;
 }
 
 /**

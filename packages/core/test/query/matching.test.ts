@@ -88,6 +88,28 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     );
   });
 
+  t.test('takes a text for a key, and never for SQL', async (t) => {
+    const matched = async (where: unknown) => (await products.matching(where as never).rows(names)).length;
+    t.equal(await matched('1'), 1);
+    t.equal(await matched(['1', '2', '99']), 2);
+    t.equal(await matched([]), 0);
+    for (const sql of ['1 = 1', 'id = 1 or 1 = 1', "1' or '1' = '1", '']) {
+      for (const where of [sql, [sql], ['1', sql]]) {
+        const found = await matched(where).catch(() => 0);
+        t.ok(found <= 1, `${JSON.stringify(where)} matched ${found}`);
+      }
+    }
+  });
+
+  t.test('refuses what is no condition: MikroORM would match all records', async (t) => {
+    for (const where of [undefined, null, true, false, () => ({}), Symbol('x')]) {
+      t.throws(() => products.matching(where as never), {
+        name: 'ImproperlyConfigured',
+        message: /^Product: matching\(\) takes a condition of MikroORM, but .* came$/,
+      });
+    }
+  });
+
   t.test('is about one entity', async (t) => {
     await t.rejects(products.where(matching(orm.getMetadata().get(Maker), { name: 'x' })).count(), {
       name: 'ImproperlyConfigured',
