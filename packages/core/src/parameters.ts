@@ -59,6 +59,14 @@ export class QueryParameters {
   }
 }
 
+/** Characters of a client's text that a message repeats. */
+const MAX_ECHO = 64;
+
+/** Cuts a client's text for a message, which must not grow with what is sent. */
+export function echo(text: string): string {
+  return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
+}
+
 /** Makes the 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
 export function invalidParameter(name: string, problem: string): InvalidUsage {
   return new InvalidUsage(`Query parameter "${name}" ${problem}`, {

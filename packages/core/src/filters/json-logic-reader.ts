@@ -4,6 +4,7 @@ import { compare } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
 import { lookupsFor, type Lookup } from '../language/lookup.ts';
 import { nearest } from '../nearest.ts';
+import { echo } from '../parameters.ts';
 
 /** A rule that cannot be used: the message says what was expected, what came, and where, by a JSON pointer. */
 export class JsonLogicError extends Error {
@@ -220,21 +221,14 @@ function checkText(text: string, at: string): string {
   return text;
 }
 
-/** Characters of a client's text that a message repeats. */
-const MAX_ECHO = 64;
-
 function describeJson(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'string') return JSON.stringify(shorten(value));
+  if (typeof value === 'string') return JSON.stringify(echo(value));
   if (typeof value === 'object' && value !== null) return describeKeys(Object.keys(value));
   return String(value);
 }
 
 function describeKeys(keys: readonly string[]): string {
-  const shown = keys.slice(0, 3).map((key) => JSON.stringify(shorten(key)));
+  const shown = keys.slice(0, 3).map((key) => JSON.stringify(echo(key)));
   return keys.length === 0 ? 'an empty object' : `an object with ${shown.join(', ')}${keys.length > 3 ? ', …' : ''}`;
-}
-
-function shorten(text: string): string {
-  return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
 }

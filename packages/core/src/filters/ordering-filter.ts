@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { nearest } from '../nearest.ts';
-import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
+import { echo, invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
@@ -62,16 +62,13 @@ export class OrderingFilter extends Filter {
     if (name === '') return `must not have an empty name; allowed: ${this.#allowed()}`;
     const meant = nearest(name, this.#paths.keys());
     const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
-    return `does not know the name "${name.slice(0, MAX_ECHO)}"${hint}; allowed: ${this.#allowed()}`;
+    return `does not know the name "${echo(name)}"${hint}; allowed: ${this.#allowed()}`;
   }
 
   #allowed(): string {
     return [...this.#paths.keys()].join(', ');
   }
 }
-
-/** Characters of a client's text that a message repeats. */
-const MAX_ECHO = 64;
 
 function resolveOrder(target: FilterTarget, name: string, field: string): FieldPath {
   return resolveOption(target.name, 'orderingFields', name, () => {

@@ -1,6 +1,7 @@
 import { InvalidUsage } from '../errors.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { nearest } from '../nearest.ts';
+import { echo } from '../parameters.ts';
 
 /** More query parameters than this are refused without a look at their names. */
 const MAX_PARAMETERS = 100;
@@ -8,8 +9,6 @@ const MAX_PARAMETERS = 100;
 const MAX_COMPARED = 10;
 /** More declared names than this are not listed. */
 const MAX_LISTED = 50;
-/** Characters of a client's name that a message repeats. */
-const MAX_ECHO = 64;
 
 /**
  * Makes the check of a route's query string: a misspelt filter must never return everything. For a query
@@ -35,12 +34,12 @@ function refuse(names: readonly string[], known: ReadonlySet<string>, passing: R
   const unknown = names.filter((name) => !passing.has(name));
   const compared = unknown.slice(0, MAX_COMPARED);
   const hints = compared.map((name) => nearest(name, known));
-  const messages = compared.map((name, at) => `Query parameter "${cut(name)}" is not known here${hintOf(hints[at])}`);
+  const messages = compared.map((name, at) => `Query parameter "${echo(name)}" is not known here${hintOf(hints[at])}`);
   if (unknown.length > MAX_COMPARED) messages.push(`and ${unknown.length - MAX_COMPARED} more`);
   if (hints.includes(undefined)) messages.push(listOf(known));
   const details = unknown.map((name, at) => ({
     in: 'query' as const,
-    path: pointerStep(cut(name)),
+    path: pointerStep(echo(name)),
     message: `is not known here${hintOf(hints[at])}`,
   }));
   throw new InvalidUsage(messages.join('; '), { details });
@@ -48,10 +47,6 @@ function refuse(names: readonly string[], known: ReadonlySet<string>, passing: R
 
 function hintOf(meant: string | undefined): string {
   return meant === undefined ? '' : `; did you mean "${meant}"?`;
-}
-
-function cut(name: string): string {
-  return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
 }
 
 function listOf(known: ReadonlySet<string>): string {
