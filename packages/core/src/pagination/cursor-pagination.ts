@@ -101,7 +101,7 @@ export class CursorPagination extends Paginator {
     throw invalidParameter(this.cursorParameter, 'must be a cursor that this list gave out for the same order');
   }
 
-  /** @param more true if records lie beyond the page in the direction of reading; those behind are where we came from */
+  /** @param more true if records lie beyond the page in the direction of reading; a cursor was followed from those behind */
   #answer<R>(
     basis: string,
     { backwards, position }: Cursor,

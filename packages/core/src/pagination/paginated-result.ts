@@ -104,7 +104,7 @@ export type PaginatedResult<Item, Extra extends object = object, Count extends n
   Readonly<Extra>;
 
 /**
- * The page envelope, built by hand where no paginator does: in a custom action, from a search engine, from a cache.
+ * The page envelope, built by hand if no paginator does: in a custom action, from a search engine, from a cache.
  *
  * Its JSON is `{ count, next, previous, results }` and the fields of `extra`; `page` and `page_size` are attributes for
  * the code around it and never on the wire.

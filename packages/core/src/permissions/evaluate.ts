@@ -51,7 +51,7 @@ export function evaluatePermissions(
 }
 
 /**
- * Narrows a grant to the records that other permissions show. Only their scopes count: where they grant nothing, no record
+ * Narrows a grant to the records that other permissions show. Only their scopes count: if they grant nothing, no record
  * is shown, and the request itself is not refused.
  */
 export function narrowGrant(

@@ -16,7 +16,7 @@ function script(source: string): RedisScript {
  * is discarded.
  *
  * ARGV: limit, window in microseconds, lifetime of the key in milliseconds, '1' to record.
- * Answers: 1 where allowed, remaining, microseconds until the next unit is back, time of the hit.
+ * Answers: 1 if allowed, remaining, microseconds until the next unit is back, time of the hit.
  */
 export const HIT = script(`
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -71,7 +71,7 @@ end
 return { tries < most and 'mismatched' or 'missing' }
 `);
 
-/** ARGV: value. Answers: 1 where that was the value, and it is removed. */
+/** ARGV: value. Answers: 1 if that was the value, and it is removed. */
 export const REMOVE_IF_EQUAL = script(`
 local stored = redis.call('GET', KEYS[1])
 if not stored or string.sub(stored, string.find(stored, ':', 1, true) + 1) ~= ARGV[1] then return 0 end
