@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { nearest } from '../nearest.ts';
+import { describe, isObject } from '../options.ts';
 import { compare } from './compare.ts';
 import { and, type Condition } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
@@ -75,6 +76,9 @@ function unknownLookup(
  * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
+  if (!isObject(lookups)) {
+    throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, but ${describe(lookups)} came`);
+  }
   const conditions = Object.entries(lookups).map(([name, value]) => {
     const { path, lookup } = resolveLookup(meta, name);
     return compare(path, lookup, value);

@@ -113,6 +113,12 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   });
 
   t.test('undefined is no value', async (t) => {
+    for (const nothing of [undefined, null, [], () => ({}), 5, 'name']) {
+      t.throws(() => products.filter(nothing as never), {
+        name: 'ImproperlyConfigured',
+        message: /^Product: lookups are values by name, but .* came$/,
+      });
+    }
     t.throws(() => products.filter({ name: undefined } as object), {
       name: 'ImproperlyConfigured',
       message: /"name" is compared with undefined/,
