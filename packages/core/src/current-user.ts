@@ -43,6 +43,10 @@ export const USER_SOURCE: unique symbol = Symbol('viewset.user');
  */
 export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
   const { [USER_SOURCE]: known } = request as { [USER_SOURCE]?: CurrentUser | null };
-  const user: unknown = known === undefined ? request.user : known;
-  return typeof user === 'object' ? (user as CurrentUser | null) : null;
+  return asUser(known === undefined ? request.user : known);
+}
+
+/** Returns a user, or null for what is nobody: a list too, since a look-up that found nothing may answer with an empty one. */
+export function asUser(user: unknown): CurrentUser | null {
+  return typeof user === 'object' && !Array.isArray(user) ? (user as CurrentUser | null) : null;
 }

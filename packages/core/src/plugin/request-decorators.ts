@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
-import { type CurrentUser, USER_SOURCE } from '../current-user.ts';
+import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
 import { transactionalManager } from '../viewset/transaction.ts';
@@ -75,8 +75,7 @@ function keptUser(this: FastifyRequest): CurrentUser | null {
 
 function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
   return function userOf(this: FastifyRequest) {
-    const user: unknown = atOnce(source(this), 'viewset: option "user"');
-    return typeof user === 'object' ? (user as CurrentUser | null) : null;
+    return asUser(atOnce(source(this), 'viewset: option "user"'));
   };
 }
 

@@ -32,6 +32,8 @@ import {
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
+const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** A user's function that throws, rejects or answers as the case says, whatever its type promises. */
 type Answer = () => never;
 
@@ -314,6 +316,14 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
     }
     t.equal(await countBooks(), before, 'nothing is written');
     t.equal(await statusOf((() => true) as Answer, 'POST', '/books'), 201);
+  });
+
+  t.test('nobody is whoever is no object', async (t) => {
+    const { ask } = await serve((user) => ({ options: { user }, permissions: [IsAuthenticated] }));
+    for (const value of [...answeredValues.filter((each) => !isRecord(each)), [{ id: 1 }]]) {
+      t.equal((await ask((() => value) as Answer, 'GET', '/books')).status, 401, typeof value);
+    }
+    t.equal((await ask((() => ({ id: 1 })) as unknown as Answer, 'GET', '/books')).status, 200);
   });
 
   t.test("a rule's key is a text or undefined", async (t) => {
