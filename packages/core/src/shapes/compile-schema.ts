@@ -37,15 +37,15 @@ class SchemaCompiler {
   }
 
   /** Compiles a schema. Inside unions, conditions and references absent properties do not get their defaults. */
-  node(schema: AnySchema, fillsIn: boolean, node = new SchemaNode()): SchemaNode {
+  readonly node = (schema: AnySchema, fillsIn = false, node = new SchemaNode()): SchemaNode => {
     const plain = typeof schema === 'object' ? schema : schema ? {} : { not: {} };
     if (this.#place !== 'body') node.readText = textReader(plain);
     const context: KeywordContext = {
       schema: plain,
       place: this.#place,
       fillsIn,
-      node: (child, fillsInToo = false) => this.node(child, fillsInToo),
-      referred: (ref) => this.#referredNode(ref),
+      node: this.node,
+      referred: this.referred,
     };
     const stages = Object.values(Stage).map(() => ({ assertions: [] as Assertion[], judges: [] as Judge[] }));
     // TypeBox keeps refinements out of sight.
@@ -57,16 +57,18 @@ class SchemaCompiler {
       if (typeof compiled === 'function') stages[keyword.stage]!.judges.push(compiled);
       else if (compiled !== undefined) stages[keyword.stage]!.assertions.push(compiled);
     }
-    node.stages = stages.filter(({ assertions, judges }) => assertions.length + judges.length > 0);
+    node.stages = stages
+      .filter(({ assertions, judges }) => assertions.length + judges.length > 0)
+      .map(({ assertions, judges }) => ({ assertions: assertions.slice(), judges: judges.slice() }));
     return node;
-  }
+  };
 
   /** Compiles what a `$ref` refers to once: a schema may contain itself. */
-  #referredNode(ref: string): SchemaNode {
+  readonly referred = (ref: string): SchemaNode => {
     const known = this.#referred.get(ref);
     if (known !== undefined) return known;
     const node = new SchemaNode();
     this.#referred.set(ref, node);
     return this.node(referredSchema(this.#root, ref), false, node);
-  }
+  };
 }
