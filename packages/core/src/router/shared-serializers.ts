@@ -1,4 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { compileValidator } from '../shapes/validator.ts';
 
 type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
 type Serialize = ReturnType<SerializerCompiler>;
@@ -6,6 +7,8 @@ type Serialize = ReturnType<SerializerCompiler>;
 /**
  * Has the routes of a scope share what Fastify compiles of a response's schema, where it is the same object: a view sends
  * one shape from most of its routes, and Fastify would compile it for each of them anew, the HEAD of each GET included.
+ * A serializer is compiled for its first answer, so that an application of hundreds of views starts without generating code
+ * for each of them.
  *
  * The first route that answers is left to Fastify, which makes the scope's compiler for it. An application that has set
  * a compiler of its own is asked for every route, whose method and path it may go by.
@@ -16,7 +19,7 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
   const serializerCompiler: SerializerCompiler = (asked) => {
     const schema = asked.schema as object;
     let serialize = compiled.get(schema);
-    if (serialize === undefined) compiled.set(schema, (serialize = app.serializerCompiler!(asked)));
+    if (serialize === undefined) compiled.set(schema, (serialize = makeSerializer(app.serializerCompiler!, asked)));
     return serialize;
   };
   let isCompilerMade = false;
@@ -25,4 +28,15 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
     isCompilerMade = true;
     return route;
   };
+}
+
+/** Compiles at once only what validation would not take: a mistake in a schema has to stop the start. */
+function makeSerializer(compile: SerializerCompiler, asked: Parameters<SerializerCompiler>[0]): Serialize {
+  try {
+    compileValidator(asked.schema, 'body');
+  } catch {
+    return compile(asked);
+  }
+  let serialize: Serialize | undefined;
+  return (data) => (serialize ??= compile(asked))(data);
 }

@@ -50,24 +50,45 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(head.headers['content-length'], String(Buffer.byteLength('{"id":1,"title":"Elm"}')));
   });
 
-  t.test('each schema is compiled once, at registration, whatever makes the serializers', async (t) => {
-    const compiled: object[] = [];
-    const buildSerializer = () => (asked: { readonly schema: object }) => {
-      compiled.push(asked.schema);
-      return (data: unknown) => JSON.stringify(data);
-    };
-    const app = await start(t, {
-      schemaController: { compilersFactory: { buildSerializer } },
-    } as unknown as FastifyServerOptions);
-    // The first route is left to Fastify, which makes its compiler for it.
-    const shared = compiled.filter((schema) => schema !== compiled[0]);
-    t.equal(shared.length, new Set(shared).size);
-    t.equal(shared.length, 3, 'a book, its word, the list of the other view');
-    const atStart = compiled.length;
-    for (const url of ['/books/1', '/books/2', '/others', '/others?page_size=1', '/books/shout']) {
-      t.equal((await app.inject(url)).statusCode, 200, url);
+  t.test(
+    'each schema is compiled once, at the latest for its first answer, whatever makes the serializers',
+    async (t) => {
+      const compiled: object[] = [];
+      const buildSerializer = () => (asked: { readonly schema: object }) => {
+        compiled.push(asked.schema);
+        return (data: unknown) => JSON.stringify(data);
+      };
+      const app = await start(t, {
+        schemaController: { compilersFactory: { buildSerializer } },
+      } as unknown as FastifyServerOptions);
+      const answered = async (): Promise<void> => {
+        for (const url of ['/books/1', '/books/2', '/others', '/others?page_size=1', '/books/shout']) {
+          t.equal((await app.inject(url)).statusCode, 200, url);
+        }
+      };
+      await answered();
+      // The first route is left to Fastify, which makes its compiler for it.
+      const shared = compiled.filter((schema) => schema !== compiled[0]);
+      t.equal(shared.length, new Set(shared).size);
+      t.equal(shared.length, 3, 'a book, its word, the list of the other view');
+      const atFirst = compiled.length;
+      await answered();
+      t.equal(compiled.length, atFirst, 'and none for a second answer');
+    },
+  );
+
+  t.test('a mistake in the schema of an answer stops the start, first route or not', async (t) => {
+    const wrong = [{ type: 'bogus' }, { type: 'string', maxLength: 'many' }, { $ref: 'nowhere' }];
+    for (const schema of wrong) {
+      class WrongViewSet extends ModelViewSet(Book, { read }) {
+        wrong = action({ response: Type.Object({ it: Type.Unsafe(schema) }) }, async () => ({ it: 'x' }));
+      }
+      const app = fastify();
+      t.teardown(() => app.close());
+      await app.register(viewset, { orm, health: false });
+      await app.register(new Router().register('others', OtherBookViewSet).register('wrong', WrongViewSet).plugin);
+      await t.rejects(async () => app.ready(), { code: 'FST_ERR_SCH_SERIALIZATION_BUILD' }, JSON.stringify(schema));
     }
-    t.equal(compiled.length, atStart, 'and none for a request');
   });
 
   t.test('a compiler of the application is asked for every route', async (t) => {
