@@ -1,4 +1,4 @@
-/** One offending field of a request: where it stood, a JSON pointer to it, and what was expected. */
+/** One offending field of a request: the part of the request, a JSON pointer to it, and what was expected. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'params';
   readonly path: string;
@@ -60,7 +60,7 @@ export class HttpError extends Error {
   }
 }
 
-/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body where JSON is required). */
+/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body if JSON is required). */
 export class ParseError extends HttpError {
   constructor(message = 'The request could not be parsed', options?: HttpErrorOptions) {
     super(400, 'parse_error', message, options);

@@ -5,7 +5,7 @@ import { type CheckReport, type HealthLog, type HealthReport, WatchedCheck } fro
 
 /** The options of a registry. */
 export interface HealthRegistryOptions {
-  /** For how long the result of a check is given again instead of a new one, in milliseconds; 0: not at all. Default: 1000. */
+  /** The time for which the result of a check is given again instead of a new one, in milliseconds; 0: none. Default: 1000. */
   readonly cacheMs?: number;
 }
 

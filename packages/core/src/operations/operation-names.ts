@@ -1,6 +1,6 @@
 import type { OperationMethod } from './operation-plan.ts';
 
-/** What is named: an operation or an action of a view, by the first half of the view's route names and its entity. */
+/** An operation or an action of a view, which is given a name. */
 export interface NamedOperation {
   readonly action: string;
   readonly method: OperationMethod;

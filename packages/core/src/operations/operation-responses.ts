@@ -44,7 +44,7 @@ export type DeclaredResponses = readonly (readonly [status: string, schema: TSch
 
 /** The facts about a route that decide which answers it can give. */
 export interface RouteFacts {
-  /** True if a 201 says where the new record is. */
+  /** True if a 201 has the path of the new record. */
   readonly locatesRecord: boolean;
   readonly isSafe: boolean;
   /** True if a parameter of the path names something that may not be there. */

@@ -5,7 +5,7 @@ import { echo } from '../parameters.ts';
 
 /** More query parameters than this are refused without a look at their names. */
 const MAX_PARAMETERS = 100;
-/** For so many unknown parameters the nearest declared name is looked for. */
+/** The number of unknown parameters for which the nearest declared name is looked for. */
 const MAX_COMPARED = 10;
 /** More declared names than this are not listed. */
 const MAX_LISTED = 50;

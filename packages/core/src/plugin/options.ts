@@ -23,13 +23,13 @@ export interface ViewsetOptions {
   readonly orm: MikroORM;
   /**
    * The source of a request's user. `'own'`: from `request.user`, which the `auth` plugin or a hook of yours sets.
-   * Default: `'own'`; to be said where the application's requests have a `user` already.
+   * Default: `'own'`; needed if the application's requests have a `user` already.
    */
   readonly user?: 'own' | UserSource;
   /**
    * The source of a request's entity manager. `'own'`: `request.em` is a fork of `orm`, whatever the application
    * sets. `'existing'`: it is the application's, of the same MikroORM. Default: a fork, unless a hook has set another of the same
-   * MikroORM; to be said where the application's requests have an `em` already.
+   * MikroORM; needed if the application's requests have an `em` already.
    */
   readonly em?: 'own' | 'existing';
   /** False: the errors of this scope are answered by the application's own error handler. Default: true. */

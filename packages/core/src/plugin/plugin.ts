@@ -35,7 +35,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The request's own entity manager, forked when first read, or what the application has set; within `em.transactional()`, the transaction's. */
     em: EntityManager;
-    /** What rows are read with: `em` where it has been made, else the ORM's global entity manager. */
+    /** The entity manager that rows are read with: `em` if it has been made, else the ORM's global one. */
     readonly reader: EntityManager;
   }
   interface FastifyInstance {

@@ -17,7 +17,7 @@ interface Accessor<Value> {
  * Gives requests `user`, `challenge`, `em` and `reader`. A `user` or `em` that the application's requests have already
  * is never replaced in silence: its options say what becomes of it.
  *
- * @throws ImproperlyConfigured for a `user` or `em` that is there already, where no option says what it is
+ * @throws ImproperlyConfigured for a `user` or `em` that is there already, if no option says what it is
  */
 export function decorateRequests(app: FastifyInstance, options: ResolvedOptions): void {
   app.decorateRequest(REQUEST_STATE, null);

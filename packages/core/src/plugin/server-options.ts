@@ -86,7 +86,7 @@ function fromParser(error: Error & { code?: string; rawPacket?: Buffer }, socket
 
 /**
  * Node has one limit for the URL and the headers together. The piece of the request that it came upon last tells which
- * of them was too long; where the request came in smaller pieces, it is called the headers.
+ * of them was too long; if the request came in smaller pieces, the error speaks of the headers.
  */
 function tooLong(piece: Buffer | undefined, socket: Socket): HttpError {
   const { server } = socket as { server?: Server & { readonly maxHeaderSize?: number } };

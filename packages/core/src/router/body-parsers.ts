@@ -4,7 +4,7 @@ import { ParseError } from '../errors.ts';
 
 /**
  * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
- * UTF-8, `__proto__` and `constructor.prototype` dropped. No body at all is fine where the route needs none.
+ * UTF-8, `__proto__` and `constructor.prototype` dropped. A missing body is fine if the route needs none.
  */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();

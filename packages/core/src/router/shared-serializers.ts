@@ -5,7 +5,7 @@ type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
 type Serialize = ReturnType<SerializerCompiler>;
 
 /**
- * Has the routes of a scope share what Fastify compiles of a response's schema, where it is the same object: a view sends
+ * Has the routes of a scope share the serializers of one schema, if it is the same object: a view sends
  * one shape from most of its routes, and Fastify would compile it for each of them anew, the HEAD of each GET included.
  * A serializer is compiled for its first answer, so that an application of hundreds of views starts without generating code
  * for each of them.
