@@ -15,6 +15,10 @@ const PRIVATE_NAMES = {
   'unit-of-work/UnitOfWork.d.ts': ['dispatchOnLoadEvent'],
 };
 
+/** The private parts of drivers, of Kysely and of Fastify (its symbols, and the files that it exports to nobody). */
+const PRIVATE_ELSEWHERE =
+  /^(?:getNativeClient|createQueryBuilder|executeQuery|savepoint|sqlFragments|secretKey|processID|totalCount|k(?:Avvio|Body|Children|Fourofour|Hooks|Log|Options|Reply|Request|Route|Schema|Server|State)\w*)$/;
+
 /** Every driver is the application's: core takes what the user hands in. */
 const DRIVERS = /^(@mikro-orm\/(?!core$)|(pg|better-sqlite3|mongodb|kysely|mysql2|sqlite3)($|\/))/;
 
@@ -39,6 +43,17 @@ t.test('what stands above backends/ knows no kind of database, but for the file 
     relativeImports(module).filter(({ path }) => /^backends\/.+\//.test(path)),
   );
   t.strictSame(imports, []);
+});
+
+t.test('above the seam, one file alone knows that there is SQL: the one that chooses the backend', async (t) => {
+  const outside = core.filter(({ path }) => !path.startsWith('backends/'));
+  const knowing = outside.filter((module) =>
+    relativeImports(module).some(({ path }) => path.startsWith('backends/sql/')),
+  );
+  t.strictSame(
+    knowing.map(({ path }) => path),
+    ['query/backend-of.ts'],
+  );
 });
 
 t.test('no file imports itself, directly or through others', async (t) => {
@@ -72,6 +87,16 @@ t.test("MikroORM's private names stand in mikro/ alone", async (t) => {
       );
     }
   }
+});
+
+t.test('private names of Kysely, of the drivers and of Fastify stand in mikro/ alone', async (t) => {
+  const outside = [...core, ...auth].filter(({ path }) => !path.startsWith('mikro/'));
+  const named = outside.flatMap(({ path, identifiers }) =>
+    [...identifiers].filter((name) => PRIVATE_ELSEWHERE.test(name)).map((name) => `${path}: ${name}`),
+  );
+  t.strictSame(named, []);
+  const inner = bareImports([...core, ...auth]).filter(({ specifier }) => /^(?:fastify|kysely)\/./.test(specifier));
+  t.strictSame(inner, [], 'no file of Fastify or Kysely is imported but their entry');
 });
 
 t.test('what MikroORM keeps on entities under names of two underscores stands in mikro/ alone', async (t) => {

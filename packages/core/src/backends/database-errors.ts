@@ -8,7 +8,7 @@ import {
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
 
-/** What a database refused about the values of a statement. */
+/** The refusal of a database of the values of a statement. */
 export interface Violation {
   /** `value`: a value that its column cannot hold. */
   readonly kind: 'unique' | 'foreign key' | 'check' | 'value';

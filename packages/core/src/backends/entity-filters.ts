@@ -8,7 +8,7 @@ import { whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter } from '../mikro/filters.ts';
 import { managerOf, readerOf, type Source } from './source.ts';
 
-/** What related records must be like to be seen: the filters of their own entity. */
+/** The filters of a related entity, without which its records are not seen. */
 export interface RelatedFilter {
   readonly condition: Condition;
   /** True if a record is not seen itself whose related record is not. */

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/core';
 /** Something that has an entity manager, such as a request, whose own is made when it is first read. */
 export interface EntityManagerSource {
   readonly em: EntityManager;
-  /** What rows may be read with as long as nobody has asked for `em`: the ORM's global entity manager. Default: `em`. */
+  /** The ORM's global entity manager, to read rows with as long as nobody has asked for `em`. Default: `em`. */
   readonly reader?: EntityManager;
 }
 

@@ -13,7 +13,7 @@ import { lookupsFor, type Lookup } from './lookup.ts';
  * a boolean; `exact` and `ne` take null as well. Text lookups know no wildcards. A condition on a path through a relation
  * to many asks whether there is such a related record; `ne` is the opposite of `exact`, on NULL too.
  *
- * What no value of the column's range can be is decided here: no database ever sees an integer that it cannot hold.
+ * A value outside of the column's range is decided here: no database ever sees an integer that it cannot hold.
  * @throws FieldValueError for a value of another type than the field's
  * @throws ImproperlyConfigured for a lookup that does not fit the field, and for undefined
  */
@@ -58,7 +58,7 @@ function isNull(path: FieldPath, value: unknown): Condition {
   return node(path, 'isnull', value);
 }
 
-/** `ne` is one comparison where a column can say so itself. */
+/** `ne` is one comparison if a column can say so itself. */
 function negated(path: FieldPath, condition: Condition): Condition {
   const isPlain = condition.kind === 'compare' && condition.lookup === 'exact' && !path.toMany;
   return isPlain ? node(path, 'ne', condition.value) : not(condition);
@@ -75,7 +75,7 @@ function isOneOf(path: FieldPath, values: unknown): Condition {
   return values.includes(null) ? or(isNull(path, true), some) : some;
 }
 
-/** Both bounds are asked of one and the same value, which matters on a path to many. */
+/** Asks both bounds of the same value, which matters on a path to many. */
 function inRange(path: FieldPath, values: unknown): Condition {
   if (!Array.isArray(values) || values.length !== 2) throw new FieldValueError('must be two values');
   const [low, high] = values as [unknown, unknown];
@@ -87,7 +87,7 @@ function inRange(path: FieldPath, values: unknown): Condition {
 }
 
 function compareValue(path: FieldPath, lookup: Lookup, value: unknown): Condition {
-  // Every text contains the empty text; databases disagree on where.
+  // Every text contains the empty text; databases disagree on its place.
   if (value === '' && /contains|startswith|endswith/.test(lookup)) return isNull(path, false);
   return fit(path, lookup, value);
 }
@@ -119,7 +119,7 @@ function whole(kind: string, value: number | bigint): number | bigint {
   return kind === 'bigint' ? BigInt(value) : Number(value);
 }
 
-/** A related record stands for its key. */
+/** Checks a value; a related record stands for its key. */
 function checked(path: FieldPath, value: unknown): unknown {
   if (value === null) throw new FieldValueError('must not be null');
   const plain = value instanceof Reference ? (value.unwrap() as unknown) : value;

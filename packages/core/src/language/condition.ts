@@ -6,7 +6,7 @@ import type { Lookup } from './lookup.ts';
 import { reversed, type OrderKey } from './order.ts';
 
 /**
- * What a record must be like: an immutable tree. Every condition is true or false of a record, never unknown: a
+ * A question about a record, as an immutable tree. Every condition is true or false of a record, never unknown: a
  * comparison with NULL is false, and `not` of it is true.
  */
 export type Condition =
@@ -19,7 +19,7 @@ export type Condition =
       readonly kind: 'matching';
       readonly meta: EntityMetadata;
       readonly where: FilterQuery<object>;
-      /** True where MikroORM has made database values of the values already. */
+      /** True if MikroORM has made database values of the values already. */
       readonly converted?: boolean;
     };
 
@@ -37,23 +37,23 @@ export function isNever(condition: Condition): boolean {
   return condition.kind === 'constant' && !condition.value;
 }
 
-/** True where all are; `always` of none. */
+/** True if all are; `always` of none. */
 export function and(...conditions: readonly Condition[]): Condition {
   return combine('and', conditions, always, never);
 }
 
-/** True where at least one is; `never` of none. */
+/** True if at least one is; `never` of none. */
 export function or(...conditions: readonly Condition[]): Condition {
   return combine('or', conditions, never, always);
 }
 
-/** True where the condition is not. */
+/** True if the condition is not. */
 export function not(condition: Condition): Condition {
   if (condition.kind === 'constant') return condition.value ? never : always;
   return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
 }
 
-/** What the lookups cannot say, in MikroORM's own words, of the records of one entity. */
+/** Says in MikroORM's own words what the lookups cannot say of the records of one entity. */
 export function matching(meta: EntityMetadata, where: FilterQuery<object>): Condition {
   return { kind: 'matching', meta, where: ofKeys(meta, where) };
 }
@@ -78,7 +78,7 @@ function isKey(value: unknown): boolean {
 
 /**
  * True of the records that come after a given one in an order; the keys must make the order total (`totalOrder()`).
- * @param values what `orderValues(keys)` read from that record, one for each key
+ * @param values the values that `orderValues(keys)` read from that record, one for each key
  */
 export function after(keys: readonly OrderKey[], values: readonly unknown[]): Condition {
   if (keys.length === 0 || keys.length !== values.length) {
@@ -94,7 +94,7 @@ export function before(keys: readonly OrderKey[], values: readonly unknown[]): C
   return after(reversed(keys), values);
 }
 
-/** True where a condition holds for one value of a column alone, as where it names a primary key. */
+/** True if a condition holds for one value of a column alone, such as the primary key of a record. */
 export function asksForOne(condition: Condition, path: FieldPath): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
   return condition.kind === 'compare' && condition.path === path && condition.lookup === 'exact';

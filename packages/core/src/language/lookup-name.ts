@@ -24,7 +24,7 @@ export type LookupFor<Value> = [Value] extends [boolean]
 
 /**
  * Every lookup of an entity: `price`, `price__gte`, `role__name__icontains`, through at most two relations, to one and to
- * many. Built relation by relation, so that an entity's own names are worked out once, whoever leads to it.
+ * many. Built relation by relation, so that the names of an entity are worked out once, however many relations lead to it.
  */
 export type LookupName<E, Hops extends number = 2> =
   | { [K in FieldName<E> | ToManyName<E>]: K | `${K}__${LookupFor<FieldValue<E, K>>}` }[FieldName<E> | ToManyName<E>]
@@ -35,12 +35,12 @@ export type LookupName<E, Hops extends number = 2> =
 /** Every name that a list can be ordered by, through at most two relations; descending with a minus in front. */
 export type OrderName<E> = PathOf<E, '__', 2> | `-${PathOf<E, '__', 2>}`;
 
-/** What each lookup takes. */
+/** The value that each lookup takes. */
 export type Lookups<E> = { readonly [N in LookupName<E>]?: LookupValue<E, N> };
 
 /**
- * What a lookup takes: a value of its field, a list for `in`, two values for `range`, a boolean for `isnull`; null for
- * `exact` and `ne` where the field may be NULL.
+ * The value that a lookup takes: one of its field, a list for `in`, two values for `range`, a boolean for `isnull`; null for
+ * `exact` and `ne` if the field may be NULL.
  */
 export type LookupValue<E, Name extends string> = Name extends `${infer Path}__in`
   ? readonly (PathValue<E, Path, '__'> | PathNull<E, Path>)[]
@@ -54,5 +54,5 @@ export type LookupValue<E, Name extends string> = Name extends `${infer Path}__i
           ? PathValue<E, Path, '__'>
           : PathValue<E, Name, '__'> | PathNull<E, Name>;
 
-/** Whatever is read through a relation may be missing. */
+/** The null of a field: whatever is read through a relation may be missing. */
 type PathNull<E, Path extends string> = Path extends keyof E ? Extract<E[Path], null> : null;

@@ -20,7 +20,7 @@ export const LOOKUPS = [
   'isnull',
 ] as const;
 
-/** How a field is compared with a value. */
+/** A way to compare a field with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
 
 const EQUALITY: readonly Lookup[] = ['exact', 'ne', 'in', 'isnull'];

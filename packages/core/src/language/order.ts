@@ -63,7 +63,7 @@ function withKey(keys: readonly OrderKey[], key: FieldPath): readonly OrderKey[]
 
 const unordered = new WeakMap<EntityMetadata, Order>();
 
-/** The order where none was asked for: that of the primary key. */
+/** The order of the primary key, if no other was asked for. */
 export function noOrder(meta: EntityMetadata): Order {
   let order = unordered.get(meta);
   if (order === undefined) unordered.set(meta, (order = new Order(meta, [])));
@@ -72,7 +72,7 @@ export function noOrder(meta: EntityMetadata): Order {
 
 const keys = new WeakMap<EntityMetadata, FieldPath>();
 
-/** The column of the primary key, of which there is one. */
+/** The column of the primary key. */
 export function primaryKey(meta: EntityMetadata): FieldPath {
   let key = keys.get(meta);
   if (key === undefined) keys.set(meta, (key = fieldPath(meta, meta.primaryKeys[0] as string, '.')));

@@ -2,11 +2,11 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import type { OrderKey } from './order.ts';
 
-/** What a query reads of each record, and how a record is made of it. */
+/** The columns that a query reads of each record, and the making of a record of them. */
 export interface Projection<Record> {
   /** The columns that a row holds, in its order. */
   readonly paths: readonly FieldPath[];
-  /** Makes a record of a row: what the driver gave for each path (see `valueReader`). */
+  /** Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). */
   readRow(row: readonly unknown[]): Record;
   /** Makes the same record of an entity whose `populate` is loaded. `row`: see `ofEntities`. */
   readEntity(entity: object, row?: readonly unknown[]): Record;
@@ -32,7 +32,7 @@ export type OrderValue = string | number | boolean | null;
 
 /**
  * Reads the values of an order's keys exactly, as strings, numbers, booleans and nulls, fit for JSON and for `after()`.
- * Of rows they are what the database says, to the microsecond and to the last digit; of entities what they hold.
+ * Those of rows are exact to the microsecond and to the last digit; those of entities are what the entities hold.
  */
 export function orderValues(keys: readonly OrderKey[]): Projection<readonly OrderValue[]> {
   const paths = keys.map(({ path }) => path);

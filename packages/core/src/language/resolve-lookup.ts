@@ -89,7 +89,7 @@ export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<s
 /**
  * The condition that the text of a query parameter asks for: `in` takes values separated by commas, `range` two of
  * them, `isnull` true or false.
- * @throws FieldValueError where the text does not fit
+ * @throws FieldValueError if the text does not fit
  */
 export function parseLookupText({ path, lookup }: ResolvedLookup, text: string): Condition {
   switch (lookup) {

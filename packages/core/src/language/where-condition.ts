@@ -16,8 +16,8 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
 };
 
 /**
- * A filter of MikroORM as a condition. What filters mostly are (columns of the entity compared with values, and the
- * like) is said directly, which a database plans better than a sub-select; anything else becomes `matching`.
+ * A filter of MikroORM as a condition. Most filters compare columns of the entity with values: these are said directly, which
+ * a database plans better than a sub-select. Anything else becomes `matching`.
  */
 export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
   return (
@@ -70,7 +70,7 @@ function operation(meta: EntityMetadata, name: string, operator: string, value: 
   return lookup === undefined ? undefined : comparison(meta, name, lookup, value);
 }
 
-/** Undefined where a lookup does not know the field or the value, which MikroORM may do all the same. */
+/** Undefined if a lookup does not know the field or the value, which MikroORM may do all the same. */
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
   if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
   try {

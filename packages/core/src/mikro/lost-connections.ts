@@ -1,6 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
-import { setImmediate as aTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** A connection of pg's pool, and the pool, as far as they are needed. */
 interface PooledClient extends EventEmitter {
@@ -11,7 +11,7 @@ interface Pool extends EventEmitter {
   on(event: 'release', listener: (error: unknown, client: PooledClient) => void): this;
 }
 
-/** What is used of MikroORM's connections; `connected` is protected there. */
+/** The part of MikroORM's connections that is used; `connected` is protected there. */
 interface NativeConnection {
   readonly connected?: boolean;
   getNativeClient?(): Promise<unknown>;
@@ -20,8 +20,8 @@ interface NativeConnection {
 const guarded = new WeakSet<object>();
 
 /**
- * An application starts whether or not its database answers. What the start waits for is that MikroORM makes a database
- * which is not there, on the first connection; less than Fastify gives a hook (10 s).
+ * The longest wait of a start for its database: MikroORM makes one that is not there on the first connection. An application
+ * starts without an answer too, within the time that Fastify gives a hook (10 s).
  */
 const PATIENCE_MS = 5000;
 
@@ -31,7 +31,7 @@ const PATIENCE_MS = 5000;
  * restart of PostgreSQL would cost the pool as many places as there were transactions, until none were left.
  */
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
-  // One and the same, where there are no replicas.
+  // Without replicas, both are one.
   const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
   const guards = [...connections].map(async (connection) => guardPools(connection as unknown as NativeConnection));
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
@@ -39,14 +39,14 @@ export async function releaseLostConnections(orm: MikroORM): Promise<void> {
 
 async function guardPools(connection: NativeConnection): Promise<void> {
   const whenAnswered = poolOf(connection);
-  await aTurn();
+  await nextTurn();
   // The pool is there before the database has said anything, which it may never do.
   if (connection.connected === true) guard(await poolOf(connection));
-  // Where MikroORM has made the database meanwhile, it is another pool.
+  // If MikroORM has made the database meanwhile, the pool is another one.
   guard(await whenAnswered);
 }
 
-/** Undefined where there is no pool to be had: another driver, or a Kysely of the application's own. */
+/** Undefined if there is no pool: another driver, or a Kysely of the application's own. */
 async function poolOf(connection: NativeConnection): Promise<unknown> {
   try {
     return await connection.getNativeClient?.();

@@ -211,7 +211,7 @@ export class QuerySet<Entity extends object> {
     return backendOf(this.#source);
   }
 
-  /** What is changed for a request is not the view's own query any more. */
+  /** The same query with changes. One that is changed for a request is not the view's own any more. */
   #with(changes: Partial<Query>): QuerySet<Entity> {
     const author = this.#query.author === 'view' ? 'code' : this.#query.author;
     return new QuerySet(this.#source, { ...this.#query, author, ...changes }, this.#slice);

@@ -1,6 +1,6 @@
 /** Every text lookup, on every database, against the same lookup written in JavaScript. */
 import t from 'tap';
-import { foldCase } from '../../src/backends/sql/dialects/case-folding.ts';
+import { foldCase } from '../../src/backends/sql/dialects/comparison.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
-import { COLUMN, type Comparison } from './dialects/dialect.ts';
+import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import { discriminatorSql } from './entity-plan.ts';
 import { writeKeyset } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';

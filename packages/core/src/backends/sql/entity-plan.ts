@@ -4,7 +4,7 @@ import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { Query } from '../../language/query.ts';
 import type { Bound } from './dialects/reader.ts';
 
-/** What is known of the queries of one entity in one schema of one ORM, whatever they ask. */
+/** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
   readonly meta: EntityMetadata;
   readonly dialect: Dialect;

@@ -14,7 +14,7 @@ interface Part {
   readonly meta: EntityMetadata;
   readonly start: number;
   readonly names: readonly string[];
-  /** Where the primary key stands; NULL there means that there is no such record. */
+  /** The place of the primary key; NULL there means that there is no such record. */
   readonly keyIndex: number;
 }
 

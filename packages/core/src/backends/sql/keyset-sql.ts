@@ -1,6 +1,7 @@
 import type { Condition } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import { VALUE, type Dialect } from './dialects/dialect.ts';
+import { VALUE } from './dialects/comparison.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import type { SqlText } from './sql-text.ts';
 
 /** A key with the column it stands for, and the value of the record to go on from. */
@@ -11,7 +12,7 @@ interface Place {
 }
 
 /**
- * Writes what comes after a place in an order: `(a, b) > (?, ?)` if that says it, which an index serves; else
+ * Writes the condition of the records after a place in an order: `(a, b) > (?, ?)` if that says it, which an index serves; else
  * `a > ? or (a = ? and …)`, with the first key's bound in front, which an index serves as well.
  */
 export function writeKeyset(

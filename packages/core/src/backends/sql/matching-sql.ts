@@ -2,7 +2,7 @@ import { Utils, isRaw, type EntityManager, type Platform } from '@mikro-orm/core
 import type { Condition } from '../../language/condition.ts';
 import { formattedDate } from '../../mikro/platform.ts';
 import { keysQuery } from '../../mikro/query-builder.ts';
-import { COLUMN, VALUE, type Comparison } from './dialects/dialect.ts';
+import { COLUMN, VALUE, type Comparison } from './dialects/comparison.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 

@@ -13,7 +13,7 @@ import { quoted } from './dialects/dialect.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { SqlText } from './sql-text.ts';
 
-/** What the scopes of one statement share. */
+/** The state that the scopes of one statement share. */
 export interface CompileContext {
   readonly em: EntityManager;
   readonly plan: EntityPlan;

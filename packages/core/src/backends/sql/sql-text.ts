@@ -1,4 +1,5 @@
-import { VALUE, type Dialect } from './dialects/dialect.ts';
+import { VALUE } from './dialects/comparison.ts';
+import type { Dialect } from './dialects/dialect.ts';
 
 /** SQL that is being written, with VALUE for each of its values, in order. */
 export class SqlText {

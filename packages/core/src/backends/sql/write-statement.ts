@@ -1,7 +1,8 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { quoted, VALUE } from './dialects/dialect.ts';
+import { VALUE } from './dialects/comparison.ts';
+import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';

@@ -1,29 +1,19 @@
-import type { EntityManager } from '@mikro-orm/core';
+import type { EntityManager, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
+import { customTypeOf } from '../../../fields/field-type.ts';
+import { valueProperty } from '../../../fields/property.ts';
 import type { Lookup } from '../../../language/lookup.ts';
-import type { Forecast } from './forecast.ts';
+import { COLUMN, type Comparison, foldCase, VALUE } from './comparison.ts';
 import type { Reader } from './reader.ts';
-
-/** Stands for the column in a template. */
-export const COLUMN = '\u0001';
-/** Stands for a bound value in a template and in a statement that is still being put together. */
-export const VALUE = '\u0002';
 
 /** Quotes the name of a table or column. */
 export function quoted(name: string): string {
   return name.includes('"') ? `"${name.replaceAll('"', '""')}"` : `"${name}"`;
 }
 
-/** A piece of SQL about one column whose text does not depend on the values. */
-export interface Comparison {
-  /** SQL with COLUMN for the column and VALUE for each value, in order. */
-  readonly template: string;
-  readonly values: readonly unknown[];
-}
-
-/** How SQL says the lookups that are one operator everywhere. */
-export const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
+/** The lookups that are one operator on every database. */
+const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
   exact: '=',
   gt: '>',
   gte: '>=',
@@ -31,47 +21,122 @@ export const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
   lte: '<=',
 };
 
-/** `column operator value` for each lookup that is one: made once, so that a text is known again at once. */
-export function comparisonTemplates(own: { readonly ne: string }): (lookup: Lookup) => string {
-  const templates = new Map<Lookup, string>();
-  for (const [lookup, operator] of Object.entries({ ...OPERATORS, ...own })) {
-    templates.set(lookup as Lookup, `${COLUMN} ${operator} ${VALUE}`);
-  }
-  return (lookup) => templates.get(lookup)!;
+/** The number of rows that a database expects of a query, without running it, and the cost of running it. */
+export interface Expectation {
+  readonly rows: number;
+  /** In units of reading one page of 8 kB in sequence. */
+  readonly cost: number;
 }
 
-/** What databases differ in. */
-export interface Dialect {
-  readonly name: string;
-  /** How a lookup is said, and its values as the driver takes them. */
-  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison;
-  /** A value for a plain column, as the driver stores it. */
-  stored(path: FieldPath, value: unknown): unknown;
-  /** A value that was read raw from a column, as the driver takes it back. */
-  rawParameter(path: FieldPath, raw: unknown): unknown;
+/** Asks a database for its expectation of a query. */
+export interface Forecast {
+  /** The statement that asks about another. It takes the same values. */
+  ask(sql: string): string;
+  /** Reads the one value of its one row. */
+  read(answer: unknown): Expectation;
+}
+
+/** SQL as one kind of database speaks it. */
+export abstract class Dialect {
+  abstract readonly name: string;
   /** Stands for a bound value, or for the n-th, from 1. */
-  readonly placeholder: string | ((n: number) => string);
-  /** A column of a select list: exact, whatever the driver makes of numbers. */
-  selected(path: FieldPath, sql: string): string;
-  /** A key of an order, NULLs where `OrderKey` says. */
-  ordered(path: FieldPath, sql: string, descending: boolean): string;
+  abstract readonly placeholder: string | ((n: number) => string);
   /** VALUE as it stands behind `limit` and `offset`. */
-  readonly sliceValue: string;
-  /** What locks the rows of one table, named by its alias. */
-  lock(alias: string): string;
+  abstract readonly sliceValue: string;
   /** The statement that lists the tables with triggers. */
-  readonly triggers: string;
-  /** Whether the count of all records may ride along with the rows of a page; needs placeholders that tell their n. */
-  readonly countsInline: boolean;
+  abstract readonly triggers: string;
+  /** True if the count of all records may ride along with the rows of a page. */
+  abstract readonly countsInline: boolean;
   /**
    * A term that stops a statement which has run too long, put before a condition that binds many values and so asked of
    * each record; undefined for a database that runs in a process of its own.
    */
-  readonly guard: string | undefined;
-  /** Asks how many records there are without counting them; undefined where the database cannot say. */
-  readonly forecast: Forecast | undefined;
-  /** Runs work that reads; everything it reads is of one connection where there is a transaction. */
-  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  abstract readonly guard: string | undefined;
+  /** Asks how many records there are without counting them; undefined if the database cannot say. */
+  abstract readonly forecast: Forecast | undefined;
+  /** The operator of `ne`, for which NULL is unequal to every value. */
+  protected abstract readonly unequal: string;
+  protected readonly platform: Platform;
+
+  constructor(platform: Platform) {
+    this.platform = platform;
+  }
+
+  /** A lookup as SQL, and its values as the driver takes them. */
+  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    switch (lookup) {
+      case 'isnull':
+        return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
+      case 'contains':
+      case 'startswith':
+      case 'endswith':
+        return this.compareText(path, lookup, value as string);
+      case 'iexact':
+      case 'icontains':
+      case 'istartswith':
+      case 'iendswith':
+        return this.compareFolded(path, lookup, foldCase(value as string));
+      default:
+        return this.#compareCustom(path, lookup, value) ?? this.#compareValue(path, lookup, value);
+    }
+  }
+
+  /** Compares a column with a text as it is. */
+  protected abstract compareText(path: FieldPath, lookup: Lookup, text: string): Comparison;
+  /** Compares a column with a folded text, whatever the case. */
+  protected abstract compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison;
+  /** Compares a column with any of several values. */
+  protected abstract compareList(path: FieldPath, values: readonly unknown[]): Comparison;
+  /** A value that is compared with a column or stored in it, as the driver takes it. */
+  protected abstract parameter(path: FieldPath, value: unknown): unknown;
+  /** A value of the application's own type, as the driver takes it. */
+  protected abstract plain(value: unknown): unknown;
+  /** A value that was read raw from a column, as the driver takes it back. */
+  abstract rawParameter(path: FieldPath, raw: unknown): unknown;
+  /** A column of a select list: exact, whatever the driver makes of numbers. */
+  abstract selected(path: FieldPath, sql: string): string;
+  /** A key of an order, with NULLs as `OrderKey` says. */
+  abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
+  /** The text that locks the rows of one table, named by its alias. */
+  abstract lock(alias: string): string;
+  /** Runs work that reads; everything it reads is of one connection if there is a transaction. */
+  abstract read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
   /** The same for work that writes: never on a replica. */
-  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  abstract write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+
+  /** A value for a plain column, as the driver stores it. */
+  stored(path: FieldPath, value: unknown): unknown {
+    return value === null ? null : this.parameter(path, value);
+  }
+
+  #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
+    if (lookup === 'in') return this.compareList(path, value as unknown[]);
+    if (lookup === 'range') {
+      const values = (value as unknown[]).map((bound) => this.parameter(path, bound));
+      return { template: `${COLUMN} between ${VALUE} and ${VALUE}`, values };
+    }
+    const operator = lookup === 'ne' ? this.unequal : (OPERATORS[lookup] ?? '=');
+    return { template: `${COLUMN} ${operator} ${VALUE}`, values: [this.parameter(path, value)] };
+  }
+
+  /**
+   * Compares a column of the application's own type: each value goes through its `convertToDatabaseValue` (and
+   * `convertToDatabaseValueSQL`). Undefined for columns of MikroORM's types.
+   */
+  #compareCustom(path: FieldPath, lookup: Lookup, value: unknown): Comparison | undefined {
+    const custom = customTypeOf(path.property);
+    if (custom === undefined) return undefined;
+    const { platform } = this;
+    const { hasConvertToDatabaseValueSQL, name } = valueProperty(path.property);
+    const sql = hasConvertToDatabaseValueSQL ? (custom.convertToDatabaseValueSQL?.(VALUE, platform) ?? VALUE) : VALUE;
+    const context = { fromQuery: true, key: name, mode: 'query' as const };
+    const items = lookup === 'in' || lookup === 'range' ? (value as unknown[]) : [value];
+    const values = items.map((item) => this.plain(custom.convertToDatabaseValue(item, platform, context)));
+    const marks = values.map(() => sql);
+    if (lookup === 'in') return { template: `${COLUMN} in (${marks.join(', ')})`, values };
+    if (lookup === 'range') return { template: `${COLUMN} between ${marks.join(' and ')}`, values };
+    // Not every type of column knows "is distinct from" on every database.
+    if (lookup === 'ne') return { template: `(${COLUMN} = ${sql}) is not true`, values };
+    return { template: `${COLUMN} ${OPERATORS[lookup] ?? '='} ${sql}`, values };
+  }
 }

@@ -1,15 +1,12 @@
-import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/property.ts';
-import { foldCase } from './case-folding.ts';
-import { customParameter } from './custom-parameter.ts';
-import { COLUMN, comparisonTemplates, VALUE, type Comparison, type Dialect } from './dialect.ts';
-import { POSTGRESQL_FORECAST } from './forecast.ts';
-import { compareAsciiFirst, likePattern } from './like-pattern.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
+import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
+import { Dialect, type Forecast } from './dialect.ts';
 import { readPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 
@@ -19,41 +16,15 @@ import type { Reader } from './reader.ts';
  * serves the case-insensitive lookups of any text that has ASCII in it but `k` and `i`, one on
  * `lower(name collate "und-x-icu")` the rest.
  */
-export class PostgreSqlDialect implements Dialect {
+export class PostgreSqlDialect extends Dialect {
   readonly name = 'PostgreSQL';
   readonly countsInline = true;
   readonly placeholder = (n: number): string => `$${n}`;
   readonly triggers = TRIGGERS;
   readonly sliceValue = VALUE;
   readonly guard = undefined;
-  readonly forecast = POSTGRESQL_FORECAST;
-  readonly #platform: Platform;
-
-  constructor(platform: Platform) {
-    this.#platform = platform;
-  }
-
-  compare(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
-    switch (lookup) {
-      case 'isnull':
-        return { template: value === true ? `${COLUMN} is null` : `${COLUMN} is not null`, values: [] };
-      case 'contains':
-      case 'startswith':
-      case 'endswith':
-        return { template: textTemplates(path).like, values: [likePattern(lookup, value as string)] };
-      case 'iexact':
-      case 'icontains':
-      case 'istartswith':
-      case 'iendswith':
-        return compareFolded(path, lookup, foldCase(value as string));
-      default:
-        return this.#compareValue(path, lookup, value);
-    }
-  }
-
-  stored(path: FieldPath, value: unknown): unknown {
-    return value === null ? null : this.#parameter(path, value);
-  }
+  readonly forecast = PLANNER;
+  protected readonly unequal = 'is distinct from';
 
   rawParameter(_path: FieldPath, raw: unknown): unknown {
     return raw;
@@ -80,28 +51,31 @@ export class PostgreSqlDialect implements Dialect {
     return readPostgreSql(em, 'write', work);
   }
 
-  #compareValue(path: FieldPath, lookup: Lookup, value: unknown): Comparison {
-    const custom = customParameter(path, this.#platform, lookup, value, (item) => item);
-    if (custom !== undefined) return custom;
-    switch (lookup) {
-      case 'in':
-        return { template: `${COLUMN} = any(${VALUE})`, values: [this.#parameters(path, value as unknown[])] };
-      case 'range':
-        return {
-          template: `${COLUMN} between ${VALUE} and ${VALUE}`,
-          values: this.#parameters(path, value as unknown[]),
-        };
-      default:
-        return { template: templateOf(lookup), values: [this.#parameter(path, value)] };
-    }
+  protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
+    return { template: `${textColumn(path)} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }
 
-  #parameters(path: FieldPath, values: readonly unknown[]): unknown[] {
-    return values.map((value) => this.#parameter(path, value));
+  protected compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
+    const column = textColumn(path);
+    const ascii = `lower(${column} collate "C")`;
+    const unicode = `lower(${column} collate "und-x-icu")`;
+    return compareAsciiFirst(lookup, folded, {
+      like: (pattern) => ({ template: `${ascii} like ${VALUE}`, values: [pattern] }),
+      equals: `${ascii} = ${VALUE}`,
+      byUnicode: () => compareWhole(folded.includes('σ') ? `replace(${unicode}, 'ς', 'σ')` : unicode, lookup, folded),
+    });
+  }
+
+  protected compareList(path: FieldPath, values: readonly unknown[]): Comparison {
+    return { template: `${COLUMN} = any(${VALUE})`, values: [values.map((value) => this.parameter(path, value))] };
+  }
+
+  protected plain(value: unknown): unknown {
+    return value;
   }
 
   /** Text wherever the driver's own conversion would lose something, or depend on the time zone of this process. */
-  #parameter(path: FieldPath, value: unknown): unknown {
+  protected parameter(path: FieldPath, value: unknown): unknown {
     if (value instanceof Date) return this.#timestamp(path, value);
     if (typeof value === 'bigint') return String(value);
     // What does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
@@ -112,7 +86,7 @@ export class PostgreSqlDialect implements Dialect {
   /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
   #timestamp(path: FieldPath, value: Date): string {
     const hasZone = valueProperty(path.property).columnTypes[0]?.startsWith('timestamptz') ?? false;
-    const text = hasZone ? undefined : formattedDate(this.#platform, value);
+    const text = hasZone ? undefined : formattedDate(this.platform, value);
     return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
@@ -122,63 +96,35 @@ const TRIGGERS = `with triggered as (select tgrelid as id from pg_trigger where 
   select distinct relname from pg_class
   where oid in (select id from triggered union select pg_partition_root(id) from triggered)`;
 
-const templateOf = comparisonTemplates({ ne: 'is distinct from' });
+interface Plan {
+  readonly 'Plan Rows': number;
+  readonly 'Total Cost': number;
+}
+
+/**
+ * PostgreSQL's planner, by `explain`. It knows more than `pg_class.reltuples` does: the table's size of this moment,
+ * the selectivity of the bound values, partitions, what row level security hides.
+ */
+const PLANNER: Forecast = {
+  ask: (sql) => `explain (format json) ${sql}`,
+  read(answer) {
+    const [{ Plan: plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ Plan: Plan }];
+    return { rows: plan['Plan Rows'], cost: plan['Total Cost'] };
+  },
+};
 
 function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');
 }
 
-/** How a column of texts is compared. */
-interface TextTemplates {
-  readonly like: string;
-  /** ASCII folded by the rules of "C", which LIKE compares at no great cost. */
-  readonly ascii: FoldedTemplates;
-  readonly unicode: FoldedTemplates;
-  /** As `unicode`, with one small sigma; see `foldCase`. */
-  readonly sigma: FoldedTemplates;
-}
-
-interface FoldedTemplates {
-  readonly like: string;
-  readonly equals: string;
-}
-
-function templatesFor(column: string): TextTemplates {
-  const unicode = `lower(${column} collate "und-x-icu")`;
-  return {
-    like: `${column} like ${VALUE}`,
-    ascii: foldedTemplates(`lower(${column} collate "C")`),
-    unicode: foldedTemplates(unicode),
-    sigma: foldedTemplates(`replace(${unicode}, 'ς', 'σ')`),
-  };
-}
-
-function foldedTemplates(text: string): FoldedTemplates {
-  return { like: `${text} like ${VALUE}`, equals: `${text} = ${VALUE}` };
-}
-
-const OF_TEXT = templatesFor(COLUMN);
 /** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
-const AS_TEXT = templatesFor(`${COLUMN}::text`);
-
-function textTemplates(path: FieldPath): TextTemplates {
+function textColumn(path: FieldPath): string {
   const type = valueProperty(path.property).columnTypes[0] ?? '';
-  return type.startsWith('text') || type.startsWith('varchar') || type.startsWith('character varying')
-    ? OF_TEXT
-    : AS_TEXT;
+  return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
 }
 
-function compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
-  const { ascii, unicode, sigma } = textTemplates(path);
-  return compareAsciiFirst(lookup, folded, {
-    like: (pattern) => ({ template: ascii.like, values: [pattern] }),
-    equals: ascii.equals,
-    byUnicode: () => compareWhole(folded.includes('σ') ? sigma : unicode, lookup, folded),
-  });
-}
-
-function compareWhole({ like, equals }: FoldedTemplates, lookup: Lookup, folded: string): Comparison {
+function compareWhole(column: string, lookup: Lookup, folded: string): Comparison {
   return lookup === 'iexact'
-    ? { template: equals, values: [folded] }
-    : { template: like, values: [likePattern(lookup, folded)] };
+    ? { template: `${column} = ${VALUE}`, values: [folded] }
+    : { template: `${column} like ${VALUE}`, values: [likePattern(lookup, folded)] };
 }

@@ -69,14 +69,14 @@ class ClientReader implements Reader {
   }
 }
 
-/** How often a text comes before it gets a name, and how many names there are, for each connection to keep. */
+/** The number of times that a text comes until it gets a name, and of names that each connection has to keep. */
 interface NameRule {
   readonly comes: number;
   readonly most: number;
 }
 
 const OF_VIEWS: NameRule = { comes: 2, most: 500 };
-/** Of the forms that clients choose there may be endlessly many: only those that come often get one of few names. */
+/** Clients may choose endlessly many forms: only those that come often get one of few names. */
 const OF_CLIENTS: NameRule = { comes: 5, most: 50 };
 
 /** Names for the texts that come again. Names live as long as their connection, so that there is a limit to them. */

@@ -7,7 +7,7 @@ import {
   sqliteDatabase,
   type SqliteStatement,
 } from '../../../mikro/sqlite-database.ts';
-import { foldCase } from './case-folding.ts';
+import { foldCase } from './comparison.ts';
 import { readError } from './driver-error.ts';
 import { LruMap } from './lru-map.ts';
 import { logged } from './query-log.ts';

@@ -1,6 +1,24 @@
 import type { Lookup } from '../../../language/lookup.ts';
-import { isAscii } from './case-folding.ts';
-import type { Comparison } from './dialect.ts';
+
+/** Stands for the column in a template. */
+export const COLUMN = '\u0001';
+/** Stands for a bound value in a template, and in a statement that is still being put together. */
+export const VALUE = '\u0002';
+
+/** A piece of SQL about one column whose text does not depend on the values. */
+export interface Comparison {
+  /** SQL with COLUMN for the column and VALUE for each value, in order. */
+  readonly template: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Folds case as the case-insensitive lookups mean it: lower case by Unicode's rules of no language in particular, and
+ * one small sigma, whose form at the end of a word is a matter of place and not of case.
+ */
+export function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ');
+}
 
 /** Longer ones cost more to match than they save; SQLite refuses from 50,000 bytes. */
 const MAX_LENGTH = 1000;
@@ -14,9 +32,9 @@ export function likePattern(lookup: Lookup, text: string): string {
 
 /**
  * The pattern by which a database that folds ASCII alone finds every text that a case-insensitive lookup of a folded text
- * is true of: databases are several times as fast at that as at Unicode. Undefined where there is none that helps.
+ * is true of: databases are several times as fast at that as at Unicode. Undefined if there is none that helps.
  *
- * What a letter of ASCII is the folding of is ASCII itself, but for two characters: the Kelvin sign, a `k`, and the
+ * A character that folds to a letter of ASCII is ASCII itself, but for two: the Kelvin sign, a `k`, and the
  * dotted capital I, of which an `i` is the beginning. Any one character stands for these two letters, and any text for
  * what is not ASCII, so that the heaviest `piece` of ASCII decides. One piece alone: a pattern of many would have a
  * database try them in all places.
@@ -34,14 +52,15 @@ function heaviestPiece(folded: string): string {
 
 /** True of a text of ASCII that can stand in a pattern, which ends at a NUL. */
 function isPlain(text: string): boolean {
-  return isAscii(text) && !text.includes('\0');
+  // eslint-disable-next-line no-control-regex
+  return /^[\u0001-\u007f]*$/.test(text);
 }
 
-/** How a dialect compares a column with a folded text. */
+/** The ways in which a dialect compares a column with a folded text. */
 interface FoldedComparisons {
   /** The column, folded by ASCII, with a pattern. */
   readonly like: (pattern: string) => Comparison;
-  /** The column, folded by ASCII, with a text; where an index serves that and no pattern. Default: `like`. */
+  /** The column, folded by ASCII, with a text, if an index serves that and no pattern. Default: `like`. */
   readonly equals?: string;
   readonly byUnicode: () => Comparison;
 }
@@ -67,34 +86,14 @@ function compareAscii(lookup: Lookup, folded: string, { like, equals }: FoldedCo
 }
 
 function both(operator: 'and' | 'or', first: Comparison, second: Comparison): Comparison {
-  const template = joined(operator, first.template, second.template);
+  const template = `(${first.template} ${operator} ${second.template})`;
   return { template, values: [...first.values, ...second.values] };
 }
 
-const joints = { and: new Map<string, Map<string, string>>(), or: new Map<string, Map<string, string>>() };
-
-/** The same string for the same templates, of which there are few: a text that is known is found the faster. */
-function joined(operator: 'and' | 'or', first: string, second: string): string {
-  const firsts = joints[operator];
-  let seconds = firsts.get(first);
-  if (seconds === undefined) firsts.set(first, (seconds = new Map<string, string>()));
-  let template = seconds.get(second);
-  if (template === undefined) seconds.set(second, (template = `(${first} ${operator} ${second})`));
-  return template;
-}
-
-/** How many characters of a piece stand for themselves. */
+/** The number of characters of a piece that stand for themselves. */
 function weight(piece: string): number {
-  let wild = 0;
-  for (let index = 0; index < piece.length; index++) {
-    const code = piece.charCodeAt(index);
-    if (code === K || code === I) wild += 1;
-  }
-  return piece.length - wild;
+  return piece.replaceAll(/[ki]/g, '').length;
 }
-
-const K = 0x6b;
-const I = 0x69;
 
 /** The place of the piece in the texts that the lookup finds; one that begins and ends a longer text stands twice. */
 function placeOf(lookup: Lookup, folded: string, piece: string): Lookup {
