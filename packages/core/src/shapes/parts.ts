@@ -68,11 +68,11 @@ export function otherPropertiesJudge(rest: AnySchema, { schema, node }: KeywordC
   if (rest === false) return undefined;
   const named = new Set(Object.keys(schema.properties ?? {}));
   const patterns = Object.keys(schema.patternProperties ?? {}).map((pattern) => new RegExp(pattern, 'u'));
-  const nodes = rest === true ? [] : [node(rest)];
+  const nodes = [node(rest)];
   return namedPartsJudge((name) => (named.has(name) || patterns.some((each) => each.test(name)) ? undefined : nodes));
 }
 
-/** Judges each property by the nodes for its name; no nodes: the property is taken as it is; undefined: it is unknown. */
+/** Judges each property by the nodes for its name; undefined for an unknown one. */
 function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | undefined): Judge {
   return (value, reading) => {
     if (!hasShortNames(value, reading)) return value;
@@ -115,14 +115,11 @@ export function itemsJudge(items: AnySchema | readonly AnySchema[], { schema, fi
   const isTuple = Array.isArray(items);
   const prefix = (isTuple ? items : (schema['prefixItems'] ?? [])) as readonly AnySchema[];
   const first = prefix.map((item) => node(item));
-  const others = isTuple ? schema.additionalItems : (items as AnySchema);
-  const rest = others === undefined ? undefined : node(others, fillsIn && !isTuple);
+  const others = isTuple ? (schema.additionalItems ?? true) : (items as AnySchema);
+  const rest = node(others, fillsIn && !isTuple);
   return (value, reading) => {
     if (!Array.isArray(value)) return value;
-    return value.map((item: unknown, index) => {
-      const judged = first[index] ?? rest;
-      return judged === undefined ? item : reading.part(judged, index, item);
-    });
+    return value.map((item: unknown, index) => reading.part(first[index] ?? rest, index, item));
   };
 }
 

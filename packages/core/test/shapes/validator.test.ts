@@ -239,6 +239,20 @@ t.test('unknown properties are dropped at every depth, and the value given is le
   t.same(value, before);
 });
 
+t.test('what is kept as it is, is a copy without unsafe names all the same', async (t) => {
+  const cases: [TSchema, string][] = [
+    [Type.Object({}, { additionalProperties: true }), '{"o":{"__proto__":{"x":1},"a":[1]}}'],
+    [Type.Unsafe({ type: 'array', items: [{ type: 'string' }] }), '["a",{"__proto__":{"x":1},"a":[1]}]'],
+    [Type.Unknown(), '{"o":[{"__proto__":{"x":1},"a":[1]}]}'],
+  ];
+  for (const [schema, text] of cases) {
+    const value = JSON.parse(text) as object;
+    const kept = body(schema, value) as object;
+    t.equal(JSON.stringify(kept), text.replace('"__proto__":{"x":1},', ''), text);
+    t.not(Object.values(kept).at(-1), Object.values(value).at(-1), 'and shares nothing with what came');
+  }
+});
+
 t.test('what any part of an intersection names is known', async (t) => {
   const schema = Type.Intersect([
     Type.Object({ a: Type.String() }, { additionalProperties: false }),
