@@ -88,7 +88,8 @@ export class Router {
     }
     if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
     this.#mounted = true;
-    const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration));
+    const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
+    const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     readJsonOnly(app);
     const scope: RouteScope = {
       readsOtherTypes: readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
@@ -133,8 +134,8 @@ export class Router {
   }
 
   /** Plans the routes of a view at its place, and takes their names. */
-  #plan(app: FastifyInstance, { path, basename, view }: Registration): PlannedRoute[] {
-    const { orm, defaults, makeRules, routeNames, operations, addOperation } = app.viewset;
+  #plan(app: FastifyInstance, { path, basename, view }: Registration, takenIds: Set<string>): PlannedRoute[] {
+    const { orm, defaults, makeRules, routeNames, addOperation } = app.viewset;
     const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     const context = {
       orm,
@@ -150,7 +151,7 @@ export class Router {
       actions: this.actions(view),
       actionPath: (name) => this.actionPath(name),
       makeRules,
-      takenIds: new Set(operations.map(({ operationId }) => operationId)),
+      takenIds,
     });
     for (const { plan } of routes) {
       this.#names.add(plan.route, plan.path);
