@@ -5,8 +5,10 @@ import {
   DriverException,
   ForeignKeyConstraintViolationException,
   LockWaitTimeoutException,
+  type Platform,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
+import { HttpError, ServiceUnavailable } from '../errors.ts';
 
 /** The refusal of a database of the values of a statement. */
 export interface Violation {
@@ -78,4 +80,14 @@ export function isTransient(error: unknown): boolean {
   if (error instanceof LockWaitTimeoutException) return true;
   if (error instanceof Error && isUnreachable(error)) return true;
   return error instanceof DriverException && TRY_AGAIN.test(String(error.code));
+}
+
+/**
+ * Returns the error to throw for that of a driver: ServiceUnavailable if the database cannot be reached or has no room,
+ * else MikroORM's own exception, as its queries throw it.
+ */
+export function readError<Thrown>(platform: Platform, error: Thrown): Thrown | Error {
+  if (!(error instanceof Error) || error instanceof HttpError || error instanceof DriverException) return error;
+  if (isUnreachable(error)) return new ServiceUnavailable(undefined, { cause: error });
+  return platform.getExceptionConverter().convertException(error);
 }

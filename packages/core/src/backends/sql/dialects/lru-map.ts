@@ -7,26 +7,17 @@ export class LruMap<Key, Value> {
     this.#limit = limit;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    // Until it is full, there is nothing to forget and no order to keep.
-    if (value === undefined || this.#entries.size < this.#limit) return value;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
+    if (value !== undefined) this.set(key, value);
     return value;
   }
 
   set(key: Key, value: Value): void {
-    if (this.#entries.size >= this.#limit && !this.#entries.has(key)) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest);
-        break;
-      }
-    }
+    this.#entries.delete(key);
     this.#entries.set(key, value);
+    if (this.#entries.size <= this.#limit) return;
+    const [oldest] = this.#entries.keys();
+    this.#entries.delete(oldest as Key);
   }
 }
