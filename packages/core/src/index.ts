@@ -54,7 +54,7 @@ export { QueryParameters, invalidParameter, type ParameterDeclaration } from './
 export { computed, type Computed } from './shapes/read-field.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
-export { compileValidator } from './shapes/validator.ts';
+export { compileValidator } from './schema/validator.ts';
 export type { WritableSchema } from './shapes/write-input.ts';
 
 export { QuerySet } from './query/queryset.ts';

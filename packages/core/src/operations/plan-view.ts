@@ -4,7 +4,7 @@ import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
-import { compileValidator } from '../shapes/validator.ts';
+import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionHooks, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';

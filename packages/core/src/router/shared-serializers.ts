@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { compileValidator } from '../shapes/validator.ts';
+import { compileValidator } from '../schema/validator.ts';
 
 type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
 type Serialize = ReturnType<SerializerCompiler>;

@@ -6,13 +6,13 @@ import { FieldValueError } from '../fields/field-value.ts';
 import { isInlineEmbeddable, isToMany, isToOne, onlyPrimaryKey, ownsColumn, referredKey } from '../fields/property.ts';
 import { pointerStep } from '../json-pointer.ts';
 import { type ColumnRule, columnRule } from './column-rule.ts';
-import { invalidInput } from './error-details.ts';
+import { invalidInput } from '../schema/error-details.ts';
 import { checkWritable } from './json-types.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
-import { MAX_PROBLEMS, type Problem, isRecord } from './scan-input.ts';
+import { MAX_PROBLEMS, type Problem, isRecord } from '../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
-import { type Inspect, type Inspected, compileInspect } from './validator.ts';
+import { type Inspect, type Inspected, compileInspect } from '../schema/validator.ts';
 
 /** A field of a body and its column. */
 interface BoundField {

@@ -1,9 +1,9 @@
 import type { EntityProperty } from '@mikro-orm/core';
 import type { FieldType } from '../fields/field-type.ts';
 import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
-import { characters, decimalsMessage } from './error-details.ts';
-import { decimalPlaces, isDecimalText, wholeDigits } from './exact-number.ts';
-import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from './formats.ts';
+import { characters, decimalsMessage } from '../schema/error-details.ts';
+import { decimalPlaces, isDecimalText, wholeDigits } from '../schema/exact-number.ts';
+import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../schema/formats.ts';
 import type { ShapeField } from './shape-field.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import { type JsonSchema, namedTypes, namedValues } from './json-schema.ts';
+import { type JsonSchema, namedTypes, namedValues } from '../schema/json-schema.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
 import type { TSchema } from 'typebox';

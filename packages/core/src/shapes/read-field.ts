@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf } from '../fields/field-name.ts';
 import { wrongOption } from '../options.ts';
-import { isUnsafeName } from './scan-input.ts';
+import { isUnsafeName } from '../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
 import type { ReadValue } from './wire-value.ts';
 

@@ -7,7 +7,7 @@ import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { Projection } from '../language/projection.ts';
 import { compileProjection } from './projection.ts';
 import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
-import { isUnsafeName } from './scan-input.ts';
+import { isUnsafeName } from '../schema/scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
 import { embeddableAt, shapeField } from './shape-field.ts';
 import { readSchema } from './wire-format.ts';

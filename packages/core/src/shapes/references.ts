@@ -4,8 +4,8 @@ import { fieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { always, type Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
-import type { Problem } from './scan-input.ts';
-import { invalidInput } from './error-details.ts';
+import type { Problem } from '../schema/scan-input.ts';
+import { invalidInput } from '../schema/error-details.ts';
 import { pointerStep } from '../json-pointer.ts';
 
 /** A field of a body that refers to a record of another entity. */

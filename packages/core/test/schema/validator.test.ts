@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Type, type TSchema } from 'typebox';
 import type { ErrorDetail, InvalidUsage } from '../../src/errors.ts';
-import { compileValidator } from '../../src/shapes/validator.ts';
+import { compileValidator } from '../../src/schema/validator.ts';
 
 /** The details of the InvalidUsage that a body comes to, as `path message`; an empty list for a valid one. */
 function problems(schema: TSchema, value: unknown, where: ErrorDetail['in'] = 'body'): string[] {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { decimalPlaces, isDecimalText, multiplesOf, wholeDigits } from '../../src/shapes/exact-number.ts';
+import { decimalPlaces, isDecimalText, multiplesOf, wholeDigits } from '../../src/schema/exact-number.ts';
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [

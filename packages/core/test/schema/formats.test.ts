@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isDate, isDateTime, isTime, parseDateTime } from '../../src/shapes/formats.ts';
+import { isDate, isDateTime, isTime, parseDateTime } from '../../src/schema/formats.ts';
 
 t.test('a moment has a day that exists, a time with seconds, and an offset', async (t) => {
   const moments: [string, string][] = [
