@@ -9,7 +9,8 @@ export class LruMap<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) this.set(key, value);
+    // Until it is full, there is nothing to forget and no order to keep.
+    if (value !== undefined && this.#entries.size === this.#limit) this.set(key, value);
     return value;
   }
 

@@ -101,18 +101,15 @@ function makeReader(database: SqliteDatabase): Reader {
   });
   const ofViews = new LruMap<string, SqliteStatement>(MAX_STATEMENTS);
   const ofClients = new LruMap<string, SqliteStatement>(MAX_CLIENT_STATEMENTS);
-  const prepared = new WeakMap<Statement, SqliteStatement>();
-  const prepare = (statement: Statement): SqliteStatement => {
-    const { sql, isShapedByClient } = statement;
+  const prepare = ({ sql, isShapedByClient }: Statement): SqliteStatement => {
     const byText = isShapedByClient ? ofClients : ofViews;
     let made = byText.get(sql);
     if (made === undefined) byText.set(sql, (made = database.prepare(sql).raw(true)));
-    prepared.set(statement, made);
     return made;
   };
   return {
     rows(statement: Statement, values: readonly unknown[]): unknown[][] {
-      const made = prepared.get(statement) ?? prepare(statement);
+      const made = prepare(statement);
       startedAtMs = undefined;
       if (!statement.one) return made.all(...values);
       const row = made.get(...values);
