@@ -36,7 +36,7 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
-const tarballs = new Map(['core', 'auth'].map((folder) => pack(join(root, 'packages', folder))));
+const tarballs = new Map(['core', 'auth', 'openapi'].map((folder) => pack(join(root, 'packages', folder))));
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer();
 run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);

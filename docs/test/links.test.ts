@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const folders = ['.', 'docs', 'packages/core', 'packages/auth', 'examples/shop'];
+const folders = ['.', 'docs', 'packages/core', 'packages/auth', 'packages/openapi', 'examples/shop'];
 
 for (const folder of folders) {
   for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith('.md'))) {

@@ -52,7 +52,13 @@ function documents(): string[] {
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(folder, name));
-  return [...markdownIn('.'), ...markdownIn('docs'), ...markdownIn('packages/core'), ...markdownIn('packages/auth')];
+  return [
+    ...markdownIn('.'),
+    ...markdownIn('docs'),
+    ...markdownIn('packages/core'),
+    ...markdownIn('packages/auth'),
+    ...markdownIn('packages/openapi'),
+  ];
 }
 
 /** One run of the compiler over all projects; what it says, by the document's own lines. */

@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
 import { HealthRegistry, IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
@@ -17,6 +18,21 @@ declare module '@viewset/core' {
     user: AccountUser;
   }
 }
+
+/** The words about the API as a whole, for its document. */
+const API: OpenapiOptions = {
+  info: {
+    title: 'Shop',
+    version: '1.0.0',
+    description: 'The example of Viewset: products, and accounts with roles.',
+    contact: { name: 'Viewset' },
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  tags: {
+    auth: 'Registration, login and verification codes.',
+    health: 'The state of the process, for load balancers and monitors.',
+  },
+};
 
 /**
  * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks go into `health`,
@@ -38,6 +54,8 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
   const { store, redis } = openStore(app, settings.redisUrl);
 
   addHealthChecks(health, database, redis);
+
+  await app.register(openapi, API);
 
   await app.register(viewset, {
     orm: database.orm,

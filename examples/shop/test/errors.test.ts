@@ -138,8 +138,6 @@ async function unauthorized(t: Test, shop: Shop): Promise<void> {
 async function notFound(t: Test, shop: Shop, token: string): Promise<void> {
   for (const path of [
     '/',
-    '/api',
-    '/api/',
     '/api/nothing',
     '/api/products/1/nothing',
     '/api/auth',

@@ -100,13 +100,13 @@ function addHooks(
   app.addHook('onClose', async () => options.mailer.close?.());
 }
 
-/** Writes into the schema of each route if it needs a token, as OpenAPI's `security` has it, unless the schema says so itself. */
+/** Says of each route if it needs a token, for documents. */
 function documentSecurity(app: FastifyInstance, endpoints: NonAuthEndpoints): void {
-  app.addHook('onRoute', ({ method, url, schema, config }) => {
-    if (schema === undefined) return;
+  app.addHook('onRoute', (route) => {
+    const { method, url, config } = route;
     const isListed = [method].flat().every((each) => endpoints.includes(each, config?.viewset?.path ?? url));
     const isPublic = config?.public === true || config?.viewset?.allowsAnonymous === true || isListed;
-    (schema as { security?: object[] }).security ??= isPublic ? [] : [{ bearerAuth: [] }];
+    route.config = { ...config, needsToken: !isPublic };
   });
 }
 

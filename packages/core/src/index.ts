@@ -19,8 +19,11 @@ export {
   type ActionMethod,
   type ActionOptions,
   type ActionRequest,
+  type Examples,
+  type Words,
 } from './viewset/action.ts';
 
+export { ERROR_SCHEMA } from './operations/operation-responses.ts';
 export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
 
 export {

@@ -61,6 +61,7 @@ export class AccountViewSet extends ModelViewSet(Account, {
   filterFields: { role: 'role__name', is_active: 'is_active' },
   orderingFields: { id: 'id', name: 'name', email: 'email' },
   permissionClasses: [IsRoleAdminUser.or(IsOwnAccount)],
+  description: 'The accounts, which come from registration.',
 }) {
   override async update(request: FastifyRequest, reply: FastifyReply): Promise<OutputOf<typeof read>> {
     const after = await super.update(request, reply);

@@ -1,18 +1,28 @@
 import {
   action,
-  invalidParameter,
   IsAuthenticated,
   IsSafeMethodOnly,
   ModelViewSet,
+  type OutputOf,
+  type PageEnvelope,
   readShape,
   writeShape,
 } from '@viewset/core';
 import { Type } from 'typebox';
 import { Product } from '../entities/product.ts';
 
+const read = readShape(Product, ['id', 'name', 'price', 'stock']);
+const Found = Type.Object({
+  count: Type.Integer({ minimum: 0, description: 'Records in all, on every page together' }),
+  next: Type.Boolean({ description: 'True if a next page exists' }),
+  previous: Type.Boolean({ description: 'True if a previous page exists' }),
+  results: Type.Array(read.schema, { description: 'The records of this page' }),
+  keyword: Type.String({ description: 'The keyword that was looked for' }),
+});
+
 /** Whoever is logged in may write; who may read, NON_AUTH_ENDPOINTS says. */
 export class ProductViewSet extends ModelViewSet(Product, {
-  read: readShape(Product, ['id', 'name', 'price', 'stock']),
+  read,
   write: writeShape(Product, ['name'], {
     price: Type.Number({ exclusiveMinimum: 0 }),
     stock: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -22,17 +32,39 @@ export class ProductViewSet extends ModelViewSet(Product, {
   jsonLogicFields: ['id', 'name', 'price', 'stock'],
   orderingFields: { id: 'id', name: 'name', price: 'price', stock: 'stock' },
   permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
+  description: 'What the shop sells.',
+  fieldWords: {
+    name: { description: 'The name, as customers see it', examples: ['Oak Chair'] },
+    price: { description: 'The price of one piece', examples: [89] },
+    stock: { description: 'Pieces that can be sold', examples: [7] },
+  },
 }) {
   /** GET /api/products/featured: ten products that are in stock. */
-  featured = action({}, async (request) => ({
-    results: await this.rows(this.getQueryset(request).filter({ stock__gt: 0 }).slice(0, 10)),
-  }));
+  featured = action(
+    {
+      summary: 'List the featured products',
+      description: 'At most ten products that are in stock.',
+      listParameters: false,
+      response: Type.Object({ results: Type.Array(read.schema, { maxItems: 10 }) }),
+    },
+    async (request) => ({
+      results: await this.rows(this.getQueryset(request).filter({ stock__gt: 0 }).slice(0, 10)),
+    }),
+  );
 
   /** GET /api/products/search?q=chair: a page of what has the keyword in its name. */
-  search = action({ querystring: Type.Object({ q: Type.Optional(Type.String()) }) }, async (request) => {
-    const { q: keyword } = request.query;
-    if (!keyword) throw invalidParameter('q', 'must be a keyword');
-    const found = this.getQueryset(request).filter({ name__icontains: keyword });
-    return { ...(await this.paginate(request, found)), keyword };
-  });
+  search = action(
+    {
+      summary: 'Search the products by one keyword',
+      description: 'A page of the products that have the keyword in their names, narrowed and ordered like the list.',
+      querystring: Type.Object({ q: Type.String({ minLength: 1, description: 'The keyword' }) }),
+      response: Found,
+    },
+    async (request) => {
+      const { q: keyword } = request.query;
+      const named = this.getQueryset(request).filter({ name__icontains: keyword });
+      const page = await this.paginate(request, this.filterQueryset(request, named));
+      return { ...(page as PageEnvelope<OutputOf<typeof read>>), keyword };
+    },
+  );
 }

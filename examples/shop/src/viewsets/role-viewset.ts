@@ -21,6 +21,7 @@ export class RoleViewSet extends ModelViewSet(Role, {
   searchFields: ['name'],
   orderingFields: { id: 'id', name: 'name' },
   permissionClasses: [IsAuthenticated, IsSafeMethodOnly.or(IsRoleAdminUser)],
+  description: 'The roles that accounts may have; the administrator changes them.',
 }) {
   override performUpdate(
     request: FastifyRequest,

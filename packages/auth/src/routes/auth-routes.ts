@@ -1,4 +1,4 @@
-import { readJsonOnly } from '@viewset/core';
+import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { LOGIN_BODY, REGISTER_BODY, SEND_BODY } from '../request-body.ts';
@@ -10,10 +10,14 @@ export type AuthRouteParts = LoginParts & RegisterParts & SendParts;
 
 interface AuthRoute {
   readonly path: string;
+  readonly operationId: string;
   readonly summary: string;
+  readonly description: string;
   readonly body: TSchema;
   readonly status: 200 | 201;
   readonly answer: TSchema;
+  /** The errors that the route answers, besides those that every route with a body does. */
+  readonly errors: readonly number[];
   readonly handler: RouteHandlerMethod;
 }
 
@@ -35,10 +39,11 @@ export function addAuthRoutes(scope: FastifyInstance, urlPrefix: string, parts: 
   scope.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   // The schemas document the bodies; the handlers check them, in the order that the specification gives.
   scope.setValidatorCompiler(() => () => true);
-  for (const { path, summary, body, status, answer, handler } of routesOf(parts)) {
+  for (const { path, body, status, answer, errors, handler, ...words } of routesOf(parts)) {
     const url = `${urlPrefix}/${path}`;
     scope.viewset.routeNames.add(`auth-${path}`, scope.prefix + url);
-    const schema = { tags: ['auth'], summary, body, response: { [status]: answer } };
+    const refusals = Object.fromEntries(errors.map((error) => [error, ERROR_SCHEMA]));
+    const schema = { tags: ['auth'], ...words, body, response: { [status]: answer, ...refusals } };
     scope.post(url, { schema, bodyLimit: BODY_LIMIT, handler });
   }
 }
@@ -48,7 +53,11 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
   return [
     {
       path: login,
+      operationId: 'login',
       summary: 'Exchange an e-mail address and a password for an access token',
+      description:
+        'Says one thing of every wrong credential. The token goes into the header `Authorization`, as a Bearer token.',
+      errors: [401, 429],
       body: LOGIN_BODY,
       status: 200,
       answer: Type.Object({ access_token: Type.String() }),
@@ -56,7 +65,10 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     },
     {
       path: register,
+      operationId: 'register',
       summary: 'Make an account, with the code that was sent to its address',
+      description: 'Uses up the code. An address that has an account already is refused.',
+      errors: [],
       body: REGISTER_BODY,
       status: 201,
       answer: Registered,
@@ -64,7 +76,10 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     },
     {
       path: send,
+      operationId: 'sendVerificationEmail',
       summary: 'Send a verification code to an e-mail address',
+      description: 'Answers alike if the address has an account and if it has none.',
+      errors: [429],
       body: SEND_BODY,
       status: 200,
       answer: Message,

@@ -4,6 +4,7 @@ import { invalidParameter, type ParameterDeclaration, type QueryParameters } fro
 import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup } from '../language/resolve-lookup.ts';
+import { jsonLogicSchema } from './json-logic-schema.ts';
 import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
@@ -41,8 +42,13 @@ export class JsonLogicFilter extends Filter {
 
   get parameters(): readonly ParameterDeclaration[] {
     if (this.#fields.size === 0) return [];
-    const description = `A condition in JSON Logic, as JSON. Fields allowed: ${[...this.#fields.keys()].join(', ')}`;
-    return [{ name: this.parameter, schema: Type.String({ description }) }];
+    const limits = `At most ${this.maximumComparisons} comparisons, operators at most ${this.maximumDepth} deep`;
+    const schema = Type.String({
+      description: `A condition in JSON Logic. ${limits}. Fields: ${[...this.#fields.keys()].join(', ')}`,
+      contentMediaType: 'application/json',
+      contentSchema: jsonLogicSchema(this.target.meta.className, [...this.#fields.values()]),
+    });
+    return [{ name: this.parameter, schema }];
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {

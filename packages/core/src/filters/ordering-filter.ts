@@ -36,8 +36,10 @@ export class OrderingFilter extends Filter {
 
   get parameters(): readonly ParameterDeclaration[] {
     if (this.#paths.size === 0) return [];
-    const description = `Names to order by, separated by commas; descending with a leading minus. Allowed: ${this.#allowed()}`;
-    return [{ name: this.parameter, schema: Type.String({ description }) }];
+    const names = [...this.#paths.keys()];
+    const items = Type.Enum(names.flatMap((name) => [name, `-${name}`]));
+    const description = 'Names to order by, the first one first; descending with a minus in front';
+    return [{ name: this.parameter, schema: Type.Array(items, { description, allOf: names.map(atMostOnce) }) }];
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
@@ -68,6 +70,11 @@ export class OrderingFilter extends Filter {
   #allowed(): string {
     return [...this.#paths.keys()].join(', ');
   }
+}
+
+/** Says of the names to order by that this one must not come twice, in one direction or in both. */
+function atMostOnce(name: string): object {
+  return { contains: { enum: [name, `-${name}`] }, minContains: 0, maxContains: 1 };
 }
 
 function resolveOrder(target: FilterTarget, name: string, field: string): FieldPath {

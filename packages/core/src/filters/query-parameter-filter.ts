@@ -1,5 +1,6 @@
 import { Type, type TSchema } from 'typebox';
-import type { FieldKind, FieldType } from '../fields/field-type.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import type { FieldType } from '../fields/field-type.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
@@ -7,6 +8,7 @@ import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
+import { TEXT_FORMATS } from './json-logic-schema.ts';
 import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
@@ -84,43 +86,51 @@ function readCondition(
 
 /** Makes the schema that documents a query parameter of a lookup: the type of its text, and its meaning in words. */
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
-  const described = { description: MEANINGS[lookup].replace('%', path.key) };
+  const described = { description: MEANINGS[lookup].replace('%', labelOf(path)) };
   if (lookup === 'isnull') return Type.Boolean(described);
-  if (lookup === 'in' || lookup === 'range') return Type.String(described);
-  return SCALARS[path.type.kind](described, path.type);
+  if (lookup === 'in') return Type.Array(textSchema(path.type), described);
+  if (lookup === 'range') return Type.Array(textSchema(path.type), { minItems: 2, maxItems: 2, ...described });
+  return { ...textSchema(path.type), ...described };
 }
 
+/** Makes the words for a field: `Price`, `Role name`. */
+function labelOf({ key }: FieldPath): string {
+  const words = key
+    .replaceAll(/[._]+/g, ' ')
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A parameter that has several values has them in one text, separated by commas. */
 const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
-  exact: '% is this; given several times: one of these',
-  iexact: '% is this, whatever the case',
-  ne: '% is not this',
-  contains: '% contains this',
-  icontains: '% contains this, whatever the case',
-  startswith: '% starts with this',
-  istartswith: '% starts with this, whatever the case',
-  endswith: '% ends with this',
-  iendswith: '% ends with this, whatever the case',
-  gt: '% is greater than this',
-  gte: '% is this or greater',
-  lt: '% is less than this',
-  lte: '% is this or less',
-  in: '% is one of these, separated by commas',
-  range: '% is between these two, separated by a comma, or is one of them',
-  isnull: 'true: % is null; false: it is not',
+  exact: '%; if it comes several times, any of these',
+  iexact: '%, in upper or lower case',
+  ne: '%, any but this',
+  contains: '%, contains this',
+  icontains: '%, contains this in upper or lower case',
+  startswith: '%, begins with this',
+  istartswith: '%, begins with this in upper or lower case',
+  endswith: '%, ends with this',
+  iendswith: '%, ends with this in upper or lower case',
+  gt: '%, greater than',
+  gte: '%, at least',
+  lt: '%, less than',
+  lte: '%, at most',
+  in: '%, one of these',
+  range: '%, from the first to the second of these',
+  isnull: '%, true: has none; false: has one',
 };
 
-const SCALARS: Readonly<Record<FieldKind, (described: { description: string }, type: FieldType) => TSchema>> = {
-  string: (described) => Type.String(described),
-  integer: (described) => Type.Integer(described),
-  bigint: (described) => Type.Integer(described),
-  number: (described) => Type.Number(described),
-  decimal: (described) => Type.Number(described),
-  boolean: (described) => Type.Boolean(described),
-  datetime: (described) => Type.String({ format: 'date-time', ...described }),
-  date: (described) => Type.String({ format: 'date', ...described }),
-  time: (described) => Type.String({ format: 'time', ...described }),
-  uuid: (described) => Type.String({ format: 'uuid', ...described }),
-  json: (described) => Type.String(described),
-  binary: (described) => Type.String(described),
-  enum: (described, type) => Type.Enum([...(type.values ?? [])], described),
-};
+/** Makes the schema of a value's text in a URL. */
+function textSchema(type: FieldType): TSchema {
+  const { kind, minimum, maximum, values } = type;
+  if (kind === 'integer') return Type.Integer({ minimum: Number(minimum), maximum: Number(maximum) });
+  // JSON's numbers are too coarse for the bounds.
+  if (kind === 'bigint') return Type.Integer({ format: 'int64' });
+  if (kind === 'number' || kind === 'decimal') return { type: 'number' };
+  if (kind === 'boolean') return { type: 'boolean' };
+  if (kind === 'enum') return Type.Enum([...(values ?? [])]);
+  const format = TEXT_FORMATS[kind];
+  return { type: 'string', ...(format === undefined ? {} : { format }) };
+}

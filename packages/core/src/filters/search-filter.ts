@@ -36,8 +36,8 @@ export class SearchFilter extends Filter {
 
   get parameters(): readonly ParameterDeclaration[] {
     if (this.#fields.length === 0) return [];
-    const fields = this.#fields.map(({ path }) => path.key).join(', ');
-    const description = `Words, or "phrases" in quotes, that must each be found in one of: ${fields}`;
+    const fields = this.#fields.map(({ path }) => path.key).join(' or ');
+    const description = `Words, or "phrases" in quotes, at most ${this.maximumWords}, each of which must be found in ${fields}`;
     return [{ name: this.parameter, schema: Type.String({ description }) }];
   }
 

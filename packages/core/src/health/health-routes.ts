@@ -5,6 +5,7 @@ import type { HealthReport } from './watched-check.ts';
 const STATUS = { type: 'string', enum: ['ok', 'unavailable'] };
 
 const HEALTH_REPORT_SCHEMA = {
+  title: 'HealthReport',
   type: 'object',
   required: ['status', 'checks'],
   properties: {
@@ -24,6 +25,29 @@ const LIVENESS_SCHEMA = { type: 'object', required: ['status'], properties: { st
 
 const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA };
 
+/** The words about the routes, for documents. */
+const DOCUMENTED = {
+  health: {
+    operationId: 'checkHealth',
+    summary: 'Run the health checks',
+    description: 'Runs every check, and answers with 503 if one of them fails.',
+    tags: ['health'],
+  },
+  live: {
+    operationId: 'checkLiveness',
+    summary: 'Ask if the process answers',
+    description: 'Runs no check: an answer is all there is to know.',
+    tags: ['health'],
+  },
+  ready: {
+    operationId: 'checkReadiness',
+    summary: 'Ask if the process takes requests',
+    description:
+      'Runs the essential checks; answers with 503 if one of them fails, and as soon as the process begins to close.',
+    tags: ['health'],
+  },
+};
+
 /**
  * Adds three routes that need no token and that no throttle counts, each with and without a slash at its end:
  *
@@ -35,9 +59,13 @@ const REPORT_RESPONSES = { 200: HEALTH_REPORT_SCHEMA, 503: HEALTH_REPORT_SCHEMA 
  */
 export function healthRoutes(app: FastifyInstance, registry: HealthRegistry, path = '/health'): void {
   app.addHook('preClose', async () => registry.beginShutdown());
-  addRoute(app, path, REPORT_RESPONSES, async (request, reply) => sendReport(reply, await registry.run(request.log)));
-  addRoute(app, `${path}/live`, { 200: LIVENESS_SCHEMA }, async (_request, reply) => reply.send({ status: 'ok' }));
-  addRoute(app, `${path}/ready`, REPORT_RESPONSES, async (request, reply) =>
+  addRoute(app, path, { ...DOCUMENTED.health, response: REPORT_RESPONSES }, async (request, reply) =>
+    sendReport(reply, await registry.run(request.log)),
+  );
+  addRoute(app, `${path}/live`, { ...DOCUMENTED.live, response: { 200: LIVENESS_SCHEMA } }, async (_request, reply) =>
+    reply.send({ status: 'ok' }),
+  );
+  addRoute(app, `${path}/ready`, { ...DOCUMENTED.ready, response: REPORT_RESPONSES }, async (request, reply) =>
     sendReport(reply, await registry.readiness(request.log)),
   );
 }
@@ -45,13 +73,13 @@ export function healthRoutes(app: FastifyInstance, registry: HealthRegistry, pat
 function addRoute(
   app: FastifyInstance,
   prefix: string,
-  response: object,
+  schema: object,
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
 ): void {
   // The root of a prefix answers with and without a slash, whatever `ignoreTrailingSlash` says.
   void app.register(
     async (scope) => {
-      scope.get('/', { schema: { response }, config: { public: true, throttle: false } }, async (request, reply) =>
+      scope.get('/', { schema, config: { public: true, throttle: false } }, async (request, reply) =>
         handler(request, reply.header('cache-control', 'no-store')),
       );
     },

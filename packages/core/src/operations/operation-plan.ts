@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import type { Examples } from '../viewset/action.ts';
+import type { Examples, Words } from '../viewset/action.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
 /** The method of a route; a GET route answers HEAD too. */
@@ -50,6 +50,8 @@ export interface OperationView {
   readonly description: string | undefined;
   /** The name of its entity; undefined if it has none. */
   readonly entity: string | undefined;
+  /** The words about the fields of its records, by name. */
+  readonly fieldWords: Readonly<Record<string, Words>>;
 }
 
 /**
@@ -102,6 +104,8 @@ declare module 'fastify' {
     viewset?: OperationPlan;
     /** True: a route that needs no token. That of a view is still told who sent a good one. */
     public?: boolean;
+    /** True if a request needs a token: the word of the authentication, for documents. */
+    needsToken?: boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;
   }

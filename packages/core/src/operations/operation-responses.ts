@@ -1,9 +1,11 @@
 import { STATUS_CODES } from 'node:http';
+import type { RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
+import type { RuleList } from '../throttle/request-limiter.ts';
 import type { OperationPlan, OperationResponse } from './operation-plan.ts';
 
-/** The one body of every error. */
-const ERROR_SCHEMA: TSchema = Type.Object(
+/** The schema of the one body of every error, for `responses` of an action or of a route of the application's own. */
+export const ERROR_SCHEMA: TSchema = Type.Object(
   {
     error: Type.String({ description: 'A sentence for a person' }),
     code: Type.String({ description: 'A stable identifier of the kind of error' }),
@@ -35,6 +37,7 @@ const RETRY_AFTER = { 'retry-after': seconds('Seconds until another try may succ
 const HEADERS: Readonly<Record<number, OperationResponse['headers']>> = {
   201: { location: Type.String({ description: 'The path of the new record' }) },
   401: { 'www-authenticate': Type.String({ description: 'Bearer, with error="invalid_token" if a token was sent' }) },
+  405: { allow: Type.String({ description: 'The methods that the path has, separated by commas' }) },
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
@@ -69,12 +72,34 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     const own = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
     responses[status] = { description, schema: schema ?? undefined, headers: { ...own, ...rateLimit } };
   }
-  if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: {} };
+  if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };
   for (const status of errorStatuses(facts)) {
     const headers = { ...HEADERS[status], ...rateLimit };
     responses[status] ??= { description: STATUS_CODES[status]!, schema: ERROR_SCHEMA, headers };
   }
   return Object.freeze(responses);
+}
+
+/** Lists the answers of a route of no view: those of its schema, by their headers, and every error that the library can answer there. */
+export function routeResponses(
+  { method, schema, config }: RouteOptions,
+  rules: RuleList,
+  asksThrottleRate: boolean,
+): OperationPlan['responses'] {
+  const isCounted = config?.throttle !== false;
+  const declared = Object.keys(schema?.response ?? {}).filter((status) => /^\d{3}$/.test(status));
+  const answers = declared.map((status) => [status, null] as const);
+  return operationResponses(answers, {
+    locatesRecord: false,
+    isSafe: [method].flat().every((each) => ['GET', 'HEAD', 'OPTIONS'].includes(each.toUpperCase())),
+    hasPathParameters: false,
+    checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
+    allowsAnonymous: config?.needsToken !== true,
+    asksPermissions: false,
+    hasEntity: false,
+    mayThrottle: isCounted && asksThrottleRate,
+    hasRules: isCounted && (rules.has('address') || rules.has('user')),
+  });
 }
 
 function errorStatuses(facts: RouteFacts): number[] {
@@ -84,6 +109,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [401, !facts.allowsAnonymous || facts.asksPermissions],
     [403, facts.asksPermissions],
     [404, facts.hasPathParameters],
+    [405, true],
     [408, !isSafe],
     [409, !isSafe && facts.hasEntity],
     [413, !isSafe],

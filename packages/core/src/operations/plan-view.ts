@@ -90,12 +90,19 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
     ({ operation, method, detail }) => {
       const { body, response = {}, validateBody } = definition.schemasOf(operation, method === 'PATCH');
-      const summary = view.documentation.summaries?.[operation];
+      const { summaries, descriptions, examples } = view.documentation;
+      const words = {
+        summary: summaries?.[operation],
+        description: descriptions?.[operation],
+        examples: examples?.[operation],
+      };
       const options: ActionOptions = {
         responses: response,
         listParameters: operation === 'list',
         ...(body === undefined ? {} : { body }),
-        ...(summary === undefined ? {} : { summary }),
+        ...(Object.fromEntries(
+          Object.entries(words).filter(([, value]) => value !== undefined),
+        ) as Partial<ActionOptions>),
       };
       return {
         action: operation,
@@ -225,7 +232,13 @@ function operationPlan(
     pattern,
     detail,
     pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
-    queryParameters: queryParametersOf(definition, method, detail, options),
+    queryParameters: queryParametersOf(definition, method, detail, options).map(
+      ({ name: parameter, required, schema }) => ({
+        name: parameter,
+        required,
+        schema: { ...schema, ...documentation.parameterWords?.[parameter] },
+      }),
+    ),
     body: bodyOf(options),
     get responses() {
       return (responses ??= responsesOf(this));
@@ -245,7 +258,13 @@ function operationPlan(
       deprecated: options.deprecated ?? documentation.deprecated ?? false,
       examples: options.examples ?? {},
     }),
-    view: Object.freeze({ name, basename, description: documentation.description, entity: meta?.className }),
+    view: Object.freeze({
+      name,
+      basename,
+      description: documentation.description,
+      entity: meta?.className,
+      fieldWords: documentation.fieldWords ?? {},
+    }),
     handler,
   });
 }

@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
@@ -7,6 +7,7 @@ import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
+import { routeResponses } from '../operations/operation-responses.ts';
 import type { RuleListFactory } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
@@ -24,6 +25,11 @@ export interface ViewsetInstance {
   readonly operations: readonly OperationPlan[];
   /** The names of all routers' routes. */
   readonly routeNames: RouteNames;
+  /**
+   * Lists the answers of a route of no view by status, for documents: those that its schema declares, without their
+   * schemas, and the errors that the library answers there; both with their headers.
+   */
+  readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
   /** @internal */
   readonly addOperation: (plan: OperationPlan) => void;
   /** @internal */
@@ -76,7 +82,12 @@ export const viewset = fp(
     const operations: OperationPlan[] = [];
     const addOperation = (plan: OperationPlan): void => void operations.push(plan);
     const routeNames = new RouteNames();
-    app.decorate('viewset', Object.freeze({ orm, defaults, operations, routeNames, addOperation, makeRules }));
+    const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
+      routeResponses(route, makeRules([]), defaults.hasThrottleRate);
+    app.decorate(
+      'viewset',
+      Object.freeze({ orm, defaults, operations, routeNames, responsesOf, addOperation, makeRules }),
+    );
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
   },
   { name: '@viewset/core', fastify: '5.x' },

@@ -10,6 +10,7 @@ import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { RouteNames } from './route-names.ts';
+import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
 
 /** The options of a router. */
@@ -90,6 +91,7 @@ export class Router {
     this.#mounted = true;
     const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
+    routes.push(...this.#planRoot(app, takenIds));
     readJsonOnly(app);
     const scope: RouteScope = {
       readsOtherTypes: readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
@@ -131,6 +133,15 @@ export class Router {
    */
   protected actions(view: ViewSet): ReadonlyMap<string, Action> {
     return actionsOf(view);
+  }
+
+  /** Plans `GET` on the prefix, unless there is none, or another router or route has that path. */
+  #planRoot(app: FastifyInstance, takenIds: Set<string>): PlannedRoute[] {
+    const path = [app.prefix, this.#prefix].filter((part) => part !== '').join('/');
+    const url = path.startsWith('/') ? path : `/${path}`;
+    if (this.#prefix === '' || app.hasRoute({ method: 'GET', url })) return [];
+    const basename = `${this.#prefix.replaceAll('/', '-')}-root`;
+    return this.#plan(app, { path: '', basename, view: new RouterRoot(app.viewset.operations, url) }, takenIds);
   }
 
   /** Plans the routes of a view at its place, and takes their names. */

@@ -10,9 +10,10 @@ import { invalidInput } from '../schema/error-details.ts';
 import { checkWritable } from './json-types.ts';
 import { type GrantOfReference, type Reference, resolveReferences } from './references.ts';
 import { MAX_PROBLEMS, type Problem, isRecord } from '../schema/scan-input.ts';
-import { type ObjectSchema, objectIn } from './schema-object.ts';
+import { type ObjectSchema, objectIn, withProperties } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
 import { type Inspect, type Inspected, compileInspect } from '../schema/validator.ts';
+import { columnBounds, withinBounds } from './wire-format.ts';
 
 /** A field of a body and its column. */
 interface BoundField {
@@ -22,6 +23,8 @@ interface BoundField {
   readonly nullable: boolean;
   /** Undefined if nothing is known of the column, or there is none. */
   readonly rule?: ColumnRule | undefined;
+  /** The keywords that say in a schema what the column can hold. */
+  readonly bounds?: object;
   readonly reference?: Reference | undefined;
   /** The fields of an embeddable that has several columns. */
   readonly parts?: readonly BoundField[] | undefined;
@@ -31,6 +34,8 @@ interface BoundField {
 export class BoundWriteShape<Data extends object> {
   readonly schema: TObject;
   readonly partialSchema: TObject;
+  /** The schemas of bodies as documents have them: with the bounds of the columns, which are no part of the other ones. */
+  readonly documented: { readonly schema: TObject; readonly partial: TObject };
   /** The fields that refer to records of other entities. */
   readonly references: readonly Reference[];
   readonly #fields: readonly BoundField[];
@@ -40,6 +45,7 @@ export class BoundWriteShape<Data extends object> {
   constructor(schema: TObject, partialSchema: TObject, fields: readonly BoundField[]) {
     this.schema = schema;
     this.partialSchema = partialSchema;
+    this.documented = { schema: withBounds(schema, fields), partial: withBounds(partialSchema, fields) };
     this.references = fields.map(({ reference }) => reference).filter((reference) => reference !== undefined);
     this.#fields = fields;
     this.#inspect = compileInspect(schema, 'body');
@@ -79,6 +85,15 @@ export class BoundWriteShape<Data extends object> {
     if (found.length === 0) return values;
     throw invalidInput('body', inOrder(found, this.#fields).slice(0, MAX_PROBLEMS));
   }
+}
+
+function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
+  const bounds = new Map(fields.map((field) => [field.name, field.bounds]));
+  const properties = Object.entries(schema.properties).map(([name, child]) => [
+    name,
+    withinBounds(child, bounds.get(name) ?? {}),
+  ]);
+  return withProperties(schema, Object.fromEntries(properties) as TObject['properties']);
 }
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
@@ -155,11 +170,12 @@ function bindColumn(
   const { nullable, target } = column;
   checkWritable(meta.className, { ...value, name: key, target }, schema);
   const rule = columnRule(value);
-  if (target === undefined) return { nullable, rule };
+  const bounds = columnBounds(value);
+  if (target === undefined) return { nullable, rule, bounds };
   if (naturalKey !== undefined) checkUnique(target, value.property);
   const held = referredKey(property).name;
   const reference = { name: key, target, key: naturalKey ?? held, held: property.mapToPk === true ? held : undefined };
-  return { nullable, rule, reference };
+  return { nullable, rule, bounds, reference };
 }
 
 /** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */

@@ -29,6 +29,28 @@ function schemaOf(field: ShapeField, constraints: object): TSchema {
   };
 }
 
+/** The keywords that say of a schema, whatever it says itself, what its column can hold. */
+export function columnBounds({ type, list, custom }: ShapeField): object {
+  return custom || list ? {} : bounds(type, true);
+}
+
+/** Narrows a schema of one type by the bounds of its column, where it does not say more. */
+export function withinBounds(schema: TSchema, columns: object): TSchema {
+  const own = schema as Readonly<Record<string, unknown>>;
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type } = own;
+  if (type === undefined) return schema;
+  const isNarrower: Readonly<Record<string, (bound: number) => boolean>> = {
+    minimum: (bound) => Number(minimum ?? -Infinity) >= bound || Number(exclusiveMinimum ?? -Infinity) >= bound,
+    maximum: (bound) => Number(maximum ?? Infinity) <= bound || Number(exclusiveMaximum ?? Infinity) <= bound,
+    maxLength: (bound) => Number(maxLength ?? Infinity) <= bound,
+  };
+  const added = Object.entries(columns).filter(([keyword, bound]) => {
+    const isKnown = isNarrower[keyword]?.(bound as number) ?? own[keyword] !== undefined;
+    return !isKnown;
+  });
+  return added.length === 0 ? schema : { ...schema, ...Object.fromEntries(added) };
+}
+
 function bounds(type: FieldType, blank: boolean): object {
   const { kind, mode, maxLength, minimum, maximum } = type;
   if (kind === 'string') return { ...(!blank && { minLength: 1 }), ...(maxLength !== undefined && { maxLength }) };

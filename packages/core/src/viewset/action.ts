@@ -38,6 +38,14 @@ const HOOKS = [
 /** Fastify's hooks of one route. */
 export type ActionHooks = Pick<RouteShorthandOptions, (typeof HOOKS)[number]>;
 
+/** The words about a field or a parameter, for documents. */
+export interface Words {
+  readonly description?: string;
+  /** True: clients should no longer use it. */
+  readonly deprecated?: boolean;
+  readonly examples?: readonly unknown[];
+}
+
 /** Values for people to see: of the body, and of answers by status. */
 export interface Examples {
   readonly body?: unknown;

@@ -55,8 +55,17 @@ export abstract class ModelViewSetBase<
     this.throttles = options.throttles ?? [];
     this.ignoreUnknownParameters = options.ignoreUnknownParameters;
     this.allowAnonymous = options.allowAnonymous;
-    const { description, tags, deprecated, summaries } = options;
-    this.documentation = { description, tags, deprecated, summaries };
+    const { description, tags, deprecated, summaries, descriptions, examples, fieldWords, parameterWords } = options;
+    this.documentation = {
+      description,
+      tags,
+      deprecated,
+      summaries,
+      descriptions,
+      examples,
+      fieldWords,
+      parameterWords,
+    };
   }
 
   /** The entity that the view is about. */

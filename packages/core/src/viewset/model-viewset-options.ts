@@ -10,7 +10,9 @@ import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { Examples, Words } from './action.ts';
 import type { Operation } from './view-definition.ts';
+import { WORDS } from './viewset.ts';
 
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
@@ -71,6 +73,14 @@ export interface ModelViewSetOptions<
   readonly deprecated?: boolean;
   /** One line on an operation, for documents. Default: made of its name. */
   readonly summaries?: Readonly<Partial<Record<Operation, string>>>;
+  /** More about an operation than one line. Default: none. */
+  readonly descriptions?: Readonly<Partial<Record<Operation, string>>>;
+  /** Examples of an operation's body and answers. */
+  readonly examples?: Readonly<Partial<Record<Operation, Examples>>>;
+  /** The words about the fields of records, by name. */
+  readonly fieldWords?: Readonly<Record<string, Words>>;
+  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
+  readonly parameterWords?: Readonly<Record<string, Words>>;
 }
 
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
@@ -97,4 +107,5 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   tags: TEXTS,
   deprecated: BOOLEAN,
   summaries: TEXTS_BY_NAME,
+  ...WORDS,
 };

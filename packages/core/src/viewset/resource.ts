@@ -127,7 +127,7 @@ export class Resource implements ViewDefinition {
       return { response: { 200: paginator?.envelope(readSchema) ?? { type: 'array', items: readSchema } } };
     }
     return {
-      body: partial ? write!.partialSchema : write!.schema,
+      body: partial ? write!.documented.partial : write!.documented.schema,
       validateBody: (body) => (partial ? write!.validatePartial(body) : write!.validate(body)),
       response: { [operation === 'create' ? 201 : 200]: readSchema },
     };

@@ -4,11 +4,12 @@ import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
-import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { BOOLEAN, FUNCTION, LIST, OBJECT, TEXT, TEXTS, TEXTS_BY_NAME, checkOptions, checkValues } from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { checkListOptions } from './list-options.ts';
 import { stateOf } from './request-state.ts';
+import type { Examples, Words } from './action.ts';
 import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
 
 /** The words about a view, for documents. */
@@ -21,6 +22,14 @@ export interface ViewDocumentation {
   readonly deprecated?: boolean | undefined;
   /** One line on an operation. Default: made of its name. */
   readonly summaries?: Readonly<Partial<Record<Operation, string>>> | undefined;
+  /** More about an operation than one line. Default: none. */
+  readonly descriptions?: Readonly<Partial<Record<Operation, string>>> | undefined;
+  /** Examples of an operation's body and answers. */
+  readonly examples?: Readonly<Partial<Record<Operation, Examples>>> | undefined;
+  /** The words about the fields of records, by name. */
+  readonly fieldWords?: Readonly<Record<string, Words>> | undefined;
+  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
+  readonly parameterWords?: Readonly<Record<string, Words>> | undefined;
 }
 
 /** Handles one operation of a view. */
@@ -109,8 +118,10 @@ export function checkDeclarations(view: ViewSet): void {
   checkOptions(`${name}.documentation`, documentation, DOCUMENTATION);
 }
 
+/** The kinds of the options with words, of any view. */
+export const WORDS = { descriptions: TEXTS_BY_NAME, examples: OBJECT, fieldWords: OBJECT, parameterWords: OBJECT };
 const DECLARATIONS = { permissionClasses: LIST, throttles: LIST, allowAnonymous: BOOLEAN, throttleRate: FUNCTION };
-const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME };
+const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME, ...WORDS };
 
 /** Makes a 401 if nobody is logged in, else a 403. */
 export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {

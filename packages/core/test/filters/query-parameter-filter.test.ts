@@ -97,13 +97,13 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const declared = Object.fromEntries(filter.parameters.map(({ name, schema }) => [name, schema]));
     t.same(Object.keys(declared), Object.keys(filterFields));
     t.match(declared, {
-      min_price: { type: 'number', description: 'price is this or greater' },
+      min_price: { type: 'number', description: 'Price, at least' },
       stock: { type: 'integer' },
-      brand: { type: 'string', description: /brand\.name contains/ },
+      brand: { type: 'string', description: /^Brand name, contains/ },
       active: { type: 'boolean' },
       unbranded: { type: 'boolean' },
       kind: { enum: ['tea', 'ware'] },
-      kinds: { type: 'string' },
+      kinds: { type: 'array', items: { enum: ['tea', 'ware'] } },
       made_after: { type: 'string', format: 'date-time' },
     });
   });

@@ -31,6 +31,21 @@ class PublisherViewSet extends ModelViewSet(Publisher, { read: readShape(Publish
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   await fillLibrary(orm);
 
+  t.test('the root of a router lists its collections, for anybody', async (t) => {
+    const router = new Router({ prefix: 'api' })
+      .register('books', BookViewSet)
+      .register('shelf/publishers', PublisherViewSet);
+    const second = new Router({ prefix: 'api' }).register('readable', ReadOnlyBookViewSet);
+    const bare = new Router().register('loose', ReadOnlyBookViewSet);
+    const app = await testApp(t, orm, [router, second, bare]);
+    const expected = { books: '/api/books', 'shelf/publishers': '/api/shelf/publishers', readable: '/api/readable' };
+    t.strictSame((await app.inject('/api')).json(), expected);
+    t.strictSame((await app.inject('/api/')).json(), expected);
+    t.equal((await app.inject({ method: 'POST', url: '/api' })).headers.allow, 'GET, HEAD, OPTIONS');
+    t.equal((await app.inject('/api?x=1')).statusCode, 400);
+    t.equal((await app.inject('/')).statusCode, 404, 'a router without a prefix has no root');
+  });
+
   t.test('a router mounts views under its prefix and knows their paths by name', async (t) => {
     const router = new Router({ prefix: '/api/v1/' });
     router.register('books', BookViewSet).register('shelf/publishers', PublisherViewSet, { basename: 'publisher' });

@@ -1,0 +1,77 @@
+import { withShop } from './support/shop.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly object[];
+  readonly responses: object;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: object };
+}
+
+withShop({}, async (t, shop) => {
+  const { status, body, headers } = await shop.get<Document>('/openapi.json');
+  const { paths, components } = body;
+
+  await t.test('the document needs no token, and is the same for whoever asks', async (t) => {
+    t.equal(status, 200);
+    t.match(body, { openapi: /^3\.1/, info: { title: 'Shop' } });
+    const again = await shop.get('/openapi.json', { token: await shop.login() });
+    t.equal(again.headers.get('etag'), headers.get('etag'));
+    t.equal((await fetch(`${shop.url}/openapi.yaml`)).status, 200);
+  });
+
+  await t.test('operations have their names', async (t) => {
+    const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+    t.equal(new Set(ids).size, ids.length);
+    for (const id of [
+      'listProducts',
+      'createProduct',
+      'retrieveProduct',
+      'replaceProduct',
+      'updateProduct',
+      'destroyProduct',
+    ]) {
+      t.ok(ids.includes(id), id);
+    }
+    for (const id of [
+      'featuredProducts',
+      'searchProducts',
+      'listRoles',
+      'replaceAccount',
+      'login',
+      'register',
+      'checkHealth',
+    ]) {
+      t.ok(ids.includes(id), id);
+    }
+  });
+
+  await t.test('security stands where NON_AUTH_ENDPOINTS says so', async (t) => {
+    t.strictSame(paths['/api/products']!['get']!.security, []);
+    t.strictSame(paths['/api/products/{pk}']!['get']!.security, [{ bearerAuth: [] }]);
+    t.strictSame(paths['/api/auth/login']!['post']!.security, []);
+    t.strictSame(paths['/api/roles']!['get']!.security, [{ bearerAuth: [] }]);
+  });
+
+  await t.test('schemas have their names', async (t) => {
+    for (const name of ['Product', 'ProductInput', 'ProductPatch', 'ProductPage', 'Error', 'Account', 'RolePage']) {
+      t.ok(Object.hasOwn(components.schemas, name), name);
+    }
+  });
+
+  await t.test('the root lists the collections, without a token', async (t) => {
+    const root = await shop.get('/api');
+    t.strictSame(root.body, { products: '/api/products', roles: '/api/roles', accounts: '/api/accounts' });
+  });
+
+  await t.test('the page needs no token, and its policy is not that of the rest', async (t) => {
+    const page = await fetch(`${shop.url}/docs`);
+    t.equal(page.status, 200);
+    t.match(page.headers.get('content-security-policy'), /script-src 'self';/);
+    t.equal((await fetch(`${shop.url}/docs/reference.js`)).status, 200);
+  });
+});

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { OperationPlan } from '../operations/operation-plan.ts';
+import { fillTemplate } from '../path-template.ts';
+import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/view-definition.ts';
+import { ViewSet } from '../viewset/viewset.ts';
+
+const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path of each collection, by its name' });
+
+/** The root of a router: `{ "products": "/api/products", … }`, the collections below its path, for anybody. */
+export class RouterRoot extends ViewSet {
+  override allowAnonymous = true;
+  override permissionClasses = [];
+  override documentation = { summaries: { list: 'List the collections' } };
+  readonly #operations: readonly OperationPlan[];
+  readonly #path: string;
+
+  constructor(operations: readonly OperationPlan[], path: string) {
+    super();
+    this.#operations = operations;
+    this.#path = path;
+  }
+
+  override list(request: FastifyRequest): Record<string, string> {
+    const params = request.params as Readonly<Record<string, unknown>>;
+    const below = this.#operations.filter(
+      ({ action, path, view }) => action === 'list' && path.startsWith(`${this.#path}/`) && view.name !== this.name,
+    );
+    return Object.fromEntries(
+      below.map(({ path }) => [
+        path.slice(this.#path.length + 1),
+        fillTemplate(path, (parameter) => params[parameter]),
+      ]),
+    );
+  }
+
+  /** @internal */
+  override [DEFINE](context: ViewContext): ViewDefinition {
+    return { ...super[DEFINE](context), schemasOf: () => ({ response: { 200: LINKS } }) };
+  }
+}

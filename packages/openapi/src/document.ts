@@ -1,0 +1,167 @@
+import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
+import { isObject, type JsonObject } from './json-schema.ts';
+import { hoistDefinitions } from './definitions.ts';
+import { completeOperation, describeOperation, SECURITY_SCHEME } from './operation.ts';
+import type { ResolvedOptions } from './options.ts';
+import { type DescribedOperation, schemaNames } from './schema-names.ts';
+import { shareComponents } from './shared-components.ts';
+
+export type { JsonObject } from './json-schema.ts';
+
+/** The title and the version of an API, and what else OpenAPI's Info Object has. */
+export interface DocumentInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly termsOfService?: string;
+  readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string };
+  readonly license?: { readonly name: string; readonly url?: string; readonly identifier?: string };
+}
+
+/** A route of the application: its plan, or, if no view declares it, its place and the answers of the library. */
+export interface DocumentedRoute {
+  /** As OpenAPI has it, `/api/products/{pk}`. */
+  readonly path: string;
+  readonly methods: readonly string[];
+  readonly plan: OperationPlan | undefined;
+  /** Undefined if no authentication has said so. */
+  readonly needsToken: boolean | undefined;
+  readonly responses: OperationPlan['responses'];
+}
+
+/**
+ * Completes a document of `@fastify/swagger`, which has the application's own routes: the operations of plans take their
+ * place, the other ones get what the library answers on them, and what stands there more than once becomes a component.
+ */
+export function completeDocument(
+  base: JsonObject,
+  routes: readonly DocumentedRoute[],
+  options: ResolvedOptions,
+): JsonObject {
+  const described: DescribedOperation[] = [];
+  const paths: Record<string, Record<string, unknown>> = withoutPlans((base['paths'] ?? {}) as Paths, routes);
+  for (const { path, methods, plan, needsToken, responses } of routes) {
+    const there = paths[path];
+    if (plan !== undefined) {
+      const operation = describeOperation(plan, needsToken ?? !plan.allowsAnonymous);
+      described.push({ plan, operation });
+      paths[path] = { ...there, [plan.method.toLowerCase()]: operation };
+      continue;
+    }
+    for (const method of methods) {
+      const own = there?.[method];
+      if (isObject(own)) there![method] = completeOperation(own, responses, needsToken);
+    }
+  }
+  return assemble(base, paths, described, options);
+}
+
+function assemble(
+  base: JsonObject,
+  paths: JsonObject,
+  described: readonly DescribedOperation[],
+  options: ResolvedOptions,
+): JsonObject {
+  const taken = (base['components'] ?? {}) as JsonObject;
+  // Definitions first: the schemas that refer to them say by then what they will say in the document.
+  const hoisted = hoistDefinitions(paths);
+  const operations = described.map(({ plan, operation }) => ({ plan, operation: hoisted.copyOf(operation) }));
+  const names = schemaNames(hoisted.document, operations);
+  const shared = shareComponents(hoisted.document, [...hoisted.named, ...names], taken);
+  const plans = described.map(({ plan }) => plan);
+  const components = mergeComponents(taken, shared.components);
+  return {
+    ...base,
+    servers: base['servers'] ?? options.servers,
+    tags: tagsOf(shared.paths, plans, (base['tags'] ?? []) as readonly JsonObject[], options.tags),
+    paths: shared.paths,
+    components: withScheme(components, options.securityScheme),
+  };
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Copies the paths without the operations of plans, and those that differ from another by a slash at the end alone. */
+function withoutPlans(paths: Paths, routes: readonly DocumentedRoute[]): Record<string, Record<string, unknown>> {
+  const ids = new Set(routes.map(({ plan }) => plan?.operationId).filter((id) => id !== undefined));
+  const kept = Object.entries(paths).map(([path, methods]) => {
+    const others = Object.entries(methods).filter(([method, operation]) => {
+      const id = isObject(operation) ? operation['operationId'] : undefined;
+      const isSame = path.length > 1 && path.endsWith('/') && paths[path.slice(0, -1)]?.[method] !== undefined;
+      return !ids.has(id as string) && !isSame;
+    });
+    return [path, Object.fromEntries(others)] as const;
+  });
+  return Object.fromEntries(kept.filter(([, methods]) => Object.keys(methods).length > 0));
+}
+
+function mergeComponents(taken: JsonObject, components: JsonObject): JsonObject {
+  const kinds = [...new Set([...Object.keys(taken), ...Object.keys(components)])];
+  const merged = kinds.map(
+    (kind) => [kind, { ...(taken[kind] as object | undefined), ...(components[kind] as object | undefined) }] as const,
+  );
+  return Object.fromEntries(merged.filter(([, entries]) => Object.keys(entries).length > 0));
+}
+
+function withScheme(components: JsonObject, scheme: JsonObject): JsonObject {
+  const schemes = (components['securitySchemes'] ?? {}) as JsonObject;
+  return { ...components, securitySchemes: { [SECURITY_SCHEME]: scheme, ...schemes } };
+}
+
+/** Every tag that an operation has, with a description: of the options, the view, or the document before. */
+function tagsOf(
+  paths: JsonObject,
+  plans: readonly OperationPlan[],
+  known: readonly JsonObject[],
+  described: Readonly<Record<string, string>>,
+): JsonObject[] {
+  const words = new Map<string, string | undefined>();
+  for (const { documentation, view } of plans) {
+    const [first] = documentation.tags;
+    for (const tag of documentation.tags) {
+      const own = tag === first || documentation.tags.length === 1 ? view.description : undefined;
+      words.set(tag, words.get(tag) ?? own);
+    }
+  }
+  const used = operationsOf(paths).flatMap(({ tags }) => (Array.isArray(tags) ? (tags as string[]) : []));
+  const names = [...known.map(({ name }) => String(name)), ...new Set(used)];
+  return [...new Set(names)].map((name) => {
+    const before = known.find((tag) => tag['name'] === name);
+    const description = described[name] ?? before?.['description'] ?? words.get(name) ?? `Operations on ${name}.`;
+    return { ...before, name, description };
+  });
+}
+
+function operationsOf(paths: JsonObject): JsonObject[] {
+  return Object.values(paths).flatMap((methods) => Object.values(methods as JsonObject).filter(isObject));
+}
+
+/**
+ * Writes a document of OpenAPI 3.0 as 3.1 has it.
+ *
+ * @throws ImproperlyConfigured for a document of Swagger 2
+ */
+export function asOpenapi31(document: JsonObject): JsonObject {
+  const version = document['openapi'];
+  if (typeof version !== 'string') {
+    throw new ImproperlyConfigured(
+      'openapi: the application has @fastify/swagger, but for a document of Swagger 2; register it with ' +
+        'option "openapi": { openapi: "3.1.1", info: { … } }',
+    );
+  }
+  return version.startsWith('3.0') ? { ...(withTypes(document) as JsonObject), openapi: OPENAPI_VERSION } : document;
+}
+
+export const OPENAPI_VERSION = '3.1.1';
+
+/** Writes `nullable` as a type. */
+function withTypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTypes);
+  if (!isObject(value)) return value;
+  const { nullable, ...rest } = Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, withTypes(child)]),
+  );
+  if (typeof nullable !== 'boolean') return value['nullable'] === undefined ? rest : { ...rest, nullable };
+  return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
+}

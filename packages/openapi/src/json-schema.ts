@@ -1,0 +1,64 @@
+/** A value of JSON that is an object. */
+export interface JsonObject {
+  readonly [name: string]: unknown;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Keywords whose values are data and no schemas. */
+export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
+
+/**
+ * Writes a schema of TypeBox, or of the application's own, as OpenAPI 3.1 has it, which is JSON Schema 2020-12: without
+ * what TypeBox keeps in it for itself, OpenAPI 3.0's `nullable` as a type, tuples as `prefixItems`.
+ */
+export function documentSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(documentSchema);
+  if (schema instanceof RegExp) return schema.source;
+  if (typeof schema === 'bigint') return Number(schema);
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema)
+    .filter(
+      ([keyword, value]) =>
+        !keyword.startsWith('~') && keyword !== '$id' && keyword !== '$schema' && value !== undefined,
+    )
+    .map(([keyword, value]) => [keyword, DATA_KEYWORDS.has(keyword) ? value : documentKeyword(keyword, value)]);
+  return withTuple(withNull(Object.fromEntries(entries) as JsonObject));
+}
+
+/** The names of properties are no keywords. */
+function documentKeyword(keyword: string, value: unknown): unknown {
+  if (!isObject(value) || !(keyword === 'properties' || keyword === 'patternProperties')) return documentSchema(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, documentSchema(schema)]));
+}
+
+function withNull(schema: JsonObject): JsonObject {
+  const { nullable, ...rest } = schema;
+  if (typeof nullable !== 'boolean') return schema;
+  return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
+}
+
+/** Many readers ask for `items` in every schema of an array. */
+function withTuple(schema: JsonObject): JsonObject {
+  const { items, additionalItems, ...rest } = schema;
+  if (Array.isArray(items)) return { ...rest, prefixItems: items, items: additionalItems ?? {} };
+  return schema['type'] === 'array' && items === undefined ? { ...schema, items: {} } : schema;
+}
+
+/** Text without the NUL character, which no database keeps and every route refuses. */
+const NO_NUL = '^[^\\u0000]*$';
+
+/** Says of a schema of something that is sent what holds for every text: that it has no NUL character. */
+export function requestSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(requestSchema);
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema).map(([keyword, value]) => [
+    keyword,
+    DATA_KEYWORDS.has(keyword) ? value : requestSchema(value),
+  ]);
+  const isFree = !['pattern', 'format', 'enum', 'const', 'contentMediaType'].some((keyword) => keyword in schema);
+  const isText = [schema['type']].flat().includes('string');
+  return { ...Object.fromEntries(entries), ...(isText && isFree ? { pattern: NO_NUL } : {}) };
+}

@@ -1,0 +1,118 @@
+import swagger from '@fastify/swagger';
+import type { OperationPlan } from '@viewset/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import { stringify } from 'yaml';
+import { asOpenapi31, completeDocument, type JsonObject, OPENAPI_VERSION, type DocumentedRoute } from './document.ts';
+import { type OpenapiOptions, resolveOptions, type ResolvedOptions } from './options.ts';
+import { addReferencePage } from './reference-page.ts';
+import { sendFile, type StaticFile, staticFile } from './static-file.ts';
+
+/**
+ * The document of an application in OpenAPI 3.1, of the plans of its views and of the schemas of its own routes, and a page
+ * that shows it: `GET /openapi.json`, `GET /openapi.yaml`, `GET /docs`. None needs a token, none asks another server.
+ *
+ * Register it before the routes that it is to see, best of all plugins first. If the application has `@fastify/swagger`,
+ * register that before: its document is completed, and `app.swagger()` answers with the complete one.
+ *
+ * Throws ImproperlyConfigured for a wrong option.
+ *
+ * @example
+ * const app = fastify(serverOptions());
+ * await app.register(openapi, { info: { title: 'Shop', version: '1.0.0' } });
+ * await app.register(viewset, { orm });
+ */
+export const openapi = fp(
+  async (app: FastifyInstance, given: OpenapiOptions): Promise<void> => {
+    const isOwn = !app.hasDecorator('swagger');
+    const options = resolveOptions(given, isOwn);
+    const routes = rememberRoutes(app);
+    if (isOwn) await app.register(swagger, swaggerOptions(options));
+    const describeOwn = app.swagger;
+    if (!isOwn) app.addHook('onReady', async () => void asOpenapi31(describeOwn() as unknown as JsonObject));
+    let document: JsonObject | undefined;
+    const complete = (): JsonObject =>
+      (document ??= completeDocument(
+        asOpenapi31(describeOwn() as unknown as JsonObject),
+        documentedRoutes(routes),
+        options,
+      ));
+    // Pages that the application has of the document, such as @fastify/swagger-ui, show the complete one.
+    app.swagger = ((asked?: { yaml?: boolean }) =>
+      asked?.yaml === true ? yamlOf(complete()) : complete()) as unknown as FastifyInstance['swagger'];
+    if (options.path !== null) addDocument(app, options.path, complete);
+    if (options.path !== null && options.docsPath !== null) {
+      addReferencePage(app, options.docsPath, `${app.prefix}${options.path}.json`, options.info?.title);
+    }
+  },
+  { name: '@viewset/openapi', fastify: '5.x' },
+);
+
+/** A route, and the scope that it stands in. */
+interface ScopedRoute {
+  readonly scope: FastifyInstance;
+  readonly route: RouteOptions;
+}
+
+/** Remembers the routes that are registered from now on. */
+function rememberRoutes(app: FastifyInstance): readonly ScopedRoute[] {
+  const routes: ScopedRoute[] = [];
+  app.addHook('onRoute', function (route) {
+    routes.push({ scope: this, route });
+  });
+  return routes;
+}
+
+/** The routes that are documented: those of plans once each, without HEAD, and without a slash at the end. */
+function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
+  const seen = new Set<OperationPlan>();
+  return routes.flatMap(({ scope, route }) => {
+    const { config, url } = route;
+    const methods = [route.method].flat().map((method) => method.toLowerCase());
+    const plan = config?.viewset;
+    if (methods[0] === 'head' || (plan !== undefined && seen.has(plan))) return [];
+    if (plan !== undefined) seen.add(plan);
+    const path = swagger.formatParamUrl(plan?.path ?? url);
+    const isOpen = config?.public === true ? false : undefined;
+    const responses = plan?.responses ?? (scope.hasDecorator('viewset') ? scope.viewset.responsesOf(route) : {});
+    return [{ path, methods, plan, needsToken: config?.needsToken ?? isOpen, responses }];
+  });
+}
+
+/** Routes of plans are left out here, and so are those without a schema. */
+function swaggerOptions({ info, servers }: ResolvedOptions): swagger.FastifyDynamicSwaggerOptions {
+  return {
+    openapi: { openapi: OPENAPI_VERSION, info: { ...info! }, servers: servers.map((server) => ({ ...server })) },
+    convertConstToEnum: false,
+    stripBasePath: false,
+    transform: ({ schema, url, route }) => ({
+      schema:
+        (schema as object | undefined) === undefined || route.config?.viewset !== undefined ? { hide: true } : schema,
+      url,
+    }),
+  };
+}
+
+function addDocument(app: FastifyInstance, path: string, complete: () => JsonObject): void {
+  const formats = [
+    [
+      'json',
+      'application/json; charset=utf-8',
+      (document: JsonObject) => `${JSON.stringify(document, undefined, 2)}\n`,
+    ],
+    ['yaml', 'application/yaml; charset=utf-8', yamlOf],
+  ] as const;
+  for (const [ending, type, write] of formats) {
+    let file: StaticFile | undefined;
+    app.get(`${path}.${ending}`, DOCUMENT_ROUTE, async (request: FastifyRequest, reply: FastifyReply) => {
+      file ??= staticFile(type, write(complete()));
+      return sendFile(request, reply, file);
+    });
+  }
+}
+
+const DOCUMENT_ROUTE = { schema: { hide: true }, config: { public: true } };
+
+function yamlOf(document: JsonObject): string {
+  return stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 });
+}

@@ -1,0 +1,164 @@
+import { STATUS_CODES } from 'node:http';
+import type { TSchema } from 'typebox';
+import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
+import { documentSchema, isObject, type JsonObject, requestSchema } from './json-schema.ts';
+
+/** The name of the security scheme that operations refer to. */
+export const SECURITY_SCHEME = 'bearerAuth';
+
+/** Writes the operation of a plan as OpenAPI has it, everything in its place. */
+export function describeOperation(plan: OperationPlan, needsToken: boolean): JsonObject {
+  const { documentation, pathParameters, queryParameters } = plan;
+  const parameters = [
+    ...pathParameters.map((parameter) => describeParameter(parameter, 'path')),
+    ...queryParameters.map((parameter) => describeParameter(parameter, 'query')),
+  ];
+  return {
+    operationId: plan.operationId,
+    tags: documentation.tags,
+    summary: documentation.summary,
+    description: documentation.description ?? defaultDescription(plan, needsToken),
+    ...(documentation.deprecated ? { deprecated: true } : {}),
+    security: securityOf(needsToken),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(plan.body === undefined ? {} : { requestBody: describeBody(plan) }),
+    responses: mapResponses(plan),
+  };
+}
+
+function mapResponses({ responses, documentation, view }: OperationPlan): JsonObject {
+  const described = Object.entries(responses).map(([status, response]) => [
+    status,
+    describeResponse(
+      { ...response, schema: withWords(documentSchema(response.schema), view.fieldWords) as TSchema | undefined },
+      documentation.examples.responses?.[Number(status)],
+    ),
+  ]);
+  return Object.fromEntries(described) as JsonObject;
+}
+
+/** Adds to an operation of the application's own what the library answers on its route, and if it needs a token. */
+export function completeOperation(
+  operation: JsonObject,
+  responses: OperationPlan['responses'],
+  needsToken: boolean | undefined,
+): JsonObject {
+  const own = operation['responses'] as Readonly<Record<string, JsonObject>>;
+  const all: Record<string, JsonObject> = { ...own };
+  for (const [status, response] of Object.entries(responses)) {
+    const described = describeResponse(response, undefined);
+    const declared = own[status];
+    all[status] = declared === undefined ? described : withHeaders(asDeclared(declared, status), described['headers']);
+  }
+  return {
+    ...operation,
+    ...(operation['security'] === undefined && needsToken !== undefined ? { security: securityOf(needsToken) } : {}),
+    responses: all,
+  };
+}
+
+/** Says nothing twice: `@fastify/swagger` leaves the description of an answer in the schema too. */
+function asDeclared(response: JsonObject, status: string): JsonObject {
+  const isDefault = response['description'] === 'Default Response';
+  return { ...response, ...(isDefault ? { description: STATUS_CODES[status] ?? status } : {}) };
+}
+
+function withHeaders(response: JsonObject, headers: unknown): JsonObject {
+  return headers === undefined
+    ? response
+    : { ...response, headers: { ...headers, ...(response['headers'] as object) } };
+}
+
+function securityOf(needsToken: boolean): readonly JsonObject[] {
+  return needsToken ? [{ [SECURITY_SCHEME]: [] }] : [];
+}
+
+function defaultDescription({ documentation: { summary } }: OperationPlan, needsToken: boolean): string {
+  return `${summary}. ${needsToken ? 'Needs a token.' : 'Needs no token.'}`;
+}
+
+/** Keywords of a parameter's schema that OpenAPI has beside the schema. */
+function describeParameter({ name, required, schema }: OperationParameter, place: 'path' | 'query'): JsonObject {
+  const { description, deprecated, examples, ...rest } = requestSchema(documentSchema(schema)) as JsonObject;
+  const { contentMediaType, contentSchema, ...plain } = rest;
+  return {
+    name,
+    in: place,
+    ...(required ? { required } : {}),
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === true ? { deprecated } : {}),
+    ...(typeof contentMediaType === 'string' && isObject(contentSchema)
+      ? { content: { [contentMediaType]: { schema: contentSchema, ...examplesOf(examples) } } }
+      : {
+          // An empty value counts as absent.
+          ...(place === 'query' && !required ? { allowEmptyValue: true } : {}),
+          ...(plain['type'] === 'array' ? { style: 'form', explode: false } : {}),
+          schema: plain,
+          ...examplesOf(examples),
+        }),
+  };
+}
+
+/** Puts the words of a view about its fields into the schema of a record, or of a list of records. */
+function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
+  if (!isObject(schema) || Object.keys(words).length === 0) return schema;
+  const { items, properties } = schema;
+  if (isObject(items)) return { ...schema, items: withWords(items, words) };
+  if (!isObject(properties)) return schema;
+  const entries = Object.entries(properties).map(([name, property]) => {
+    const inner = isObject(property) && isObject(property['items']) ? withWords(property, words) : property;
+    return [name, Object.hasOwn(words, name) ? { ...(inner as object), ...words[name] } : inner] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(entries) };
+}
+
+/** Writes the examples of a JSON Schema, which are a list, as OpenAPI has them beside a schema. */
+function examplesOf(examples: unknown): JsonObject {
+  if (!Array.isArray(examples) || examples.length === 0) return {};
+  if (examples.length === 1) return { example: examples[0] as unknown };
+  return { examples: Object.fromEntries(examples.map((value: unknown, index) => [`example${index + 1}`, { value }])) };
+}
+
+function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
+  const { schema, required, contentTypes } = body!;
+  const example = documentation.examples.body;
+  const content = contentTypes.map((type) => [
+    type,
+    {
+      ...(schema === undefined ? {} : { schema: withWords(requestSchema(documentSchema(schema)), view.fieldWords) }),
+      ...(example === undefined ? {} : { example }),
+    },
+  ]);
+  return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
+}
+
+function describeResponse(response: OperationResponse, example: unknown): JsonObject {
+  const headers = Object.entries(response.headers).map(([name, schema]) => [headerName(name), describeHeader(schema)]);
+  return {
+    description: response.description,
+    ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) as JsonObject }),
+    ...(response.schema === undefined
+      ? {}
+      : {
+          content: {
+            'application/json': {
+              schema: documentSchema(response.schema),
+              ...(example === undefined ? {} : { example }),
+            },
+          },
+        }),
+  };
+}
+
+function describeHeader(header: unknown): JsonObject {
+  const { description, ...schema } = documentSchema(header) as JsonObject;
+  return { ...(description === undefined ? {} : { description }), schema };
+}
+
+const SPELLINGS: Readonly<Record<string, string>> = { ratelimit: 'RateLimit', www: 'WWW', etag: 'ETag' };
+
+/** `retry-after` is `Retry-After`. */
+function headerName(name: string): string {
+  const words = name.split('-').map((word) => SPELLINGS[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
+  return words.join('-');
+}

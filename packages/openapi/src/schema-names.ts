@@ -1,0 +1,83 @@
+import type { OperationPlan } from '@viewset/core';
+import { isObject, type JsonObject } from './json-schema.ts';
+import type { NamedSchema } from './shared-components.ts';
+import { pascalCase } from './words.ts';
+
+/** An operation as the document has it, and the plan that it describes. */
+export interface DescribedOperation {
+  readonly plan: OperationPlan;
+  readonly operation: JsonObject;
+}
+
+/** The verbs before the name of one record in the operationIds of a view. */
+const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
+
+/**
+ * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced), `ProductPatch` (updated),
+ * `ProductPage` (listed), after the entity of a view, or, if two views of it differ, after its path. A schema that has a
+ * `title` like the name of a type has that name: `Error`.
+ */
+export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
+  const taken = new Map<string, string>();
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods as JsonObject).filter(isObject));
+  const wanted = [...operations.flatMap(ownSchemas), ...all.flatMap(titledSchemas)];
+  return wanted.map(({ names, schema }) => {
+    const text = JSON.stringify(schema);
+    const name = names.find((each) => (taken.get(each) ?? text) === text) ?? names.at(-1)!;
+    taken.set(name, text);
+    return { name, schema };
+  });
+}
+
+interface Wanted {
+  readonly names: readonly string[];
+  readonly schema: JsonObject;
+}
+
+function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
+  const { action, method, view } = plan;
+  if (!['list', 'create', 'retrieve', 'update'].includes(action) || view.entity === undefined) return [];
+  const named = (suffix: string, schema: unknown): Wanted[] =>
+    isObject(schema) && isObject(schema['properties'])
+      ? [{ names: subjectsOf(plan).map((subject) => subject + suffix), schema }]
+      : [];
+  const responses = operation['responses'] as JsonObject;
+  const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
+  if (action === 'list') return [...named('', itemOf(answer)), ...named('Page', answer)];
+  const body = schemaOf(operation['requestBody']);
+  return [...named('', answer), ...named(method === 'PATCH' ? 'Patch' : 'Input', body)];
+}
+
+/** The schema of the JSON that an answer or a body is. */
+function schemaOf(part: unknown): unknown {
+  const content = isObject(part) ? part['content'] : undefined;
+  const media = isObject(content) ? content['application/json'] : undefined;
+  return isObject(media) ? media['schema'] : undefined;
+}
+
+/** The schema of one record in that of a list: the items of the array, or of the one array in the page. */
+function itemOf(list: unknown): unknown {
+  if (!isObject(list)) return undefined;
+  if (list['type'] === 'array') return list['items'];
+  const arrays = Object.values((list['properties'] ?? {}) as JsonObject).filter(
+    (property) => isObject(property) && property['type'] === 'array',
+  );
+  return arrays.length === 1 ? (arrays[0] as JsonObject)['items'] : undefined;
+}
+
+/** The names that one record may have: of its entity, of its path, of its view. */
+function subjectsOf({ view, operationId }: OperationPlan): string[] {
+  const own = operationId.replace(ONE, '');
+  const names = [view.entity, own === operationId ? view.basename : own, view.name.replace(/View(?:[Ss]et)?$/, '')];
+  return [...new Set(names.filter((name) => name !== undefined).map(pascalCase))];
+}
+
+function titledSchemas({ responses }: JsonObject): Wanted[] {
+  return Object.values((responses ?? {}) as JsonObject).flatMap((response) => {
+    const schema = schemaOf(response);
+    const title = isObject(schema) ? schema['title'] : undefined;
+    return typeof title === 'string' && /^[A-Z]\w*$/.test(title)
+      ? [{ names: [title], schema: schema as JsonObject }]
+      : [];
+  });
+}

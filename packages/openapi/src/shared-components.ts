@@ -1,0 +1,184 @@
+import { STATUS_CODES } from 'node:http';
+import { DATA_KEYWORDS, isObject, type JsonObject } from './json-schema.ts';
+import { pascalCase } from './words.ts';
+
+/** The kinds of parts that a document writes once and refers to. */
+const KINDS = ['schemas', 'responses', 'parameters', 'headers'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The components of a document, by kind and name. */
+export type ComponentMap = Readonly<Record<Kind, JsonObject>>;
+
+/** A schema, and the name that it has among the components. */
+export interface NamedSchema {
+  readonly name: string;
+  readonly schema: JsonObject;
+}
+
+/** A part of a document that may be a component. */
+interface Part {
+  readonly kind: Kind;
+  /** The name that the component would have. */
+  readonly name: string;
+  readonly value: JsonObject;
+}
+
+type Replace = (part: Part) => JsonObject | undefined;
+
+/**
+ * Writes as components what stands in operations more than once: schemas of objects, answers, headers and parameters; and
+ * the schemas that have names, however often they stand there.
+ *
+ * @param paths the operations by path and method
+ * @param named schemas with their names; of two that say the same the first
+ * @param taken components that the application has already, whose names are taken
+ */
+export function shareComponents(
+  paths: JsonObject,
+  named: readonly NamedSchema[],
+  taken: JsonObject,
+): { readonly paths: JsonObject; readonly components: ComponentMap } {
+  const names = new ComponentNames(taken);
+  for (const { name, schema } of named) names.add({ kind: 'schemas', name, value: schema });
+  const seen = new Set<string>();
+  // What is a component has been looked into already.
+  const nameRepeated: Replace = (part) => {
+    const key = keyOf(part);
+    if (seen.has(key)) names.add(part);
+    seen.add(key);
+    return names.referenceTo(part);
+  };
+  for (const [name, schema] of names.entries('schemas')) replaceInSchema(schema, name, nameRepeated);
+  replaceInPaths(paths, nameRepeated);
+  const refer: Replace = (part) => names.referenceTo(part);
+  const shared = (kind: Kind, name: string, value: JsonObject): unknown =>
+    kind === 'schemas' ? replaceInSchema(value, name, refer) : replaceInside(kind, name, value, refer);
+  const components = KINDS.map((kind) => {
+    const entries = names.entries(kind).map(([name, value]) => [name, shared(kind, name, value)] as const);
+    return [kind, Object.fromEntries(entries)] as const;
+  });
+  return { paths: replaceInPaths(paths, refer), components: Object.fromEntries(components) as unknown as ComponentMap };
+}
+
+/** The components by what they say. */
+class ComponentNames {
+  readonly #taken: JsonObject;
+  readonly #names = new Map<string, string>();
+  readonly #values = new Map(KINDS.map((kind) => [kind, new Map<string, JsonObject>()]));
+
+  constructor(taken: JsonObject) {
+    this.#taken = taken;
+  }
+
+  /** Adds a component, unless there is one that says the same. If its name is taken, a number is put behind it. */
+  add(part: Part): void {
+    const key = keyOf(part);
+    if (this.#names.has(key)) return;
+    const values = this.#values.get(part.kind)!;
+    const taken = this.#taken[part.kind] ?? {};
+    let { name } = part;
+    for (let number = 2; values.has(name) || Object.hasOwn(taken, name); number++) name = `${part.name}${number}`;
+    values.set(name, part.value);
+    this.#names.set(key, name);
+  }
+
+  referenceTo(part: Part): JsonObject | undefined {
+    const name = this.#names.get(keyOf(part));
+    return name === undefined ? undefined : { $ref: `#/components/${part.kind}/${name}` };
+  }
+
+  entries(kind: Kind): [name: string, value: JsonObject][] {
+    return [...this.#values.get(kind)!];
+  }
+}
+
+function keyOf({ kind, value }: Part): string {
+  return `${kind} ${JSON.stringify(value)}`;
+}
+
+function replaceInPaths(paths: JsonObject, replace: Replace): JsonObject {
+  return mapObject(paths, (methods) => mapObject(methods, (operation) => replaceInOperation(operation, replace)));
+}
+
+function replaceInOperation(operation: unknown, replace: Replace): unknown {
+  if (!isObject(operation)) return operation;
+  const name = pascalCase(typeof operation['operationId'] === 'string' ? operation['operationId'] : 'Operation');
+  const { parameters, requestBody, responses } = operation;
+  return {
+    ...operation,
+    ...(Array.isArray(parameters)
+      ? {
+          parameters: parameters.map((each: JsonObject) =>
+            replacePart('parameters', pascalCase(String(each['name'])), each, replace),
+          ),
+        }
+      : {}),
+    ...(isObject(requestBody) ? { requestBody: replaceInside('responses', `${name}Body`, requestBody, replace) } : {}),
+    ...(isObject(responses)
+      ? {
+          responses: mapObject(responses, (each, status) =>
+            replacePart('responses', responseName(name, status), each, replace),
+          ),
+        }
+      : {}),
+  };
+}
+
+/** Errors are the same for many operations; another answer is that of its operation. */
+function responseName(operation: string, status: string): string {
+  return Number(status) >= 400 ? pascalCase(STATUS_CODES[status] ?? `Status ${status}`) : `${operation}Response`;
+}
+
+/** Replaces a part, or what stands in it. Answers are shared if they are errors: any other is that of its operation. */
+function replacePart(kind: Kind, name: string, value: unknown, replace: Replace): unknown {
+  if (!isObject(value)) return value;
+  const isShared = kind !== 'responses' || !name.endsWith('Response');
+  return (isShared ? replace({ kind, name, value }) : undefined) ?? replaceInside(kind, name, value, replace);
+}
+
+/** Looks into a parameter, an answer, a header or a body of a request. */
+function replaceInside(kind: Kind, name: string, value: JsonObject, replace: Replace): JsonObject {
+  const { schema, headers, content } = value;
+  const inner = kind === 'responses' ? name : `${name}Value`;
+  return {
+    ...value,
+    ...(schema === undefined ? {} : { schema: replaceSchema(schema, inner, replace) }),
+    ...(isObject(headers)
+      ? { headers: mapObject(headers, (each, header) => replacePart('headers', pascalCase(header), each, replace)) }
+      : {}),
+    ...(isObject(content)
+      ? {
+          content: mapObject(content, (media) =>
+            isObject(media) && media['schema'] !== undefined
+              ? { ...media, schema: replaceSchema(media['schema'], inner, replace) }
+              : media,
+          ),
+        }
+      : {}),
+  };
+}
+
+/** Replaces a schema, or what stands in it. An object that may be null is what it is replaced by, or null. */
+function replaceSchema(schema: unknown, name: string, replace: Replace): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => replaceSchema(each, name, replace));
+  if (!isObject(schema)) return schema;
+  if (isObject(schema['properties'])) {
+    const isNullable = Array.isArray(schema['type']) && schema['type'].includes('null');
+    const replaced = replace({ kind: 'schemas', name, value: isNullable ? { ...schema, type: 'object' } : schema });
+    if (replaced !== undefined) return isNullable ? { anyOf: [replaced, { type: 'null' }] } : replaced;
+  }
+  return replaceInSchema(schema, name, replace);
+}
+
+/** Replaces what stands in a schema, and not the schema itself. */
+function replaceInSchema(schema: JsonObject, name: string, replace: Replace): JsonObject {
+  return mapObject(schema, (value, keyword) => {
+    if (DATA_KEYWORDS.has(keyword)) return value;
+    if (keyword !== 'properties') return replaceSchema(value, name, replace);
+    return mapObject(value, (property, key) => replaceSchema(property, name + pascalCase(key), replace));
+  });
+}
+
+function mapObject(value: unknown, change: (value: unknown, key: string) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, child]) => [key, change(child, key)]));
+}

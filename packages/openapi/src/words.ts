@@ -1,0 +1,11 @@
+/** The words of a name in any spelling: `page_size`, `recountProduct`, `Retry-After`. */
+export function wordsOf(name: string): string[] {
+  return name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+/gu) ?? [];
+}
+
+/** `PageSize`, `RecountProduct`, `RetryAfter`. */
+export function pascalCase(name: string): string {
+  return wordsOf(name)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}

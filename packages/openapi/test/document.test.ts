@@ -1,0 +1,175 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { parse } from 'yaml';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Book, documentOf, INFO, Publisher, resolve, startLibrary } from './support/app.ts';
+
+forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, orm) => {
+  const app = await startLibrary(t, orm);
+  const document = await documentOf(app);
+  const { paths, components } = document;
+  const list = paths['/api/books']!['get']!;
+  const parameters = list.parameters.map((parameter) => resolve(document, parameter));
+  const parameter = (name: string) => parameters.find((each) => each['name'] === name);
+  const schema = (name: string) => components['schemas']![name] as { properties: Record<string, unknown> };
+
+  t.test('it is OpenAPI 3.1, by the official schema', async (t) => {
+    t.match(document, { openapi: '3.1.1', info: INFO, servers: [{ url: '/' }] });
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    t.ok(valid, JSON.stringify(errors));
+  });
+
+  t.test('it has every route of views, of health, and those of the application that have schemas', async (t) => {
+    const ids = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    );
+    t.strictSame(ids.toSorted(), [
+      'delete /api/books/{pk} destroyBook',
+      'delete /api/publishers/{pk} destroyPublisher',
+      'get /api listApiRoot',
+      'get /api/books listBooks',
+      'get /api/books/newest newestBooks',
+      'get /api/books/{pk} retrieveBook',
+      'get /api/publishers listPublishers',
+      'get /api/publishers/{pk} retrievePublisher',
+      'get /health checkHealth',
+      'get /health/live checkLiveness',
+      'get /health/ready checkReadiness',
+      'get /hours/{day} hours',
+      'patch /api/books/{pk} updateBook',
+      'patch /api/publishers/{pk} updatePublisher',
+      'post /api/books createBook',
+      'post /api/books/{pk}/recount recountBook',
+      'post /api/publishers createPublisher',
+      'put /api/books/{pk} replaceBook',
+      'put /api/publishers/{pk} replacePublisher',
+    ]);
+  });
+
+  t.test('an operation has the words of its view, and good ones where there are none', async (t) => {
+    t.match(list, { summary: 'Browse the books', description: 'The newest first.', tags: ['books'] });
+    t.match(paths['/api/publishers']!['get'], { summary: 'List the publishers' });
+    t.equal(paths['/api/books/newest']!['get']!.deprecated, true);
+    t.match(document.tags, [{ name: 'health' }, { name: 'books', description: 'What is on the shelves.' }]);
+    t.ok(document.tags.every(({ description }) => description !== ''));
+  });
+
+  t.test('parameters have types, bounds, defaults and words', async (t) => {
+    t.match(parameter('title'), { in: 'query', description: /^Title;/, schema: { type: 'string' } });
+    t.match(parameter('publisher'), { description: 'Publisher name, contains this in upper or lower case' });
+    t.match(parameter('ids'), { style: 'form', explode: false, schema: { type: 'array', items: { type: 'integer' } } });
+    t.match(parameter('pages'), { schema: { type: 'array', minItems: 2, maxItems: 2 } });
+    t.match(parameter('unpriced'), { schema: { type: 'boolean' } });
+    t.match(parameter('published_after'), { schema: { type: 'string', format: 'date-time' } });
+    t.match(parameter('sort'), { explode: false, schema: { items: { enum: ['price', '-price', 'title', '-title'] } } });
+    t.match(parameter('page'), { schema: { type: 'integer', minimum: 1, default: 1 } });
+    t.match(parameter('page_size'), { description: /at most 50/, schema: { default: 20 } });
+    t.match(parameter('filter'), { content: { 'application/json': { schema: { $ref: /BookRule$/ } } } });
+    const pk = resolve(document, paths['/api/books/{pk}']!['get']!.parameters[0]);
+    t.match(pk, { name: 'pk', in: 'path', required: true, schema: { type: 'integer', maximum: 2147483647 } });
+  });
+
+  t.test('a parameter has the words that its view gives it', async (t) => {
+    t.match(parameter('min_price'), { description: 'In euros, at least', deprecated: true, example: 5 });
+  });
+
+  t.test('schemas are named components, and stand nowhere else', async (t) => {
+    t.match(list.responses['200'], {
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/BookPage' } } },
+    });
+    t.match(schema('BookPage').properties['results'], { items: { $ref: '#/components/schemas/Book' } });
+    t.match(schema('Book').properties['publisher'], {
+      anyOf: [{ $ref: '#/components/schemas/Publisher' }, { type: 'null' }],
+    });
+    t.match(paths['/api/books']!['post'], {
+      requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/BookInput' } } } },
+      responses: { 201: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Book' } } } } },
+    });
+    t.match(paths['/api/books/{pk}']!['patch'], {
+      requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/BookPatch' } } } },
+    });
+    t.match(paths['/api/books/newest']!['get']!.responses['200'], {
+      content: {
+        'application/json': { schema: { properties: { results: { items: { $ref: '#/components/schemas/Book' } } } } },
+      },
+    });
+    t.strictSame(repeatedObjects(document), []);
+  });
+
+  t.test('a body says what its columns can hold, and has examples and the words of fields', async (t) => {
+    t.match(schema('BookInput').properties, {
+      title: { minLength: 1, maxLength: 50, description: 'As on the cover', examples: ['Emma'] },
+      price: { maximum: 9999.99, multipleOf: 0.01 },
+      pages: { type: ['integer', 'null'], maximum: 2147483647 },
+    });
+    t.match(schema('Book').properties, { title: { description: 'As on the cover' } });
+    t.notOk('required' in schema('BookPatch'));
+    t.match(paths['/api/books']!['post']!.requestBody, {
+      content: { 'application/json': { example: { title: 'Emma', price: 9.5 } } },
+    });
+  });
+
+  t.test('every status has its schema and its headers', async (t) => {
+    const { responses } = paths['/api/books']!['post']!;
+    const created = ['201', '400', '401', '405', '408', '409', '413', '414', '415', '429', '500', '503'];
+    t.strictSame(Object.keys(responses), created);
+    const headers = (status: string): string[] =>
+      Object.keys(resolve(document, responses[status])['headers'] as object);
+    const rateLimit = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+    t.strictSame(headers('201'), ['Location', ...rateLimit]);
+    t.strictSame(headers('401'), ['WWW-Authenticate', ...rateLimit]);
+    t.strictSame(headers('405'), ['Allow', ...rateLimit]);
+    t.strictSame(headers('429'), ['Retry-After', ...rateLimit]);
+    for (const status of created.slice(1)) {
+      const answer = resolve(document, responses[status]);
+      t.match(answer, { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }, status);
+    }
+    t.notOk('content' in paths['/api/books/{pk}']!['delete']!.responses['204']!);
+    t.match(Object.keys(paths['/hours/{day}']!['get']!.responses), ['200', '400', '405', '414', '429', '500', '503']);
+    t.notOk('429' in paths['/health']!['get']!.responses, 'no throttle counts health routes');
+  });
+
+  t.test('security stands where a token is needed', async (t) => {
+    t.strictSame(paths['/api/books/newest']!['get']!.security, []);
+    t.strictSame(paths['/health']!['get']!.security, []);
+    t.strictSame(paths['/api']!['get']!.security, []);
+    t.strictSame(paths['/api/books/{pk}/recount']!['post']!.security, [{ bearerAuth: [] }]);
+    t.match(components['securitySchemes'], { bearerAuth: { type: 'http', scheme: 'bearer' } });
+  });
+
+  t.test('JSON and YAML say the same, and the same in every process', async (t) => {
+    const yaml = await app.inject('/openapi.yaml');
+    t.equal(yaml.headers['content-type'], 'application/yaml; charset=utf-8');
+    t.strictSame(parse(yaml.body), document);
+    const other = await startLibrary(t, orm);
+    for (const path of ['/openapi.json', '/openapi.yaml']) {
+      const [one, two] = [await app.inject(path), await other.inject(path)];
+      t.equal(one.body, two.body, path);
+      t.equal(one.headers.etag, two.headers.etag);
+    }
+  });
+
+  t.test('a client that has the document is answered with 304', async (t) => {
+    const { headers } = await app.inject('/openapi.json');
+    const ask = (tag: string) => app.inject({ url: '/openapi.json', headers: { 'if-none-match': tag } });
+    t.match(headers.etag, /^"[\w-]+"$/);
+    t.match(await ask(String(headers.etag)), { statusCode: 304, body: '' });
+    t.match(await ask(`"other", W/${String(headers.etag)}`), { statusCode: 304 });
+    t.match(await ask('"other"'), { statusCode: 200 });
+  });
+});
+
+/** The schemas of objects that stand in a document more than once. */
+function repeatedObjects(document: unknown): string[] {
+  const seen = new Map<string, number>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('properties' in value && 'type' in value) {
+      const text = JSON.stringify(value);
+      seen.set(text, (seen.get(text) ?? 0) + 1);
+    }
+    for (const child of Object.values(value)) visit(child);
+  };
+  visit(document);
+  return [...seen].filter(([, times]) => times > 1).map(([text]) => text);
+}
