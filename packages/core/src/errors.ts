@@ -60,19 +60,24 @@ export class HttpError extends Error {
   }
 }
 
-/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body if JSON is required). */
-export class ParseError extends HttpError {
-  constructor(message = 'The request could not be parsed', options?: HttpErrorOptions) {
-    super(400, 'parse_error', message, options);
-  }
+/** Makes the class of an error that has one status and code, and a message for want of another. */
+function errorClass(
+  statusCode: number,
+  code: string,
+  usualMessage: string,
+): new (message?: string, options?: HttpErrorOptions) => HttpError {
+  return class extends HttpError {
+    constructor(message = usualMessage, options?: HttpErrorOptions) {
+      super(statusCode, code, message, options);
+    }
+  };
 }
 
+/** 400: the request cannot be read at all (malformed JSON, malformed HTTP, an empty body if JSON is required). */
+export class ParseError extends errorClass(400, 'parse_error', 'The request could not be parsed') {}
+
 /** 400: the request can be read, but a value in it is not usable. Name each such value in `details`. */
-export class InvalidUsage extends HttpError {
-  constructor(message = 'The request is not valid', options?: HttpErrorOptions) {
-    super(400, 'invalid_usage', message, options);
-  }
-}
+export class InvalidUsage extends errorClass(400, 'invalid_usage', 'The request is not valid') {}
 
 /**
  * 401: nobody is logged in, or the credentials are not good. Carries `WWW-Authenticate: Bearer` (RFC 6750, section 3).
@@ -91,11 +96,7 @@ export class Forbidden extends HttpError {
 }
 
 /** 404: no such route or record, or none that this request may see. */
-export class NotFound extends HttpError {
-  constructor(message = 'Not found', options?: HttpErrorOptions) {
-    super(404, 'not_found', message, options);
-  }
-}
+export class NotFound extends errorClass(404, 'not_found', 'Not found') {}
 
 /** 405: the path exists, the method does not. `Allow` lists the methods that do (RFC 9110, section 15.5.6). */
 export class MethodNotAllowed extends HttpError {
@@ -108,39 +109,19 @@ export class MethodNotAllowed extends HttpError {
 }
 
 /** 409: another record has the unique value already, or other records refer to this one. */
-export class TargetObjectAlreadyExist extends HttpError {
-  constructor(message = 'The object already exists', options?: HttpErrorOptions) {
-    super(409, 'conflict', message, options);
-  }
-}
+export class TargetObjectAlreadyExist extends errorClass(409, 'conflict', 'The object already exists') {}
 
 /** 413: the body is larger than the route's `bodyLimit`. */
-export class PayloadTooLarge extends HttpError {
-  constructor(message = 'The request body is too large', options?: HttpErrorOptions) {
-    super(413, 'payload_too_large', message, options);
-  }
-}
+export class PayloadTooLarge extends errorClass(413, 'payload_too_large', 'The request body is too large') {}
 
 /** 414: the URL, or one of its path parameters, is longer than the server takes. */
-export class UriTooLong extends HttpError {
-  constructor(message = 'The URL is too long', options?: HttpErrorOptions) {
-    super(414, 'uri_too_long', message, options);
-  }
-}
+export class UriTooLong extends errorClass(414, 'uri_too_long', 'The URL is too long') {}
 
 /** 415: the body is of a media type that the route does not read. */
-export class UnsupportedMediaType extends HttpError {
-  constructor(message = 'The media type is not supported; send application/json', options?: HttpErrorOptions) {
-    super(415, 'unsupported_media_type', message, options);
-  }
-}
+export class UnsupportedMediaType extends errorClass(415, 'unsupported_media_type', 'The media type is not supported; send application/json') {}
 
 /** 422: never raised by the library itself; for applications whose rules go beyond the form of a request. */
-export class UnprocessableEntity extends HttpError {
-  constructor(message = 'The request cannot be processed', options?: HttpErrorOptions) {
-    super(422, 'unprocessable_entity', message, options);
-  }
-}
+export class UnprocessableEntity extends errorClass(422, 'unprocessable_entity', 'The request cannot be processed') {}
 
 /** 429: a throttle's limit is reached. `Retry-After` says for how many whole seconds. */
 export class TooManyRequests extends HttpError {
@@ -154,11 +135,7 @@ export class TooManyRequests extends HttpError {
 }
 
 /** 431: the header section is larger than the server takes. */
-export class HeadersTooLarge extends HttpError {
-  constructor(message = 'The request headers are too large', options?: HttpErrorOptions) {
-    super(431, 'headers_too_large', message, options);
-  }
-}
+export class HeadersTooLarge extends errorClass(431, 'headers_too_large', 'The request headers are too large') {}
 
 /** 500: a fault of the server. What happened stands in the log under the request's id, never in the answer. */
 export class InternalError extends HttpError {
@@ -194,8 +171,4 @@ export function errorFrom(thrown: unknown): Error {
 }
 
 /** 503: a store or the mail server that this request needs is down or too slow. */
-export class ServiceUnavailable extends HttpError {
-  constructor(message = 'The service is temporarily unavailable', options?: HttpErrorOptions) {
-    super(503, 'service_unavailable', message, options);
-  }
-}
+export class ServiceUnavailable extends errorClass(503, 'service_unavailable', 'The service is temporarily unavailable') {}
