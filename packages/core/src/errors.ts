@@ -118,7 +118,11 @@ export class PayloadTooLarge extends errorClass(413, 'payload_too_large', 'The r
 export class UriTooLong extends errorClass(414, 'uri_too_long', 'The URL is too long') {}
 
 /** 415: the body is of a media type that the route does not read. */
-export class UnsupportedMediaType extends errorClass(415, 'unsupported_media_type', 'The media type is not supported; send application/json') {}
+export class UnsupportedMediaType extends errorClass(
+  415,
+  'unsupported_media_type',
+  'The media type is not supported; send application/json',
+) {}
 
 /** 422: never raised by the library itself; for applications whose rules go beyond the form of a request. */
 export class UnprocessableEntity extends errorClass(422, 'unprocessable_entity', 'The request cannot be processed') {}
@@ -171,4 +175,8 @@ export function errorFrom(thrown: unknown): Error {
 }
 
 /** 503: a store or the mail server that this request needs is down or too slow. */
-export class ServiceUnavailable extends errorClass(503, 'service_unavailable', 'The service is temporarily unavailable') {}
+export class ServiceUnavailable extends errorClass(
+  503,
+  'service_unavailable',
+  'The service is temporarily unavailable',
+) {}

@@ -20,8 +20,8 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
   }
 }
 
-/** The words for the values that an option may have, and the test of one. */
-export type OptionRule = readonly [expected: string, fits: (value: unknown) => boolean];
+/** The words for the values that an option may have, the test of one, and for a list the rule of its items. */
+export type OptionRule = readonly [expected: string, fits: (value: unknown) => boolean, items?: OptionRule];
 
 /**
  * Refuses what is no object of options, names that nothing reads, and values that do not fit. An option that is undefined
@@ -42,9 +42,13 @@ export function checkValues<Name extends string>(
   given: { readonly [Option in NoInfer<Name>]?: unknown },
   rules: Readonly<Record<Name, OptionRule>>,
 ): void {
-  for (const [name, [expected, fits]] of Object.entries<OptionRule>(rules)) {
+  for (const [name, [expected, fits, items]] of Object.entries<OptionRule>(rules)) {
     const value = given[name as Name];
-    if (value !== undefined && !fits(value)) throw wrongOption(owner, name, expected, value);
+    if (value === undefined) continue;
+    if (!fits(value)) throw wrongOption(owner, name, expected, value);
+    if (items === undefined || !Array.isArray(value)) continue;
+    const wrong = value.findIndex((item) => !items[1](item));
+    if (wrong !== -1) throw wrongOption(owner, `${name}[${wrong}]`, items[0], value[wrong]);
   }
 }
 
@@ -57,9 +61,9 @@ export const isListOf = (value: unknown, isOne: (item: unknown) => boolean): val
 export const OBJECT: OptionRule = ['an object', isObject];
 /** The rule of an option that is judged elsewhere. */
 export const ANYTHING: OptionRule = ['anything', () => true];
-export const BOOLEAN: OptionRule = ['a boolean', (value) => typeof value === 'boolean'];
+export const BOOLEAN: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
 export const FUNCTION: OptionRule = ['a function', (value) => typeof value === 'function'];
-export const TEXT: OptionRule = ['a text', isText];
+export const TEXT: OptionRule = ['a non-empty string', isText];
 export const LIST: OptionRule = ['a list', Array.isArray];
 export const TEXTS: OptionRule = ['a list of texts', (value) => isListOf(value, isText)];
 export const TEXTS_BY_NAME: OptionRule = [

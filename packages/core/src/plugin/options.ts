@@ -5,13 +5,13 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
-import { ANYTHING, checkOptions, FUNCTION, type OptionRule, STORE, TEXT, wrongOption } from '../options.ts';
+import { BOOLEAN, checkOptions, FUNCTION, LIST, type OptionRule, STORE, TEXT, wrongOption } from '../options.ts';
 import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { checkListOptions } from '../viewset/list-options.ts';
+import { LIST_RULES } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 
 /** Answers with the user of a request, or null, from what the application knows of it by then. */
@@ -85,8 +85,6 @@ const DEFAULTS = {
   handlerTimeoutMs: 30_000,
 };
 
-const SWITCH: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
-const ARRAY: OptionRule = ['an array', Array.isArray];
 const LIMIT: OptionRule = [
   'a positive integer, or Infinity for none',
   (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0),
@@ -96,9 +94,9 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   orm: ['an initialised MikroORM', (orm) => typeof (orm as Partial<MikroORM> | null)?.em?.fork === 'function'],
   user: ['"own" or a function of the request', (user) => user === 'own' || typeof user === 'function'],
   em: ['"own" or "existing"', (em) => em === 'own' || em === 'existing'],
-  errorHandler: SWITCH,
-  notFoundHandler: SWITCH,
-  throttles: ARRAY,
+  errorHandler: BOOLEAN,
+  notFoundHandler: BOOLEAN,
+  throttles: LIST,
   throttleRate: FUNCTION,
   store: STORE,
   health: [
@@ -106,10 +104,8 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
     (health) => health === false || health instanceof HealthRegistry,
   ],
   healthPath: ['a path such as "/health"', (path) => typeof path === 'string' && /^(\/[^/:*?#\s]+)+$/.test(path)],
-  permissionClasses: ARRAY,
-  filters: ANYTHING,
-  pagination: ANYTHING,
-  ignoreUnknownParameters: ANYTHING,
+  permissionClasses: LIST,
+  ...LIST_RULES,
   secret: TEXT,
   maxUrlLength: LIMIT,
   maxRequestsInFlight: LIMIT,
@@ -120,7 +116,6 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptions('viewset', options, RULES);
   if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);
-  checkListOptions('viewset', options);
   if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { checkOptionNames, checkValues, describe, STORE, wrongOption } from '../options.ts';
+import { BOOLEAN, checkOptionNames, checkValues, describe, STORE, TEXT } from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
 /** The time at which a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
@@ -48,15 +48,10 @@ export abstract class RateLimitRule {
     checkOptionNames(owner, options, new.target.optionNames);
     this.count = positiveInteger(owner, 'count (its first argument)', count);
     this.windowSeconds = positiveInteger(owner, 'windowSeconds (its second argument)', windowSeconds);
-    const { failClosed = false, name, store } = options;
-    if (typeof failClosed !== 'boolean') throw wrongOption(owner, 'failClosed', 'true or false', failClosed);
-    if (name !== undefined && (typeof name !== 'string' || name === '')) {
-      throw wrongOption(owner, 'name', 'a non-empty string', name);
-    }
-    checkValues(owner, options, { store: STORE });
-    this.failClosed = failClosed;
-    this.name = name;
-    this.store = store;
+    checkValues(owner, options, { failClosed: BOOLEAN, name: TEXT, store: STORE });
+    this.failClosed = options.failClosed ?? false;
+    this.name = options.name;
+    this.store = options.store;
   }
 
   /**

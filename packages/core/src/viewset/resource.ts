@@ -9,7 +9,7 @@ import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { wrongOption } from '../options.ts';
+import { checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { fillTemplate, templateOf } from '../path-template.ts';
 import type { PermissionView } from '../permissions/permission.ts';
@@ -22,7 +22,7 @@ import { QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
-import { checkListOptions } from './list-options.ts';
+import { LIST_RULES } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
@@ -109,7 +109,7 @@ export class Resource implements ViewDefinition {
       options.referencePermissions ?? {},
     );
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
-    checkListOptions(name, { filters: options.filters, pagination: options.pagination });
+    checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
     const ordering = (options.ordering ?? []).map((key) =>

@@ -7,7 +7,7 @@ import { Forbidden, Unauthorized } from '../errors.ts';
 import { BOOLEAN, FUNCTION, LIST, OBJECT, TEXT, TEXTS, TEXTS_BY_NAME, checkOptions, checkValues } from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { checkListOptions } from './list-options.ts';
+import { LIST_RULES } from './list-options.ts';
 import { stateOf } from './request-state.ts';
 import type { Examples, Words } from './action.ts';
 import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
@@ -112,15 +112,19 @@ export abstract class ViewSet implements PermissionView {
 
 /** Refuses declarations of a wrong kind, of any view. */
 export function checkDeclarations(view: ViewSet): void {
-  const { name, ignoreUnknownParameters, documentation } = view;
-  checkValues(name, view, DECLARATIONS);
-  checkListOptions(name, { ignoreUnknownParameters });
-  checkOptions(`${name}.documentation`, documentation, DOCUMENTATION);
+  checkValues(view.name, view, DECLARATIONS);
+  checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION);
 }
 
 /** The kinds of the options with words, of any view. */
 export const WORDS = { descriptions: TEXTS_BY_NAME, examples: OBJECT, fieldWords: OBJECT, parameterWords: OBJECT };
-const DECLARATIONS = { permissionClasses: LIST, throttles: LIST, allowAnonymous: BOOLEAN, throttleRate: FUNCTION };
+const DECLARATIONS = {
+  permissionClasses: LIST,
+  throttles: LIST,
+  allowAnonymous: BOOLEAN,
+  throttleRate: FUNCTION,
+  ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
+};
 const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME, ...WORDS };
 
 /** Makes a 401 if nobody is logged in, else a 403. */
