@@ -1,13 +1,19 @@
 import { Type, type TSchema } from 'typebox';
 import { wrongOption } from '../options.ts';
-import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import { type Action, type ActionHooks, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';
+import {
+  type Action,
+  type ActionHooks,
+  type ActionOptions,
+  kebabCase,
+  URL_PATH_RULE,
+  type Words,
+} from '../viewset/action.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type { Operation, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
@@ -60,7 +66,7 @@ interface Declared {
   /** The path below the collection or the record, `/recount`; empty for the five operations. */
   readonly suffix: string;
   readonly urlName: string;
-  readonly options: ActionOptions;
+  readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
@@ -89,39 +95,30 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
     ({ operation, method, detail }) => {
-      const { body, response = {}, validateBody } = definition.schemasOf(operation, method === 'PATCH');
+      const { body, response, validateBody } = definition.schemasOf(operation, method === 'PATCH');
       const { summaries, descriptions, examples } = view.documentation;
-      const words = {
-        summary: summaries?.[operation],
-        description: descriptions?.[operation],
-        examples: examples?.[operation],
-      };
-      const options: ActionOptions = {
-        responses: response,
-        listParameters: operation === 'list',
-        ...(body === undefined ? {} : { body }),
-        ...(Object.fromEntries(
-          Object.entries(words).filter(([, value]) => value !== undefined),
-        ) as Partial<ActionOptions>),
-      };
+      // The library's own operations store all that they write or nothing.
+      const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
       return {
         action: operation,
         method,
         detail,
         suffix: '',
         urlName: detail ? 'detail' : 'list',
-        options,
+        options: {
+          body,
+          responses: response,
+          listParameters: operation === 'list',
+          summary: summaries?.[operation],
+          description: descriptions?.[operation],
+          examples: examples?.[operation],
+        },
         validateBody,
-        transaction: method !== 'GET' && isOwnOperation(view, operation),
+        transaction: method !== 'GET' && isOwn,
         handler: view[operation]!.bind(view),
       };
     },
   );
-}
-
-/** Tells if an operation is the library's, which stores all that it writes or nothing. */
-function isOwnOperation(view: ViewSet, operation: Operation): boolean {
-  return view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
 }
 
 /** Each method of an action is a route of its own. */
@@ -140,7 +137,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         detail,
         suffix: `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
-        options,
+        options: { ...options, listParameters: options.listParameters ?? (method === 'get' && !detail) },
         validateBody: options.body === undefined ? undefined : compileValidator(options.body, 'body'),
         transaction,
         handler: actionHandler(handler, prepare, transaction),
@@ -186,20 +183,20 @@ function planRoute(
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
+  const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
+    operationResponses(answers, {
+      locatesRecord: plan.action === 'create',
+      isSafe: plan.method === 'GET',
+      hasPathParameters: plan.pathParameters.length > 0,
+      checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
+      allowsAnonymous: plan.allowsAnonymous,
+      asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
+      hasEntity: view.meta !== undefined,
+      mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
+      hasRules: plan.rules.has('address') || plan.rules.has('user'),
+    });
   return {
-    plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), declared, (plan) =>
-      operationResponses(answers, {
-        locatesRecord: plan.action === 'create',
-        isSafe: plan.method === 'GET',
-        hasPathParameters: plan.pathParameters.length > 0,
-        checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
-        allowsAnonymous: plan.allowsAnonymous,
-        asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
-        hasEntity: view.meta !== undefined,
-        mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
-        hasRules: plan.rules.has('address') || plan.rules.has('user'),
-      }),
-    ),
+    plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), declared, responsesOf),
     view,
     definition,
     answers,
@@ -232,13 +229,7 @@ function operationPlan(
     pattern,
     detail,
     pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
-    queryParameters: queryParametersOf(definition, method, detail, options).map(
-      ({ name: parameter, required, schema }) => ({
-        name: parameter,
-        required,
-        schema: { ...schema, ...documentation.parameterWords?.[parameter] },
-      }),
-    ),
+    queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
     body: bodyOf(options),
     get responses() {
       return (responses ??= responsesOf(this));
@@ -270,7 +261,7 @@ function operationPlan(
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
-function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: ActionOptions): boolean {
+function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: Declared['options']): boolean {
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
   return view.allowAnonymous ?? isAllowAny(view.permissionClasses);
@@ -305,23 +296,25 @@ function pathParametersOf(path: string, pkSchema: TSchema | undefined): Operatio
 
 /** An action's own parameters come before the list's of the same names. */
 function queryParametersOf(
-  { listParameters }: ViewDefinition,
-  method: OperationMethod,
-  detail: boolean,
-  options: ActionOptions,
+  definition: ViewDefinition,
+  { querystring, listParameters }: Declared['options'],
+  words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
-  const { properties = {}, required = [] } = (options.querystring ?? {}) as {
+  const { properties = {}, required = [] } = (querystring ?? {}) as {
     properties?: Record<string, TSchema>;
     required?: readonly string[];
   };
-  const own = Object.entries(properties).map(([name, schema]) => ({ name, required: required.includes(name), schema }));
-  const takesList = options.listParameters ?? (method === 'GET' && !detail);
-  const ofList: readonly ParameterDeclaration[] = takesList ? listParameters : [];
-  const rest = ofList.filter(({ name }) => !Object.hasOwn(properties, name));
-  return [...own, ...rest.map(({ name, schema }) => ({ name, required: false, schema }))];
+  const ofList = listParameters === true ? definition.listParameters : [];
+  const others = ofList.filter(({ name }) => !Object.hasOwn(properties, name));
+  const schemas = [...Object.entries(properties), ...others.map(({ name, schema }) => [name, schema] as const)];
+  return schemas.map(([name, schema]) => ({
+    name,
+    required: required.includes(name),
+    schema: { ...schema, ...words[name] },
+  }));
 }
 
-function bodyOf({ body, contentTypes }: ActionOptions): OperationBody | undefined {
+function bodyOf({ body, contentTypes }: Declared['options']): OperationBody | undefined {
   if (body === undefined && contentTypes === undefined) return undefined;
   return Object.freeze({ schema: body, required: body !== undefined, contentTypes: contentTypes ?? JSON_ONLY });
 }

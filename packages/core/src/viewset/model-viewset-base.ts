@@ -14,7 +14,7 @@ import { type AnyModelOptions, Resource } from './resource.ts';
 import { ownWrite } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
-import { permissionDenied, ViewSet } from './viewset.ts';
+import { DOCUMENTATION_RULES, permissionDenied, type ViewDocumentation, ViewSet } from './viewset.ts';
 import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send. */
@@ -55,17 +55,8 @@ export abstract class ModelViewSetBase<
     this.throttles = options.throttles ?? [];
     this.ignoreUnknownParameters = options.ignoreUnknownParameters;
     this.allowAnonymous = options.allowAnonymous;
-    const { description, tags, deprecated, summaries, descriptions, examples, fieldWords, parameterWords } = options;
-    this.documentation = {
-      description,
-      tags,
-      deprecated,
-      summaries,
-      descriptions,
-      examples,
-      fieldWords,
-      parameterWords,
-    };
+    const words = Object.keys(DOCUMENTATION_RULES) as (keyof ViewDocumentation)[];
+    this.documentation = Object.fromEntries(words.map((word) => [word, options[word]]));
   }
 
   /** The entity that the view is about. */

@@ -1,6 +1,6 @@
 import type { PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
-import { ANYTHING, BOOLEAN, isObject, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { ANYTHING, BOOLEAN, isObject, LIST, type OptionRule, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
@@ -10,9 +10,8 @@ import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { Examples, Words } from './action.ts';
 import type { Operation } from './view-definition.ts';
-import { WORDS } from './viewset.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
@@ -25,7 +24,7 @@ export interface ModelViewSetOptions<
   Entity extends object,
   Read extends ReadShape<Entity, object> | ObjectSchema,
   Write extends WriteShape<Entity, object> | ObjectSchema,
-> {
+> extends ViewDocumentation {
   /** The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
   readonly read: Read & OwnNames<Entity, Read>;
   /** The bodies of create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
@@ -65,22 +64,6 @@ export interface ModelViewSetOptions<
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /** See `ViewSet.allowAnonymous`. */
   readonly allowAnonymous?: boolean;
-  /** The subject of the view, for documents. */
-  readonly description?: string;
-  /** The groups that the view's operations stand in, for documents. Default: the first half of its routes' names. */
-  readonly tags?: readonly string[];
-  /** True: clients should no longer use the view. */
-  readonly deprecated?: boolean;
-  /** One line on an operation, for documents. Default: made of its name. */
-  readonly summaries?: Readonly<Partial<Record<Operation, string>>>;
-  /** More about an operation than one line. Default: none. */
-  readonly descriptions?: Readonly<Partial<Record<Operation, string>>>;
-  /** Examples of an operation's body and answers. */
-  readonly examples?: Readonly<Partial<Record<Operation, Examples>>>;
-  /** The words about the fields of records, by name. */
-  readonly fieldWords?: Readonly<Record<string, Words>>;
-  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
-  readonly parameterWords?: Readonly<Record<string, Words>>;
 }
 
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
@@ -103,9 +86,5 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   throttles: LIST,
   ignoreUnknownParameters: ANYTHING,
   allowAnonymous: BOOLEAN,
-  description: TEXT,
-  tags: TEXTS,
-  deprecated: BOOLEAN,
-  summaries: TEXTS_BY_NAME,
-  ...WORDS,
+  ...DOCUMENTATION_RULES,
 };

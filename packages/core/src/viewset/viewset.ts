@@ -4,7 +4,18 @@ import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, Unauthorized } from '../errors.ts';
-import { BOOLEAN, FUNCTION, LIST, OBJECT, TEXT, TEXTS, TEXTS_BY_NAME, checkOptions, checkValues } from '../options.ts';
+import {
+  BOOLEAN,
+  checkOptions,
+  checkValues,
+  FUNCTION,
+  LIST,
+  OBJECT,
+  type OptionRule,
+  TEXT,
+  TEXTS,
+  TEXTS_BY_NAME,
+} from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { LIST_RULES } from './list-options.ts';
@@ -113,11 +124,9 @@ export abstract class ViewSet implements PermissionView {
 /** Refuses declarations of a wrong kind, of any view. */
 export function checkDeclarations(view: ViewSet): void {
   checkValues(view.name, view, DECLARATIONS);
-  checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION);
+  checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
 }
 
-/** The kinds of the options with words, of any view. */
-export const WORDS = { descriptions: TEXTS_BY_NAME, examples: OBJECT, fieldWords: OBJECT, parameterWords: OBJECT };
 const DECLARATIONS = {
   permissionClasses: LIST,
   throttles: LIST,
@@ -125,7 +134,16 @@ const DECLARATIONS = {
   throttleRate: FUNCTION,
   ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
 };
-const DOCUMENTATION = { description: TEXT, tags: TEXTS, deprecated: BOOLEAN, summaries: TEXTS_BY_NAME, ...WORDS };
+export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, OptionRule>> = {
+  description: TEXT,
+  tags: TEXTS,
+  deprecated: BOOLEAN,
+  summaries: TEXTS_BY_NAME,
+  descriptions: TEXTS_BY_NAME,
+  examples: OBJECT,
+  fieldWords: OBJECT,
+  parameterWords: OBJECT,
+};
 
 /** Makes a 401 if nobody is logged in, else a 403. */
 export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
