@@ -53,12 +53,12 @@ function inFront(own: OwnHooks, hooks: ActionHooks): ActionHooks {
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;
 }
 
-/** Documents the route, and has Fastify call the validators below. Its answers are written down when somebody reads them. */
-function fastifySchema({ plan, answers }: PlannedRoute, scope: RouteScope): FastifySchema {
+/** Documents the route, and has Fastify call the validators below. */
+function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
+  const { plan } = route;
   const { pathParameters, queryParameters, body, documentation } = plan;
   const { summary, description, tags, deprecated, examples } = documentation;
-  let documented: unknown;
-  return {
+  const schema = {
     operationId: plan.operationId,
     summary,
     ...(description === undefined ? {} : { description }),
@@ -71,14 +71,38 @@ function fastifySchema({ plan, answers }: PlannedRoute, scope: RouteScope): Fast
       ? {}
       : { body: examples.body === undefined ? body.schema : { ...body.schema, examples: [examples.body] } }),
     ...(body === undefined ? {} : { consumes: body.contentTypes }),
-    get response() {
-      if (scope.isCompiling) return serializedResponses(answers, scope.hasSerializerCompiler);
-      return (documented ??= documentedResponses(plan));
-    },
-    set response(given) {
+  } as FastifySchema;
+  return defineAnswers(schema, route, scope);
+}
+
+/** Has the schema of a route tell its answers; they are written down when somebody reads them. */
+function defineAnswers(
+  schema: FastifySchema,
+  { plan, answers }: PlannedRoute,
+  scope: RouteScope,
+  copied?: unknown,
+): FastifySchema {
+  let documented = copied;
+  return Object.defineProperty(schema, 'response', {
+    enumerable: true,
+    configurable: true,
+    get: () =>
+      scope.isCompiling
+        ? serializedResponses(answers, scope.hasSerializerCompiler)
+        : (documented ??= documentedResponses(plan)),
+    set: (given: unknown) => {
       documented = given;
     },
-  } as FastifySchema;
+  });
+}
+
+/**
+ * Has Fastify compile the declared answers all the same if a hook of the application has put a copy in the place of a route's
+ * schema: a copy has the answers as documents have them.
+ */
+export function keepAnswers(schema: FastifySchema, route: PlannedRoute, scope: RouteScope): void {
+  const copied = Object.getOwnPropertyDescriptor(schema, 'response');
+  if (copied !== undefined && 'value' in copied) defineAnswers(schema, route, scope, copied.value);
 }
 
 function objectOf(parameters: readonly OperationParameter[]): object {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { fastifyRoute, type RouteScope } from '../operations/fastify-route.ts';
+import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
@@ -98,6 +98,11 @@ export class Router {
       hasSerializerCompiler: app.serializerCompiler !== undefined,
       isCompiling: false,
     };
+    const planned = new Map(routes.map((route) => [route.plan, route]));
+    app.addHook('onRoute', ({ schema, config }) => {
+      const route = config?.viewset && planned.get(config.viewset);
+      if (schema !== undefined && route !== undefined) keepAnswers(schema, route, scope);
+    });
     const shared = shareSerializers(app);
     for (const route of routes) addRoute(app, shared(fastifyRoute(route, scope)), route.view);
     scope.isCompiling = true;

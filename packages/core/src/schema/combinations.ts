@@ -1,6 +1,6 @@
 import { mustBe, mustBeOneOf } from './error-details.ts';
 import type { AnySchema } from './json-schema.ts';
-import type { KeywordContext } from './keyword.ts';
+import { type KeywordContext, isText } from './keyword.ts';
 import { type Fault, type Judge, type Verdict, united } from './reading.ts';
 import { isRecord } from './scan-input.ts';
 
@@ -60,7 +60,10 @@ export function unionJudge(isExclusive: boolean) {
     const nodes = members.map((member) => node(member));
     return (value, reading) => {
       const verdicts = nodes.map((each) => reading.attempt(each, value));
-      const valid = verdicts.filter(({ faults }) => faults.length === 0);
+      const fitting = verdicts.filter(({ faults }) => faults.length === 0);
+      // A text of a query string that a member has read, `7` as an integer, is a text to the others still.
+      const read = fitting.filter(({ known }) => isText(value) && known !== value);
+      const valid = read.length > 0 ? read : fitting;
       if (valid.length === 0) {
         reading.faults.push(...faultsOfTheMeant(verdicts));
       } else if (isExclusive && valid.length > 1) {

@@ -31,6 +31,9 @@ export function compileSchema(schema: TSchema, place: Place): SchemaNode {
   }
 }
 
+/** The names of keywords that say nothing of values: an application's own, and those that TypeBox keeps out of sight. */
+const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
+
 /** The compiling of one schema with all that it contains. */
 class SchemaCompiler {
   readonly #place: Place;
@@ -54,10 +57,10 @@ class SchemaCompiler {
       referred: this.referred,
     };
     const stages = Object.values(Stage).map(() => ({ assertions: [] as Assertion[], judges: [] as Judge[] }));
-    // TypeBox keeps refinements out of sight.
+    // TypeBox keeps refinements out of sight, so that Object.keys() does not name them.
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);
-      if (plain[name] === undefined || (keyword === undefined && /^(?:x-|~)/.test(name))) continue;
+      if (plain[name] === undefined || (keyword === undefined && SILENT.test(name))) continue;
       if (keyword === undefined) throw new ImproperlyConfigured(`unknown keyword: "${name}"`);
       const compiled = keyword.compile(name, plain[name], context);
       if (typeof compiled === 'function') stages[keyword.stage]!.judges.push(compiled);

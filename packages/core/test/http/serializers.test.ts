@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import fastify, { type FastifyInstance, type FastifySchema, type FastifyServerOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import { Type } from 'typebox';
 import { action, ModelViewSet, readShape, Router, viewset, writeShape } from '../../src/index.ts';
@@ -76,6 +76,38 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
       t.equal(compiled.length, atFirst, 'and none for a second answer');
     },
   );
+
+  t.test('a hook that puts a copy in the place of a schema changes no answer', async (t) => {
+    class CopiedViewSet extends ModelViewSet(Book, { read }) {
+      accepted = action({ response: Type.Object({ word: Type.String() }) }, async (_request, reply) => {
+        void reply.code(202);
+        return { word: 'oak', secret: 1 };
+      });
+      refused = action({}, async (_request, reply) => {
+        void reply.code(429);
+        return { own: 'words' };
+      });
+    }
+    const schemas: FastifySchema[] = [];
+    const app = fastify();
+    t.teardown(() => app.close());
+    app.addHook('onRoute', (route) => {
+      if (route.schema === undefined) return;
+      route.schema = { ...route.schema, tags: ['copied'] } as FastifySchema;
+      schemas.push(route.schema);
+    });
+    await app.register(viewset, { orm, health: false });
+    await app.register(new Router().register('others', OtherBookViewSet).register('copied', CopiedViewSet).plugin);
+    await app.ready();
+    t.strictSame((await app.inject('/copied/accepted')).json(), { word: 'oak' });
+    t.strictSame((await app.inject('/copied/refused')).json(), { own: 'words' });
+    const head = await app.inject({ method: 'HEAD', url: '/copied/accepted' });
+    t.equal(head.headers['content-length'], String('{"word":"oak"}'.length));
+    t.ok(
+      schemas.every(({ response }) => Object.keys(response as object).includes('500')),
+      'documents have them all',
+    );
+  });
 
   t.test('a mistake in the schema of an answer stops the start, first route or not', async (t) => {
     const wrong = [{ type: 'bogus' }, { type: 'string', maxLength: 'many' }, { $ref: 'nowhere' }];

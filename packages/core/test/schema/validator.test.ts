@@ -447,6 +447,13 @@ t.test('texts of a query string become what the schema asks for', async (t) => {
     choice: 'x',
     limit: 10,
   });
+  const one = Type.Object({ id: Type.Unsafe({ oneOf: [{ type: 'integer' }, { type: 'string' }] }) });
+  t.same(compileValidator(one, 'query')({ id: '7' }), { id: 7 }, 'a text that a member reads is of that form alone');
+  t.same(compileValidator(one, 'query')({ id: 'x' }), { id: 'x' });
+  const two = Type.Object({
+    id: Type.Unsafe({ oneOf: [{ type: 'integer' }, { type: 'number' }, { type: 'string' }] }),
+  });
+  t.same(problems(two, { id: '7' }, 'query'), ['/id must match exactly one of the forms allowed']);
   for (const n of ['012', '1e3', ' 1', '1.0', '0x1', '+1', '-0', '9007199254740993', 'NaN', 'true']) {
     t.same(problems(schema, { n }, 'query'), ['/n must be an integer'], n);
   }
@@ -476,6 +483,7 @@ t.test('a schema that cannot be kept to is refused at once', async (t) => {
   circle.again = circle;
   const refused: [TSchema, RegExp][] = [
     [Type.String({ maxLenght: 3 }), /unknown keyword: "maxLenght"/],
+    [Type.String({ '~guard': { check: () => false } }), /unknown keyword: "~guard"/],
     [Type.String({ format: 'emial' as never }), /unknown format "emial"/],
     [Type.String({ format: 'toString' as never }), /unknown format "toString"/],
     [Type.Record(Type.String({ pattern: 'a(' }), Type.Null()), /a\(/],
