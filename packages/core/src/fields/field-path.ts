@@ -30,50 +30,43 @@ const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
  */
 export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
   const found = findFieldPath(meta, path, separator);
-  if (found instanceof Error) throw found;
+  if (typeof found === 'string') throw new ImproperlyConfigured(found);
   return found;
 }
 
-/** Resolves like `fieldPath`, for those who try several paths: answers with the error instead of throwing it. */
-export function findFieldPath(
-  meta: EntityMetadata,
-  path: string,
-  separator: '.' | '__',
-): FieldPath | ImproperlyConfigured {
+/** Resolves like `fieldPath`, for those who try several paths: answers with the problem in words instead of throwing it. */
+export function findFieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
+  const found = resolvePath(meta, path, separator);
+  if (typeof found === 'string' || isStored(found.property)) return found;
+  return `${meta.className}: "${path}" is not stored in the database (persist: false)`;
+}
+
+/** Resolves a path of an entity that no ORM may have discovered yet, whether or not its property is stored. */
+export function resolvePath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
   let paths = known.get(meta);
   if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
   // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
   const key = `${separator} ${path}`;
   const found = paths.get(key);
   if (found !== undefined) return found;
-  const resolved = resolvePath(meta, path, separator);
-  if (resolved instanceof Error) return resolved;
-  if (!isStored(resolved.property)) {
-    return new ImproperlyConfigured(`${meta.className}: "${path}" is not stored in the database (persist: false)`);
-  }
+  const resolved = walkPath(meta, path, separator);
+  if (typeof resolved === 'string') return resolved;
   const dotted = `. ${resolved.key}`;
   const shared = paths.get(dotted) ?? resolved;
   paths.set(dotted, shared).set(key, shared);
   return shared;
 }
 
-/** Resolves a path anew, of an entity that no ORM may have discovered yet, whether or not its property is stored. */
-export function resolvePath(
-  meta: EntityMetadata,
-  path: string,
-  separator: '.' | '__',
-): FieldPath | ImproperlyConfigured {
+function walkPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
   const place = findPlace(meta, path, separator);
-  if (place instanceof Error) return place;
+  if (typeof place === 'string') return place;
   const last = place.property;
   const isForeign = isReference(last) && !ownsColumn(last);
   const target = isForeign ? (targetOf(last) as EntityMetadata) : undefined;
   const property = target === undefined ? last : onlyPrimaryKey(target);
   if (property === undefined) {
     const name = target?.className ?? '';
-    return new ImproperlyConfigured(
-      `${meta.className}: "${path}" leads to ${name}, whose primary key is not one column; name a field`,
-    );
+    return `${meta.className}: "${path}" leads to ${name}, whose primary key is not one column; name a field`;
   }
   const steps = isForeign ? [...place.steps, last] : place.steps;
   return Object.freeze({
@@ -95,12 +88,8 @@ export interface FieldPlace {
   readonly nullable: boolean;
 }
 
-/** Walks a path, through relations and embeddables, to the property that it names. */
-export function findPlace(
-  root: EntityMetadata,
-  path: string,
-  separator: '.' | '__',
-): FieldPlace | ImproperlyConfigured {
+/** Walks a path, through relations and embeddables, to the property that it names; answers with the problem in words if there is none. */
+export function findPlace(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPlace | string {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
   let owner: Owner = root;
@@ -117,9 +106,7 @@ export function findPlace(
     const target = isWay ? targetOf(property) : undefined;
     if (target === undefined) {
       const what = property.kind === ReferenceKind.EMBEDDED ? 'is kept in one column' : 'is not a relation';
-      return new ImproperlyConfigured(
-        `${root.className}: "${path}" cannot be resolved: ${owner.className}.${name} ${what}, so it has no "${rest[0]}"`,
-      );
+      return `${root.className}: "${path}" cannot be resolved: ${owner.className}.${name} ${what}, so it has no "${rest[0]}"`;
     }
     if (!isInline) steps.push(property);
     nullable ||= property.nullable === true || (!isInline && !ownsColumn(property));
@@ -154,14 +141,12 @@ function isStored(property: EntityProperty): boolean {
   return property.persist !== false || property.formula !== undefined || property.kind !== ReferenceKind.SCALAR;
 }
 
-function unknownName(root: EntityMetadata, path: string, owner: Owner, name: string): ImproperlyConfigured {
+function unknownName(root: EntityMetadata, path: string, owner: Owner, name: string): string {
   // What MikroORM adds for itself is not named: the columns of embeddables, and the other sides of relations.
   const all = Object.keys(owner.properties).filter((key) => isNamed(key, owner.properties[key] as EntityProperty));
   const near = nearest(name, all);
   const hint = near === undefined ? '.' : `; did you mean "${near}"?`;
-  return new ImproperlyConfigured(
-    `${root.className}: "${path}" names no field: ${owner.className} has no property "${name}"${hint} It has: ${all.join(', ')}`,
-  );
+  return `${root.className}: "${path}" names no field: ${owner.className} has no property "${name}"${hint} It has: ${all.join(', ')}`;
 }
 
 function isNamed(key: string, property: EntityProperty): boolean {

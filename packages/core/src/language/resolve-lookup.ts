@@ -31,9 +31,9 @@ export function resolveLookup(meta: EntityMetadata, name: string): ResolvedLooku
 function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
   // A field may be called "range"; it comes first.
   const whole = findFieldPath(meta, name, '__');
-  if (!(whole instanceof Error)) return fitting(meta, name, whole, 'exact');
+  if (typeof whole !== 'string') return fitting(meta, name, whole, 'exact');
   const cut = name.lastIndexOf('__');
-  if (cut <= 0) throw whole;
+  if (cut <= 0) throw new ImproperlyConfigured(whole);
   const last = name.slice(cut + 2);
   const path = fieldPath(meta, name.slice(0, cut), '__');
   if (isLookup(last)) return fitting(meta, name, path, last);
@@ -58,16 +58,15 @@ function unknownLookup(
   name: string,
   path: FieldPath,
   last: string,
-  cause: ImproperlyConfigured,
+  problem: string,
 ): ImproperlyConfigured {
   // Of a relation, the name may have been meant for a field of the related entity.
-  if (path.property.targetMeta !== undefined) return cause;
+  if (path.property.targetMeta !== undefined) return new ImproperlyConfigured(problem);
   const lookups = lookupsFor(path.type.kind);
   const near = nearest(last, lookups);
   return new ImproperlyConfigured(
     `${meta.className}: "${name}" ends in no lookup: "${path.key}" is of type ${path.type.kind}, which has no "${last}"` +
       `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${lookups.join(', ')}`,
-    { cause },
   );
 }
 

@@ -93,7 +93,8 @@ function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
     name,
     withinBounds(child, bounds.get(name) ?? {}),
   ]);
-  return withProperties(schema, Object.fromEntries(properties) as TObject['properties']);
+  const isBounded = properties.every(([name, child]) => child === schema.properties[name as string]);
+  return isBounded ? schema : withProperties(schema, Object.fromEntries(properties) as TObject['properties']);
 }
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
@@ -156,7 +157,7 @@ function bindColumn(
   naturalKey: string | undefined,
 ): Omit<BoundField, 'name' | 'path'> {
   const place = findPlace(meta, key, '.');
-  if (place instanceof Error) throw place;
+  if (typeof place === 'string') throw new ImproperlyConfigured(place);
   const { property } = place;
   checkWritableProperty(`${meta.className}.${key}`, property);
   if (isInlineEmbeddable(property)) {

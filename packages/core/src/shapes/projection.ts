@@ -99,7 +99,7 @@ class Plan {
     const name = prefix + path;
     const { className } = this.#meta;
     // Inside a related record its own fields count: that the record may be missing is said of the record.
-    const field = { ...shapeField(this.#meta, name), nullable: shapeField(place, path).nullable };
+    const field = { ...shapeField(place, path), name };
     if (field.property.hidden === true) {
       throw new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
     }

@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
@@ -20,11 +20,6 @@ export function withProperties(
   ...left: readonly string[]
 ): TObject {
   return Object.assign(without(schema, ...left), { properties });
-}
-
-/** The properties of an object's schema, each changed. */
-export function mapProperties(schema: TObject, change: (child: TSchema) => TSchema): TObject['properties'] {
-  return Object.fromEntries(Object.entries(schema.properties).map(([name, child]) => [name, change(child)]));
 }
 
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
@@ -50,8 +45,11 @@ const OF_THE_WHOLE = [
  * says of the object as a whole is left out.
  */
 export function partialOf(schema: TObject): TObject {
-  const properties = mapProperties(schema, (child) => without(child, 'default'));
-  return withProperties(schema, properties, ...OF_THE_WHOLE);
+  const properties = Object.entries(schema.properties).map(([name, child]) => {
+    const bare = 'default' in child ? without(child, 'default') : child;
+    return [name, Type.IsOptional(bare) ? bare : Type.Optional(bare)] as const;
+  });
+  return withProperties(schema, Object.fromEntries(properties), ...OF_THE_WHOLE);
 }
 
 /** An object schema, or null: one schema of two types, which serializers need not try out as they would a union. */

@@ -28,7 +28,7 @@ export interface ShapeField {
  */
 export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   const resolved = resolvePath(meta, path, '.');
-  if (resolved instanceof Error) throw resolved;
+  if (typeof resolved === 'string') throw new ImproperlyConfigured(resolved);
   const { key, steps, property, type, nullable, toMany } = resolved;
   if (toMany) {
     throw new ImproperlyConfigured(`${meta.className}.${path} leads to many records, which a shape cannot hold`);
@@ -64,7 +64,7 @@ export interface Embeddable {
  */
 export function embeddableAt(meta: EntityMetadata, path: string): Embeddable | undefined {
   const place = findPlace(meta, path, '.');
-  if (place instanceof Error) return undefined;
+  if (typeof place === 'string') return undefined;
   const { property, nullable } = place;
   if (property.kind !== ReferenceKind.EMBEDDED) return undefined;
   if (property.array === true) {

@@ -5,15 +5,7 @@ import { declaredMetadata } from '../fields/property.ts';
 import type { FieldName } from '../fields/field-name.ts';
 import { checkOptions, isObject, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
-import {
-  type ObjectSchema,
-  type StaticObject,
-  mapProperties,
-  nullableObject,
-  partialOf,
-  withProperties,
-  without,
-} from './schema-object.ts';
+import { type ObjectSchema, type StaticObject, nullableObject, partialOf, without } from './schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
 import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
@@ -35,8 +27,7 @@ export class WriteShape<Entity extends object, Input extends object> {
   constructor(entity: EntityName<Entity>, schema: TObject, naturalKeys: NaturalKeys) {
     this.entity = entity;
     this.schema = schema;
-    const partial = partialOf(schema);
-    this.partial = withProperties(partial, mapProperties(partial, Type.Optional));
+    this.partial = partialOf(schema);
     this.#naturalKeys = naturalKeys;
   }
 
@@ -155,6 +146,7 @@ function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced
 }
 
 function marked(schema: TSchema, optional: boolean): TSchema {
+  if (optional === Type.IsOptional(schema)) return schema;
   return optional ? Type.Optional(schema) : without(schema, '~optional');
 }
 

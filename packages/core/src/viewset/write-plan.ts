@@ -103,22 +103,22 @@ export class WritePlan {
 
   /** Tells how each operation writes, and what keeps it from being one statement. */
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
+    const { className, tableName } = this.#meta;
+    const now: string[] = [];
+    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) now.push(`a subscriber hears of ${className}`);
+    if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
+    if (this.#hasTriggers === undefined) now.push(`the database has not told yet if "${tableName}" has triggers`);
+    const explained = (declared: readonly string[]): WriteExplanation => {
+      const reasons = [...declared, ...now];
+      return { oneStatement: reasons.length === 0, reasons };
+    };
     const { create, update, destroy } = this.#reasons;
-    return { create: this.#explained(create), update: this.#explained(update), destroy: this.#explained(destroy) };
+    return { create: explained(create), update: explained(update), destroy: explained(destroy) };
   }
 
   /** @internal */
   learnTriggers(tables: ReadonlySet<string>): void {
     this.#hasTriggers = tables.has(this.#meta.tableName.toLowerCase());
-  }
-
-  #explained(declared: readonly string[]): WriteExplanation {
-    const { className, tableName } = this.#meta;
-    const reasons = [...declared];
-    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) reasons.push(`a subscriber hears of ${className}`);
-    if (this.#hasTriggers === true) reasons.push(`the table "${tableName}" has triggers`);
-    if (this.#hasTriggers === undefined) reasons.push(`the database has not told yet if "${tableName}" has triggers`);
-    return { oneStatement: reasons.length === 0, reasons };
   }
 }
 
