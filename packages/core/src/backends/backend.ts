@@ -1,6 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
-import type { WriteGuard } from '../given-up.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
@@ -20,7 +19,8 @@ export interface RowWrite<Record> {
   readonly meta: EntityMetadata;
   /** Reads the record as it was stored. */
   readonly projection: Projection<Record>;
-  readonly guard?: WriteGuard | undefined;
+  /** The request that the record is written for; nothing is written once it is given up. */
+  readonly request: object;
 }
 
 /** A record that was stored, and its primary key. */
@@ -68,7 +68,7 @@ export interface Backend {
   entities(em: EntityManager, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
   /**
    * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
-   * written if the guard throws, and a statement that waits when its request is given up is cancelled.
+   * written once the request is given up, and a statement that waits by then is cancelled.
    */
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>>;
   /** Changes the record that the condition names, without an entity; undefined if it is true of none. */

@@ -1,5 +1,5 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
-import type { WriteGuard } from '../given-up.ts';
+import { checkNotGivenUp, onGivenUp } from '../given-up.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 
 /** A query of pg whose rows come as arrays. */
@@ -56,17 +56,17 @@ export async function kyselyRows(
 }
 
 /** As `pool.query`, but nothing runs for a request that was given up, and a statement that waits for a lock is cancelled. */
-export function queryGuarded(pool: PgPool, query: PgQuery, guard: WriteGuard, settle: Settle): void {
+export function queryGuarded(pool: PgPool, query: PgQuery, request: object, settle: Settle): void {
   pool.connect((problem, client, release) => {
     if (problem instanceof Error) return settle(problem);
     try {
-      guard.check();
+      checkNotGivenUp(request);
     } catch (error) {
       release();
       return settle(error as Error);
     }
     let whenCancelled: ((then: () => void) => void) | undefined;
-    const stopListening = guard.onGivenUp(() => {
+    const stopListening = onGivenUp(request, () => {
       whenCancelled = cancelStatement(client);
     });
     client.query(query, (error, result) => {

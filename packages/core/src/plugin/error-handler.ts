@@ -7,7 +7,6 @@ import {
   type ErrorDetail,
   errorFrom,
   Forbidden,
-  HeadersTooLarge,
   HttpError,
   InternalError,
   InvalidUsage,
@@ -27,30 +26,23 @@ import { FieldValueError } from '../fields/field-value.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { logRefusal } from './security-event.ts';
 
-/** Fastify's own error codes, each as the class that speaks for it. */
-const FASTIFY_ERRORS: Readonly<Record<string, (cause: unknown) => HttpError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: (cause) => new PayloadTooLarge(undefined, { cause }),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: (cause) => new UnsupportedMediaType(undefined, { cause }),
-  FST_ERR_CTP_EMPTY_JSON_BODY: (cause) => new ParseError('The request body must be JSON, but it is empty', { cause }),
-  FST_ERR_CTP_INVALID_JSON_BODY: (cause) => new ParseError('The request body is not valid JSON', { cause }),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: (cause) =>
-    new ParseError('The Content-Length does not match the body', { cause }),
-  FST_ERR_BAD_URL: (cause) => new ParseError('The URL is not valid', { cause }),
-  FST_ERR_MAX_PARAM_LENGTH: (cause) => new UriTooLong(undefined, { cause }),
-  FST_ERR_NOT_FOUND: (cause) => new NotFound(undefined, { cause }),
-  FST_ERR_HANDLER_TIMEOUT: (cause) => new ServiceUnavailable('The request took too long', { cause }),
-  HPE_HEADER_OVERFLOW: (cause) => new HeadersTooLarge(undefined, { cause }),
+/** The words for the errors of Fastify that say that a request cannot be read, by their codes. */
+const PARSE_ERRORS: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The request body must be JSON, but it is empty',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The request body is not valid JSON',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The Content-Length does not match the body',
+  FST_ERR_BAD_URL: 'The URL is not valid',
 };
 
-/** The classes by status, for the errors of other plugins, which carry one (`http-errors`, @fastify/error). */
+/** The classes by status, for the errors of Fastify and its plugins, which carry one (`http-errors`, @fastify/error). */
 const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
   401: (cause) => new Unauthorized(messageOf(cause), { cause }),
   403: (cause) => new Forbidden(messageOf(cause), { cause }),
   404: (cause) => new NotFound(messageOf(cause), { cause }),
   409: (cause) => new TargetObjectAlreadyExist(messageOf(cause), { cause }),
-  413: FASTIFY_ERRORS['FST_ERR_CTP_BODY_TOO_LARGE']!,
-  414: FASTIFY_ERRORS['FST_ERR_MAX_PARAM_LENGTH']!,
-  415: FASTIFY_ERRORS['FST_ERR_CTP_INVALID_MEDIA_TYPE']!,
+  413: (cause) => new PayloadTooLarge(undefined, { cause }),
+  414: (cause) => new UriTooLong(undefined, { cause }),
+  415: (cause) => new UnsupportedMediaType(undefined, { cause }),
   422: (cause) => new UnprocessableEntity(messageOf(cause), { cause }),
   429: (cause) => new TooManyRequests(1, messageOf(cause), { cause }),
   503: (cause) => new ServiceUnavailable(undefined, { cause }),
@@ -101,9 +93,11 @@ function fromDatabaseError(error: unknown): HttpError | undefined {
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (Array.isArray(error.validation)) return fromValidation(error as FastifyError);
-  const known = own(FASTIFY_ERRORS, error.code ?? '') ?? own(STATUS_ERRORS, error.statusCode ?? 0);
-  if (known !== undefined) return known(error);
+  const unreadable = own(PARSE_ERRORS, error.code ?? '');
+  if (unreadable !== undefined) return new ParseError(unreadable, { cause: error });
   const status = error.statusCode ?? 500;
+  const known = own(STATUS_ERRORS, status);
+  if (known !== undefined) return known(error);
   if (!Number.isInteger(status) || status < 400 || status > 499) return undefined;
   const code = status === 400 ? 'invalid_usage' : `http_${status}`;
   return new HttpError(status, code, messageOf(error) ?? 'The request was refused', { cause: error });

@@ -19,7 +19,6 @@ import type { RowWrite } from '../backends/backend.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { Projection } from '../language/projection.ts';
-import { writeGuard } from '../given-up.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from './request-state.ts';
 
@@ -98,7 +97,7 @@ export class WritePlan {
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     if (isHeard(this.#orm.em.getEventManager(), this.#meta)) return undefined;
-    return { em: reader, meta: this.#meta, projection: this.#projection, guard: writeGuard(request) };
+    return { em: reader, meta: this.#meta, projection: this.#projection, request };
   }
 
   /** Tells how each operation writes, and what keeps it from being one statement. */

@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
+import { checkNotGivenUp } from '../../given-up.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import { asksForOne, type Condition, isNever } from '../../language/condition.ts';
@@ -161,11 +162,11 @@ export class SqlBackend implements Backend {
     return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
   }
 
-  #write({ em, meta, guard }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
+  #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
     return this.#dialect.write(em, (reader) => {
-      guard?.check();
-      return reader.rows(statement, values, guard);
+      checkNotGivenUp(request);
+      return reader.rows(statement, values, request);
     });
   }
 

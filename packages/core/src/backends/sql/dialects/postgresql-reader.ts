@@ -1,7 +1,6 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
-import type { WriteGuard } from '../../../given-up.ts';
 import {
   inSession,
   type KyselyClient,
@@ -123,24 +122,24 @@ class PoolReader implements Reader {
   async rows(
     { sql: text, isShapedByClient }: Statement,
     values: readonly unknown[],
-    guard?: WriteGuard,
+    request?: object,
   ): Promise<unknown[][]> {
     const query: PgQuery = { text, values, rowMode };
     const name = this.#nameOf(text, isShapedByClient);
-    if (name === undefined) return this.#query(query, guard);
+    if (name === undefined) return this.#query(query, request);
     try {
-      return await this.#query({ ...query, name }, guard);
+      return await this.#query({ ...query, name }, request);
     } catch (error) {
       if (!this.#isAboutNames(error)) throw error;
-      return this.#query(query, guard);
+      return this.#query(query, request);
     }
   }
 
-  #query(query: PgQuery, guard: WriteGuard | undefined): Promise<unknown[][]> {
+  #query(query: PgQuery, request: object | undefined): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
       const settle: Settle = (error, result) => (result === undefined ? reject(error) : resolve(result.rows));
-      if (guard === undefined) this.#pool.query(query, settle);
-      else queryGuarded(this.#pool, query, guard, settle);
+      if (request === undefined) this.#pool.query(query, settle);
+      else queryGuarded(this.#pool, query, request, settle);
     });
   }
 

@@ -13,14 +13,14 @@ export function logged(em: EntityManager, connection: Connection, reader: Reader
 
 function withLog(connection: Connection, reader: Reader): Reader {
   return {
-    rows(statement, values, guard) {
+    rows(statement, values, request) {
       const started = performance.now();
       const log = (outcome: Record<string, unknown>): void => {
         const took = Math.round(performance.now() - started);
         tellQueryLog(connection, statement.sql, { params: values, took, ...outcome });
       };
       try {
-        const rows = reader.rows(statement, values, guard);
+        const rows = reader.rows(statement, values, request);
         if (rows instanceof Promise) {
           const count = (found: unknown[][]): void => log({ results: found.length });
           rows.then(count, () => log({ level: 'error' }));

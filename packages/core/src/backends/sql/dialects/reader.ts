@@ -1,5 +1,3 @@
-import type { WriteGuard } from '../../../given-up.ts';
-
 /** SQL text that is the same for every set of values. */
 export interface Statement {
   readonly sql: string;
@@ -20,7 +18,7 @@ export interface Reader {
   /**
    * A promise if the driver is asynchronous; if it is not, two calls in one tick see the same state.
    *
-   * @param guard of a statement that writes outside of a transaction
+   * @param request the one that a statement writes for, outside of a transaction
    */
-  rows(statement: Statement, values: readonly unknown[], guard?: WriteGuard): unknown[][] | Promise<unknown[][]>;
+  rows(statement: Statement, values: readonly unknown[], request?: object): unknown[][] | Promise<unknown[][]>;
 }
