@@ -13,6 +13,7 @@ import {
   viewset,
   writeShape,
 } from '@viewset/core';
+import { openapi } from '@viewset/openapi';
 import fastify from 'fastify';
 
 const Role = defineEntity({
@@ -56,6 +57,7 @@ for (const title of ['Écrire', 'Lire', 'Compter']) em.create(Note, { title });
 await em.flush();
 
 const app = fastify(serverOptions());
+await app.register(openapi, { info: { title: 'Notes', version: '1.0.0' } });
 await app.register(viewset, { orm, throttles: [new IPRateLimit(100, 60)] });
 await app.register(auth, {
   account: Account,

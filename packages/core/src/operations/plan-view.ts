@@ -1,5 +1,5 @@
 import { Type, type TSchema } from 'typebox';
-import { wrongOption } from '../options.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
@@ -89,7 +89,10 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   const { view, context } = mounted;
   const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
   const declared = [...declaredOperations(mounted), ...declaredActions(mounted)];
-  return declared.map((each) => planRoute(mounted, permissions, declared, each));
+  const routes = declared.map((each) => planRoute(mounted, permissions, declared, each));
+  const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
+  checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);
+  return routes;
 }
 
 function declaredOperations({ view, definition }: MountedView): Declared[] {

@@ -9,7 +9,7 @@ import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { checkValues, wrongOption } from '../options.ts';
+import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { fillTemplate, templateOf } from '../path-template.ts';
 import type { PermissionView } from '../permissions/permission.ts';
@@ -101,6 +101,8 @@ export class Resource implements ViewDefinition {
       : this.projection;
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     const written = Object.keys(this.write?.schema.properties ?? {});
+    const fields = new Set([...Object.keys(this.readSchema.properties), ...written]);
+    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     const { orm, meta, projection } = this;
     this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
     this.#referencePermissions = referencePermissions(
