@@ -5,6 +5,9 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withShop } from '../test/support/shop.ts';
 
@@ -23,10 +26,14 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4' }, async
 
 /** Returns the exit code; the program's report goes to the terminal. */
 async function run(url: string, args: readonly string[]): Promise<unknown> {
+  // The program keeps what it found in the folder that it runs in.
+  const folder = mkdtempSync(join(tmpdir(), 'viewset-schemathesis-'));
   const own = ['--config-file', config, 'run', `${url}/openapi.json`, '--checks', 'all', '-n', examples];
   const child = spawn('schemathesis', [...own, '--continue-on-failure', '--no-color', ...args], {
+    cwd: folder,
     stdio: ['ignore', 2, 2],
   });
   const [code] = (await once(child, 'exit')) as unknown[];
+  rmSync(folder, { recursive: true, force: true });
   return code;
 }
