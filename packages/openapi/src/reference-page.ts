@@ -2,7 +2,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import scalar from '@scalar/fastify-api-reference';
 import { sendFile, type StaticFile, staticFile } from './static-file.ts';
 
-/** What a browser may do with the page: run scripts of this server, and no other ones; ask this server, and no other one. */
+/** Allows the page to run scripts of this server and to ask this server; no other ones. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -41,7 +41,7 @@ export function shareComponents(
   const names = new ComponentNames(taken);
   for (const { name, schema } of named) names.add({ kind: 'schemas', name, value: schema });
   const seen = new Set<string>();
-  // What is a component has been looked into already.
+  // A part that is a component has been looked into already.
   const nameRepeated: Replace = (part) => {
     const key = keyOf(part);
     if (seen.has(key)) names.add(part);

@@ -64,7 +64,7 @@ const WORDS =
 const TRY_AGAIN = /^(?:40001|40P01|55P03)/;
 
 /** Tells if an error of a driver says that the database cannot be reached, has no room, or took too long. */
-export function isUnreachable(error: Error): boolean {
+function isUnreachable(error: Error): boolean {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code) || NETWORK.test(code);
   // Node gathers the failures of several addresses of one host.

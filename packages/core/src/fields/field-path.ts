@@ -142,7 +142,7 @@ function isStored(property: EntityProperty): boolean {
 }
 
 function unknownName(root: EntityMetadata, path: string, owner: Owner, name: string): string {
-  // What MikroORM adds for itself is not named: the columns of embeddables, and the other sides of relations.
+  // Properties that MikroORM adds for itself are not named: the columns of embeddables, and the other sides of relations.
   const all = Object.keys(owner.properties).filter((key) => isNamed(key, owner.properties[key] as EntityProperty));
   const near = nearest(name, all);
   const hint = near === undefined ? '.' : `; did you mean "${near}"?`;

@@ -53,7 +53,7 @@ function node(path: FieldPath, lookup: Lookup, value: unknown): Condition {
 
 function isNull(path: FieldPath, value: unknown): Condition {
   if (typeof value !== 'boolean') throw new FieldValueError('must be true or false');
-  // Of a path to many, "is null" means that there is no related value, not that there is one which is NULL.
+  // "Is null" of a path to many means that there is no related value, not that there is one which is NULL.
   if (path.toMany && value) return not(node(path, 'isnull', false));
   return node(path, 'isnull', value);
 }

@@ -60,7 +60,7 @@ function unknownLookup(
   last: string,
   problem: string,
 ): ImproperlyConfigured {
-  // Of a relation, the name may have been meant for a field of the related entity.
+  // The name behind a relation may have been meant for a field of the related entity.
   if (path.property.targetMeta !== undefined) return new ImproperlyConfigured(problem);
   const lookups = lookupsFor(path.type.kind);
   const near = nearest(last, lookups);

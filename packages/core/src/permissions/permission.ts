@@ -138,7 +138,7 @@ export class Permission {
 }
 
 /** Tells if something can stand in a list of permission classes. */
-export function isPermissionClass(value: unknown): value is PermissionClass {
+function isPermissionClass(value: unknown): value is PermissionClass {
   return typeof value === 'function' && (value === Permission || value.prototype instanceof Permission);
 }
 

@@ -6,7 +6,7 @@ import { sendError } from './error-handler.ts';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The methods that a path answers to, in the order of `METHODS`, OPTIONS last; empty for an unknown path. */
-export function allowedMethods(app: FastifyInstance, path: string): string[] {
+function allowedMethods(app: FastifyInstance, path: string): string[] {
   const allowed: string[] = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
   return allowed.length === 0 ? allowed : [...allowed, 'OPTIONS'];
 }

@@ -13,7 +13,7 @@ export function readJsonOnly(app: FastifyInstance): void {
     const bytes = body as Buffer;
     if (bytes.length === 0) return done(null, undefined);
     const text = bytes.toString('utf8');
-    // What is not UTF-8 becomes this character, which may also have been sent.
+    // Bytes that are not UTF-8 become this character, which may also have been sent.
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
       return done(new ParseError('The request body is not valid UTF-8'), undefined);
     }

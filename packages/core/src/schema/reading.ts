@@ -44,7 +44,7 @@ export class SchemaNode {
   }
 }
 
-/** What a schema says of a value by itself. */
+/** The judgement of a schema on a value by itself. */
 export interface Verdict {
   readonly known: unknown;
   readonly faults: readonly Fault[];

@@ -164,7 +164,7 @@ function bindColumn(
     const object = objectIn(schema);
     return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
   }
-  // Of a property that is not stored, its own schema is all there is to check.
+  // A property that is not stored has no column, and its schema has judged it.
   if (property.persist === false) return { nullable: true };
   const column = shapeField(meta, key);
   const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);

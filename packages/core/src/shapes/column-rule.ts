@@ -49,7 +49,7 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
 }
 
 function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
-  // What the type itself does to a text (trim, lower-case) is done here, so that the answer shows what is stored.
+  // A type of text may trim or lower-case: done here, it shows in the answer as it is stored.
   const normalize = customType as { normalize?(text: string): string } | undefined;
   return (json) => {
     if (typeof json !== 'string') return fail('must be a string');

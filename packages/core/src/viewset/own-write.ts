@@ -36,7 +36,7 @@ export async function ownWrite<Result>(
 
 /** Tells if a violation is the record's own. A hook may have left other changes to be written along with it. */
 function isAbout({ tableName }: EntityMetadata, { kind, table }: Violation): boolean {
-  // Of a record that others refer to, the constraint is theirs.
+  // The constraint on a record that others refer to is theirs.
   return kind === 'foreign key' || table === undefined || table === tableName;
 }
 

@@ -56,7 +56,7 @@ export async function inTransaction<Result>(
   } catch (error) {
     stopListening?.();
     end(isGivenUp(request) ? tookTooLong : hasEnded);
-    // What counts is why the transaction failed. On a connection that is lost there is nothing to roll back.
+    // The first error says why the transaction failed. On a connection that is lost there is nothing to roll back.
     await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
     em.getUnitOfWork().clearActionsQueue();
     // Whatever a hook of a request that was given up still asks of the entity manager fails.

@@ -78,7 +78,7 @@ export class PostgreSqlDialect extends Dialect {
   protected parameter(path: FieldPath, value: unknown): unknown {
     if (value instanceof Date) return this.#timestamp(path, value);
     if (typeof value === 'bigint') return String(value);
-    // What does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
+    // A number that does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
     if (path.type.kind === 'number' && isSingle(path)) return Math.fround(value as number);
     return value;
   }

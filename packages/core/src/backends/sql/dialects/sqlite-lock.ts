@@ -86,7 +86,7 @@ class WriteLock implements EventSubscriber {
     try {
       await whenFree(connection, () => connection.execute(this.#statement, [], 'run', transaction));
     } catch (error) {
-      // Of any other error, the cause may be that the transaction is to make the table.
+      // Any other error may come of a transaction that is to make the table.
       if (!(error instanceof ServiceUnavailable)) return;
       // MikroORM leaves open what did not begin.
       await connection.rollback(transaction);
