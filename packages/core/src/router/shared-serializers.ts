@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { compileValidator } from '../schema/validator.ts';
+import { type CompiledNodes, compileSchema } from '../schema/compile-schema.ts';
 
 type SerializerCompiler = NonNullable<RouteOptions['serializerCompiler']>;
 type Serialize = ReturnType<SerializerCompiler>;
@@ -16,10 +16,15 @@ type Serialize = ReturnType<SerializerCompiler>;
 export function shareSerializers(app: FastifyInstance): (route: RouteOptions) => RouteOptions {
   if (app.serializerCompiler !== undefined) return (route) => route;
   const compiled = new WeakMap<object, Serialize>();
+  // Lists have the schemas of records as their items.
+  const nodes: CompiledNodes = new Map();
+  app.addHook('onReady', async () => nodes.clear());
   const serializerCompiler: SerializerCompiler = (asked) => {
     const schema = asked.schema as object;
     let serialize = compiled.get(schema);
-    if (serialize === undefined) compiled.set(schema, (serialize = makeSerializer(app.serializerCompiler!, asked)));
+    if (serialize === undefined) {
+      compiled.set(schema, (serialize = makeSerializer(app.serializerCompiler!, asked, nodes)));
+    }
     return serialize;
   };
   let isCompilerMade = false;
@@ -31,9 +36,13 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
 }
 
 /** Compiles at once only what validation would not take: a mistake in a schema has to stop the start. */
-function makeSerializer(compile: SerializerCompiler, asked: Parameters<SerializerCompiler>[0]): Serialize {
+function makeSerializer(
+  compile: SerializerCompiler,
+  asked: Parameters<SerializerCompiler>[0],
+  nodes: CompiledNodes,
+): Serialize {
   try {
-    compileValidator(asked.schema, 'body');
+    compileSchema(asked.schema, 'body', nodes);
   } catch {
     return compile(asked);
   }

@@ -13,17 +13,21 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
+/** The nodes of schemas that were compiled together, by their schemas. */
+export type CompiledNodes = Map<AnySchema, SchemaNode>;
+
 /**
  * Compiles a schema, to every depth: a change to the schema, by a hook of the application or by its maker, changes no
  * validator.
  *
+ * @param nodes shared by schemas that are compiled at the same time, and have properties or items in common
  * @throws ImproperlyConfigured for a keyword, a format, a reference or a value of a keyword that is not known, and for
  * what JSON cannot carry
  */
-export function compileSchema(schema: TSchema, place: Place): SchemaNode {
+export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNodes = new Map()): SchemaNode {
   try {
     const root = schema as JsonSchema;
-    return new SchemaCompiler(root, place).node(root, true);
+    return new SchemaCompiler(root, place, nodes).node(root, true);
   } catch (error) {
     throw new ImproperlyConfigured(`The ${place} schema cannot be compiled: ${(error as Error).message}`, {
       cause: error,
@@ -38,15 +42,21 @@ const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
 class SchemaCompiler {
   readonly #place: Place;
   readonly #root: JsonSchema;
+  readonly #nodes: CompiledNodes;
   readonly #referred = new Map<string, SchemaNode>();
+  #references = 0;
 
-  constructor(root: JsonSchema, place: Place) {
+  constructor(root: JsonSchema, place: Place, nodes: CompiledNodes) {
     this.#place = place;
     this.#root = root;
+    this.#nodes = nodes;
   }
 
   /** Compiles a schema. Inside unions, conditions and references absent properties do not get their defaults. */
   readonly node = (schema: AnySchema, fillsIn = false, node = new SchemaNode()): SchemaNode => {
+    const shared = fillsIn ? this.#nodes.get(schema) : undefined;
+    if (shared !== undefined) return shared;
+    const references = this.#references;
     const plain = typeof schema === 'object' ? schema : schema ? {} : { not: {} };
     if (this.#place !== 'body') node.readText = textReader(plain);
     const context: KeywordContext = {
@@ -56,24 +66,25 @@ class SchemaCompiler {
       node: this.node,
       referred: this.referred,
     };
-    const stages = Object.values(Stage).map(() => ({ assertions: [] as Assertion[], judges: [] as Judge[] }));
+    const stages = Object.values(Stage).map((): (Assertion | Judge)[] => []);
     // TypeBox keeps refinements out of sight, so that Object.keys() does not name them.
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);
       if (plain[name] === undefined || (keyword === undefined && SILENT.test(name))) continue;
       if (keyword === undefined) throw new ImproperlyConfigured(`unknown keyword: "${name}"`);
       const compiled = keyword.compile(name, plain[name], context);
-      if (typeof compiled === 'function') stages[keyword.stage]!.judges.push(compiled);
-      else if (compiled !== undefined) stages[keyword.stage]!.assertions.push(compiled);
+      if (compiled !== undefined) stages[keyword.stage]!.push(compiled);
     }
-    node.stages = stages
-      .filter(({ assertions, judges }) => assertions.length + judges.length > 0)
-      .map(({ assertions, judges }) => ({ assertions: assertions.slice(), judges: judges.slice() }));
+    // A copy takes no more room than it has members.
+    node.stages = stages.filter((stage) => stage.length > 0).map((stage) => stage.slice());
+    // A reference inside the schema refers to its own root.
+    if (fillsIn && references === this.#references) this.#nodes.set(schema, node);
     return node;
   };
 
   /** Compiles what a `$ref` refers to once: a schema may contain itself. */
   readonly referred = (ref: string): SchemaNode => {
+    this.#references++;
     const known = this.#referred.get(ref);
     if (known !== undefined) return known;
     const node = new SchemaNode();

@@ -1,7 +1,7 @@
 import { atOnce, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import * as combinations from './combinations.ts';
-import { characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
+import { type Place, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
 import { multiplesOf } from './exact-number.ts';
 import { UNBOUNDED_FORMATS, formatCheck, formatMessage, isLongerThan } from './formats.ts';
 import { type AnySchema, namedTypes, namedValues } from './json-schema.ts';
@@ -13,8 +13,7 @@ import { copyOf, isRecord } from './scan-input.ts';
 
 /** Makes an assertion that says one thing of every value that it does not hold for. */
 function assertion(holds: (value: unknown) => boolean, message: string, literals?: readonly unknown[]): Assertion {
-  const fault = { path: '', message, ...(literals && { literals }) };
-  return { holds, fault: () => fault };
+  return { holds, fault: { path: '', message, ...(literals && { literals }) } };
 }
 
 /** A keyword that bounds numbers. */
@@ -37,10 +36,21 @@ const OF_TYPE: ReadonlyMap<unknown, (value: unknown) => boolean> = new Map<unkno
   ['string', isText],
 ]);
 
+/** The assertions about types that schemas of no literals have made, each once. */
+const TYPE_ASSERTIONS = new Map<string, Assertion>();
+
 function typeAssertion({ schema, place }: KeywordContext): Assertion {
   const types = namedTypes(schema);
-  const checks = types.map((type) => OF_TYPE.get(type)!);
   const literals = namedValues(schema);
+  if (literals !== undefined) return typesAssertion(types, place, literals);
+  const key = `${place} ${types.join()}`;
+  let shared = TYPE_ASSERTIONS.get(key);
+  if (shared === undefined) TYPE_ASSERTIONS.set(key, (shared = typesAssertion([...types], place)));
+  return shared;
+}
+
+function typesAssertion(types: readonly string[], place: Place, literals?: readonly unknown[]): Assertion {
+  const checks = types.map((type) => OF_TYPE.get(type)!);
   const fault = { path: '', message: mustBe(types), types, ...(literals && { literals: copyOf(literals) }) };
   return {
     holds: checks.length === 1 ? checks[0]! : (value) => checks.some((check) => check(value)),

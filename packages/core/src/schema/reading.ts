@@ -12,7 +12,8 @@ export interface Fault extends Problem {
 /** A condition on a value as a whole. */
 export interface Assertion {
   readonly holds: (value: unknown) => boolean;
-  readonly fault: (value: unknown) => Fault;
+  /** The fault of a value that it does not hold for, or the function that makes it. */
+  readonly fault: Fault | ((value: unknown) => Fault);
 }
 
 /**
@@ -24,7 +25,7 @@ export type Judge = (value: unknown, reading: Reading) => unknown;
 /** A compiled schema. */
 export class SchemaNode {
   /** The keywords of the schema. A stage is asked about a value that all stages before it have let through. */
-  stages: readonly { readonly assertions: readonly Assertion[]; readonly judges: readonly Judge[] }[] = [];
+  stages: readonly (readonly (Assertion | Judge)[])[] = [];
   /** Makes of a text what the schema asks for; undefined in a body. */
   readText: ((value: unknown) => unknown) | undefined;
 
@@ -34,14 +35,20 @@ export class SchemaNode {
     const value = this.readText === undefined ? given : this.readText(given);
     const before = reading.faults.length;
     let known = value;
-    for (const { assertions, judges } of this.stages) {
-      for (const { holds, fault } of assertions) if (!holds(value)) reading.faults.push(fault(value));
-      for (const judge of judges) known = united(value, known, judge(value, reading));
+    for (const stage of this.stages) {
+      for (const check of stage) {
+        if (typeof check === 'function') known = united(value, known, check(value, reading));
+        else if (!check.holds(value)) reading.faults.push(faultOf(check, value));
+      }
       if (reading.faults.length > before) return value;
     }
     if (known === value && typeof value === 'object' && value !== null) reading.keepsInput = true;
     return known;
   }
+}
+
+function faultOf({ fault }: Assertion, value: unknown): Fault {
+  return typeof fault === 'function' ? fault(value) : fault;
 }
 
 /** The judgement of a schema on a value by itself. */

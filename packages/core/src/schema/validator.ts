@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { compileSchema } from './compile-schema.ts';
+import { type CompiledNodes, compileSchema } from './compile-schema.ts';
 import { type Place, invalidInput } from './error-details.ts';
 import { Reading } from './reading.ts';
 import { MAX_PROBLEMS, type Problem, copyOf, isRecord, scanInput } from './scan-input.ts';
@@ -41,8 +41,8 @@ export function compileValidator(schema: TSchema, where: Place): (value: unknown
 }
 
 /** Compiles as compileValidator does, for those who have more to say of the value before they throw. */
-export function compileInspect(schema: TSchema, where: Place): Inspect {
-  const node = compileSchema(schema, where);
+export function compileInspect(schema: TSchema, where: Place, nodes?: CompiledNodes): Inspect {
+  const node = compileSchema(schema, where, nodes);
   return (input) => {
     const document = where === 'query' && isRecord(input) ? withoutEmpty(input) : input;
     const { problems, size, isTooDeep } = scanInput(document);

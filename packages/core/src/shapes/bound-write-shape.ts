@@ -48,8 +48,9 @@ export class BoundWriteShape<Data extends object> {
     this.documented = { schema: withBounds(schema, fields), partial: withBounds(partialSchema, fields) };
     this.references = fields.map(({ reference }) => reference).filter((reference) => reference !== undefined);
     this.#fields = fields;
-    this.#inspect = compileInspect(schema, 'body');
-    this.#inspectPartial = compileInspect(partialSchema, 'body');
+    const nodes = new Map();
+    this.#inspect = compileInspect(schema, 'body', nodes);
+    this.#inspectPartial = compileInspect(partialSchema, 'body', nodes);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
@@ -46,8 +46,8 @@ const OF_THE_WHOLE = [
  */
 export function partialOf(schema: TObject): TObject {
   const properties = Object.entries(schema.properties).map(([name, child]) => {
-    const bare = 'default' in child ? without(child, 'default') : child;
-    return [name, Type.IsOptional(bare) ? bare : Type.Optional(bare)] as const;
+    // The others stay the same objects, so that they are compiled once.
+    return [name, 'default' in child ? without(child, 'default') : child] as const;
   });
   return withProperties(schema, Object.fromEntries(properties), ...OF_THE_WHOLE);
 }
