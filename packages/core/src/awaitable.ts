@@ -36,11 +36,6 @@ export function settle<Value, Result>(
   return isPromise(value) ? Promise.resolve(value).then(succeeded, failed) : succeeded(value);
 }
 
-/** All the values: now if all of them are known, else when the last one is. */
-export function whenAllReady<Value>(values: readonly Awaitable<Value>[]): Awaitable<Value[]> {
-  return values.some(isPromise) ? Promise.all(values) : (values as Value[]);
-}
-
 /**
  * Returns the answer of user code that must answer at once. Throws ImproperlyConfigured for a promise: it would be taken for
  * an answer, and if it fails, nobody would hear of it and the process would end.

@@ -46,7 +46,7 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
     if (counts && inFlight.isFull) return refuse(reply);
     request[IN_FLIGHT] = inFlight.enter(reply, counts);
     const problem = problemOf(request.raw, maxUrlLength);
-    if (problem !== undefined || !counts || !throttles.asksAddresses) done(problem);
+    if (problem !== undefined || !counts) done(problem);
     else runHook(() => throttles.askAddress(request, reply), done);
   });
   waitForBodies(app, inFlight, refuse);
@@ -140,12 +140,9 @@ function problemOf({ headers, httpVersion, url = '' }: IncomingMessage, maxUrlLe
   return undefined;
 }
 
-/** The servers that ignore unknown expectations already: an application may register the plugin in several scopes. */
-const lenientServers = new WeakSet<object>();
-
 /** Has a server ignore an Expect that Node does not know, as RFC 9110 (section 10.1.1) allows: Node refuses by itself. */
-function ignoreUnknownExpectations(server: Pick<Server, 'on' | 'emit'>): void {
-  if (lenientServers.has(server)) return;
-  lenientServers.add(server);
+function ignoreUnknownExpectations(server: Pick<Server, 'on' | 'emit' | 'listenerCount'>): void {
+  // The plugin may stand in several scopes of one server.
+  if (server.listenerCount('checkExpectation') > 0) return;
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

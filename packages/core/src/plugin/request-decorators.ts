@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
 import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { knownStateOf, REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
+import { REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
 import { transactionalManager } from '../viewset/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
 
@@ -23,7 +23,7 @@ export function decorateRequests(app: FastifyInstance, options: ResolvedOptions)
   app.decorateRequest(REQUEST_STATE, null);
   app.decorateRequest('challenge', {
     getter(this: FastifyRequest) {
-      return knownStateOf(this)?.challenge ?? null;
+      return stateOf(this).challenge;
     },
     setter(this: FastifyRequest, challenge) {
       stateOf(this).challenge = challenge;
@@ -70,7 +70,7 @@ function decorate<Name extends 'user' | 'em'>(
 }
 
 function keptUser(this: FastifyRequest): CurrentUser | null {
-  return knownStateOf(this)?.user ?? null;
+  return stateOf(this).user;
 }
 
 function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
@@ -87,7 +87,7 @@ function decorateEntityManager(app: FastifyInstance, { orm, em: source }: Resolv
   }
   app.decorateRequest('reader', {
     getter(this: FastifyRequest) {
-      return transactionalManager(orm) ?? knownStateOf(this)?.em ?? orm.em;
+      return transactionalManager(orm) ?? stateOf(this).em ?? orm.em;
     },
   });
   const accessor: Accessor<EntityManager> = {

@@ -15,14 +15,11 @@ export class Throttles {
   readonly #store: NonNullable<ResolvedOptions['store']>;
   readonly #common: RuleList;
   readonly #limiters = new Map<string, RequestLimiter>();
-  /** True if any route has rules on addresses. */
-  asksAddresses: boolean;
 
   constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
     this.#app = app;
     this.#store = store ?? ownStore(app);
     this.#common = new RequestLimiter({ rules: throttles, store: this.#store, log: app.log });
-    this.asksAddresses = this.#common.has('address');
     app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
   }
 
@@ -36,9 +33,7 @@ export class Throttles {
       this.#limiters.set(scope, limiter);
       return limiter;
     });
-    const list = RuleList.combine([this.#common, ...limiters]);
-    this.asksAddresses ||= list.has('address');
-    return list;
+    return RuleList.combine([this.#common, ...limiters]);
   };
 
   /** Counts a request by its address, by the rules of its route. Throws TooManyRequests. */

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isYes, whenAllReady, whenReady } from '../awaitable.ts';
+import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured, TooManyRequests } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
@@ -56,7 +56,8 @@ export class RuleList {
 
   /**
    * Counts a request by the rules of a phase and writes the `RateLimit-*` headers. Throws TooManyRequests if a rule
-   * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise if no store needs one.
+   * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise
+   * if no rule refuses and no store needs one.
    */
   check(phase: RateLimitPhase, request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     return whenReady(ask(this.#byPhase[phase], 0, [], request), (state) => enforce(state, reply));
@@ -143,22 +144,17 @@ function ask(
  * Takes back what the rules before have counted, and looks at the rules after: the client is told the longest wait, so
  * that it is not refused again by the next rule when it has waited for this one.
  */
-function refuse(
+async function refuse(
   refusing: RuleState,
   passed: readonly RuleState[],
   unasked: readonly CountedRule[],
   request: FastifyRequest,
-): Awaitable<RuleState> {
-  const undone = passed.map((state) => state.counted.undo(state));
-  const peeked = unasked.map((rule) => rule.peek(request));
-  return whenReady(whenAllReady<RuleState | undefined>([...undone, ...peeked]), (states) =>
-    states
-      .filter((state) => state !== undefined)
-      .reduce(
-        (longest, state) => (state.result.retryAfterMs > longest.result.retryAfterMs ? state : longest),
-        refusing,
-      ),
-  );
+): Promise<RuleState> {
+  const undone = Promise.all(passed.map(async (state) => state.counted.undo(state)));
+  const peeked = await Promise.all(unasked.map(async (rule) => rule.peek(request)));
+  await undone;
+  const states = [refusing, ...peeked.filter((state) => state !== undefined)];
+  return states.reduce((longest, state) => (state.result.retryAfterMs > longest.result.retryAfterMs ? state : longest));
 }
 
 /** Finds the rule with the fewest requests remaining, and of as few the one with the longest wait. */

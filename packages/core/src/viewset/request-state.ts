@@ -39,11 +39,6 @@ export function stateOf(request: FastifyRequest): RequestState {
   });
 }
 
-/** Returns the state of a request, if there is any yet. */
-export function knownStateOf(request: FastifyRequest): RequestState | null | undefined {
-  return (request as FastifyRequest & Stateful)[REQUEST_STATE];
-}
-
 /** The parameters of a request's query string, as it was sent: texts, whatever a schema makes of them. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);

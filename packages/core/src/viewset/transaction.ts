@@ -34,27 +34,25 @@ export async function inTransaction<Result>(
   const own = em.getTransactionContext<object>()!;
   const { transaction, end } = endable(own);
   em.setTransactionContext(transaction);
-  let stopListening: (() => void) | undefined;
-  const givenUp = new Promise<never>((_, reject) => {
-    stopListening = onGivenUp(request, () => {
-      end(tookTooLong);
-      if (outer !== undefined) em.setTransactionContext(outer);
-      reject(tookTooLong());
-    });
+  const givenUp = Promise.withResolvers<never>();
+  const stopListening = onGivenUp(request, () => {
+    end(tookTooLong);
+    if (outer !== undefined) em.setTransactionContext(outer);
+    givenUp.reject(tookTooLong());
   });
   try {
     // The request may have waited for a connection.
     checkNotGivenUp(request);
-    const result = await Promise.race([givenUp, flushed(work())]);
+    const result = await Promise.race([givenUp.promise, flushed(work())]);
     checkNotGivenUp(request);
-    stopListening?.();
+    stopListening();
     if (isKept()) await em.commit();
     else await em.rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
     return result;
   } catch (error) {
-    stopListening?.();
+    stopListening();
     end(isGivenUp(request) ? tookTooLong : hasEnded);
     // The first error says why the transaction failed. On a connection that is lost there is nothing to roll back.
     await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
