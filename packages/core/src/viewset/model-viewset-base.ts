@@ -96,7 +96,7 @@ export abstract class ModelViewSetBase<
     const lock = transaction !== undefined;
     const records = this.#one(request);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !this.#resolved.asksOwnColumns(records.condition)) {
+    if (lock && !this.#resolved.asksOwnColumns(request, records.condition)) {
       await this.#byKey(request, state.pk).entity({ lock });
     }
     const entity = await records.entity({ populate: this.#resolved.projection.populate, lock });

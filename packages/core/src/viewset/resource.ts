@@ -165,9 +165,9 @@ export class Resource implements ViewDefinition {
     );
   }
 
-  /** Tells if a condition reads nothing but the record's own row, filters of MikroORM included. */
-  asksOwnColumns(condition: Condition): boolean {
-    return ownColumns(condition) !== undefined && isUnfiltered(this.orm.em, this.meta);
+  /** Tells if a condition reads nothing but the record's own row, with the filters of MikroORM that a request has. */
+  asksOwnColumns({ reader }: FastifyRequest, condition: Condition): boolean {
+    return ownColumns(condition) !== undefined && isUnfiltered(reader, this.meta);
   }
 
   prepareDetailAction(request: FastifyRequest): Promise<unknown> {

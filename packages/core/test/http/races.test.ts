@@ -219,6 +219,29 @@ forEachDatabase(t, { entities, only: ['postgresql'] }, async (t, orm) => {
     }
   }
 
+  t.test('nor is a record that left what a filter of the request shows', async (t) => {
+    const app = await testApp(t, orm, [new Router().register('accounts', HookedViewSet)], {
+      before: (app) => {
+        app.addHook('preHandler', async (request) => {
+          request.em.addFilter({ name: 'north', cond: { team: { name: 'North' } }, entity: Account });
+        });
+      },
+    });
+    for (const [method, url, payload] of [
+      ['PATCH', '/accounts/101', { code: 'written' }],
+      ['DELETE', '/accounts/101', undefined],
+      ['POST', '/accounts/101/withdraw', undefined],
+    ] as const) {
+      await fill(orm);
+      const answer = await meanwhile(
+        () => app.inject({ method, url, ...(payload && { payload }) }),
+        (em) => em.nativeUpdate(Team, { id: 1 }, { name: 'South' }),
+      );
+      t.equal(answer.statusCode, 404, `${method} ${answer.body}`);
+      t.match(await orm.em.fork().findOne(Account, { id: 101 }), { code: 'one', balance: 50 });
+    }
+  });
+
   t.test('a lock that is waited for too long, and a deadlock, are a 503', async (t) => {
     await fill(orm);
     class Crossing extends AccountViewSet {
