@@ -16,19 +16,14 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
  * pk, in the contract's order. Undefined if nothing stands before the route; makes no promise if no step needs one.
  */
 export function compileGate(route: PlannedRoute): Gate | undefined {
-  const steps = gateSteps(route);
-  if (steps.length === 0) return undefined;
-  return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
-}
-
-function gateSteps(route: PlannedRoute): Step[] {
   const { view, definition, plan, scopes } = route;
   const { permissions, detail } = plan;
   const steps: Step[] = [];
   if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
   if (permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
   if (detail) steps.push((request) => readPk(definition, request));
-  return steps;
+  if (steps.length === 0) return undefined;
+  return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
 }
 
 function runSteps(steps: readonly Step[], first: number, request: FastifyRequest): void | Promise<void> {

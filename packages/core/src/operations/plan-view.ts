@@ -130,7 +130,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
-    const prepare = detail ? definition.prepareDetailAction?.bind(definition) : undefined;
+    const prepare = detail ? definition.prepareDetailAction : undefined;
     return methods.map((method): Declared => {
       // A write of one record locks it, so that no other comes between what the handler reads and what it stores.
       const transaction = options.transaction ?? (prepare !== undefined && method !== 'get');

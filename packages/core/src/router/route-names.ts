@@ -39,10 +39,6 @@ export class RouteNames {
     return filled;
   }
 
-  *[Symbol.iterator](): Iterator<readonly [name: string, path: string]> {
-    yield* this.#paths;
-  }
-
   #unknown(name: string): ImproperlyConfigured {
     const meant = nearest(name, this.#paths.keys());
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;

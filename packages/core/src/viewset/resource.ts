@@ -70,7 +70,7 @@ export class Resource implements ViewDefinition {
   readonly listParameters: readonly ParameterDeclaration[];
   readonly pkSchema: TSchema;
 
-  readonly #view: ResourceView;
+  readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly #path: string;
 
   /** @param overridden the names of the hooks that the view overrides */
@@ -82,7 +82,7 @@ export class Resource implements ViewDefinition {
     context: ViewContext,
   ) {
     const { name } = view;
-    this.#view = view;
+    this.prepareDetailAction = (request) => view.getObject(request);
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
     this.#path = templateOf(context.path);
@@ -168,10 +168,6 @@ export class Resource implements ViewDefinition {
   /** Tells if a condition reads nothing but the record's own row, with the filters of MikroORM that a request has. */
   asksOwnColumns({ reader }: FastifyRequest, condition: Condition): boolean {
     return ownColumns(condition) !== undefined && isUnfiltered(reader, this.meta);
-  }
-
-  prepareDetailAction(request: FastifyRequest): Promise<unknown> {
-    return this.#view.getObject(request);
   }
 
   /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */

@@ -59,7 +59,7 @@ export interface ViewDefinition {
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
   checkListParameters?(request: FastifyRequest): void;
   /** Runs before the handler of a detail action. */
-  prepareDetailAction?(request: FastifyRequest): Promise<unknown>;
+  readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
 }
 
 /** The method of every view that resolves its declarations; a symbol, so that no name of it shows on a user's `this`. */
