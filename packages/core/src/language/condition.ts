@@ -66,7 +66,9 @@ function ofKeys(meta: EntityMetadata, where: unknown): FilterQuery<object> {
   const [key] = meta.primaryKeys as [string];
   if (isKey(where)) return { [key]: where };
   if (Array.isArray(where) && where.every(isKey)) return { [key]: { $in: where } };
-  if (typeof where === 'object' && where !== null) return where;
+  const isCondition = typeof where === 'object' && where !== null;
+  // A list with nothing in a place is one of all records too.
+  if (isCondition && ![where].flat(Infinity).some((one) => one === null || one === undefined)) return where;
   throw new ImproperlyConfigured(
     `${meta.className}: matching() takes a condition of MikroORM, but ${describe(where)} came`,
   );

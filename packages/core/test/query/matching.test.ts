@@ -102,7 +102,8 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   });
 
   t.test('refuses what is no condition: MikroORM would match all records', async (t) => {
-    for (const where of [undefined, null, true, false, () => ({}), Symbol('x')]) {
+    const lists = [[undefined], [null], [[undefined]], [{ id: 1 }, null]];
+    for (const where of [undefined, null, true, false, () => ({}), Symbol('x'), ...lists]) {
       t.throws(() => products.matching(where as never), {
         name: 'ImproperlyConfigured',
         message: /^Product: matching\(\) takes a condition of MikroORM, but .* came$/,
