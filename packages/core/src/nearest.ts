@@ -6,9 +6,12 @@
  * nearest('nmae', ['id', 'name']);   // 'name'
  * nearest('colour', ['id', 'name']); // undefined
  */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+export function nearest<Candidate extends string>(
+  name: string,
+  candidates: Iterable<Candidate>,
+): Candidate | undefined {
   const wanted = name.slice(0, MAX_LENGTH).toLowerCase();
-  let best: string | undefined;
+  let best: Candidate | undefined;
   let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     const other = candidate.slice(0, MAX_LENGTH).toLowerCase();

@@ -15,7 +15,7 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
     throw new ImproperlyConfigured(`${owner}: unknown option "${name}"${hint} Known options: ${known.join(', ')}`);
   }
 }

@@ -97,7 +97,14 @@ export function findPlace(root: EntityMetadata, path: string, separator: '.' | '
   let rest = path.split(separator);
   for (;;) {
     const [name, property] = nextOf(owner, rest, separator);
-    if (property === undefined) return unknownName(root, path, owner, name);
+    if (property === undefined) {
+      const other = separator === '.' ? '__' : '.';
+      const respelt = path.replaceAll(other, separator);
+      if (respelt !== path && typeof findPlace(root, respelt, separator) !== 'string') {
+        return `${root.className}: "${path}" names no field: paths are written with "${separator}" here, "${respelt}"`;
+      }
+      return unknownName(root, path, owner, name);
+    }
     names.push(name);
     rest = rest.slice(name.split(separator).length);
     if (rest.length === 0) return { names, steps, property, nullable };

@@ -2,6 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { nearest } from '../nearest.ts';
 import { describe, wrongOption } from '../options.ts';
 import { always, type Condition, isAlways, never } from '../language/condition.ts';
 import { lookupCondition } from '../language/resolve-lookup.ts';
@@ -152,9 +153,24 @@ export function makePermissions(classes: readonly PermissionClass[], owner: stri
     throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
   }
   return classes.map((Class: unknown, index) => {
-    if (isPermissionClass(Class)) return new Class();
+    if (isPermissionClass(Class)) return makePermission(Class);
     throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
   });
+}
+
+/** Makes an instance, unless a method of it is a misspelt question: it would never be asked, and its class let in. */
+function makePermission(Class: PermissionClass): Permission {
+  const permission = new Class();
+  const names = new Set(Object.getOwnPropertyNames(permission));
+  for (let own = Class.prototype as object; own !== Permission.prototype; own = Object.getPrototypeOf(own) as object) {
+    for (const name of Object.getOwnPropertyNames(own)) names.add(name);
+  }
+  for (const name of names) {
+    const meant = /^has/i.test(name) ? nearest(name, QUESTIONS) : undefined;
+    if (meant === undefined || meant === 'scope' || permission[meant] !== Permission.prototype[meant]) continue;
+    throw new ImproperlyConfigured(`${Class.name}: "${name}" is never asked; did you mean "${meant}"?`);
+  }
+  return permission;
 }
 
 /** Combines the grants of a composition's classes, each of which is asked for by its place. */
@@ -164,7 +180,7 @@ const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 
 function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
   class Composed extends Permission {
-    readonly #operands = classes.map((Class) => new Class());
+    readonly #operands = classes.map(makePermission);
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
       return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);

@@ -10,7 +10,7 @@ import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
-import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { LIST_RULES } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 
@@ -96,7 +96,7 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   em: ['"own" or "existing"', (em) => em === 'own' || em === 'existing'],
   errorHandler: BOOLEAN,
   notFoundHandler: BOOLEAN,
-  throttles: LIST,
+  throttles: RATE_LIMIT_RULES,
   throttleRate: FUNCTION,
   store: STORE,
   health: [

@@ -40,8 +40,13 @@ export class RouteNames {
   }
 
   #unknown(name: string): ImproperlyConfigured {
+    if (this.#paths.size === 0) {
+      return new ImproperlyConfigured(
+        `No route is named "${name}": names are there when the router is mounted (await app.register(router.plugin))`,
+      );
+    }
     const meant = nearest(name, this.#paths.keys());
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
     return new ImproperlyConfigured(`No route is named "${name}"${hint} Names: ${[...this.#paths.keys()].join(', ')}`);
   }
 }

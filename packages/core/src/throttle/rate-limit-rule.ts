@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { BOOLEAN, checkOptionNames, checkValues, describe, STORE, TEXT } from '../options.ts';
+import { BOOLEAN, checkOptionNames, checkValues, describe, type OptionRule, STORE, TEXT } from '../options.ts';
 import type { Store } from '../stores/store.ts';
 
 /** The time at which a rule is asked: before authentication (`address`), or after it, when the user is known (`user`). */
@@ -74,3 +74,9 @@ function positiveInteger(owner: string, name: string, value: number): number {
     `${owner}: ${name} must be a positive whole number up to ${LARGEST}, but ${describe(value)} came`,
   );
 }
+
+export const RATE_LIMIT_RULES: OptionRule = [
+  'a list of rules such as new IPRateLimit(100, 60)',
+  Array.isArray,
+  ['a rule such as new IPRateLimit(100, 60)', (rule) => rule instanceof RateLimitRule],
+];

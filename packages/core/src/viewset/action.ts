@@ -7,14 +7,13 @@ import {
   checkOptions,
   isListOf,
   isObject,
-  LIST,
   type OptionRule,
   TEXT,
   TEXTS,
   wrongOption,
 } from '../options.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
-import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 /** An HTTP method, as an action names it. */
@@ -221,7 +220,7 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   querystring: ['a Type.Object()', (value) => isObject(value) && 'properties' in value],
   response: ['a schema', isObject],
   permissionClasses: ANYTHING,
-  throttles: LIST,
+  throttles: RATE_LIMIT_RULES,
   summary: TEXT,
   responses: ['schemas, or null for no body, by status', isResponses],
   listParameters: BOOLEAN,

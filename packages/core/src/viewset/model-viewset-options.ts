@@ -9,7 +9,7 @@ import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
-import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { Operation } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 
@@ -83,7 +83,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   maxPageSize: ANYTHING,
   count: ANYTHING,
   permissionClasses: LIST,
-  throttles: LIST,
+  throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,
   allowAnonymous: BOOLEAN,
   ...DOCUMENTATION_RULES,

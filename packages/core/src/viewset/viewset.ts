@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
-import { Forbidden, Unauthorized } from '../errors.ts';
+import { Forbidden, ImproperlyConfigured, Unauthorized } from '../errors.ts';
+import { nearest } from '../nearest.ts';
 import {
   BOOLEAN,
   checkOptions,
@@ -17,7 +18,7 @@ import {
   TEXTS_BY_NAME,
 } from '../options.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
-import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { LIST_RULES } from './list-options.ts';
 import { stateOf } from './request-state.ts';
 import type { Examples, Words } from './action.ts';
@@ -124,12 +125,17 @@ export abstract class ViewSet implements PermissionView {
 /** Refuses declarations of a wrong kind, of any view. */
 export function checkDeclarations(view: ViewSet): void {
   checkValues(view.name, view, DECLARATIONS);
+  for (const name of Object.keys(view)) {
+    // A view may have properties of its own, but none that looks like its guard and guards nothing.
+    if (name === 'permissionClasses' || nearest(name, ['permissionClasses']) === undefined) continue;
+    throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "permissionClasses"?`);
+  }
   checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
 }
 
 const DECLARATIONS = {
   permissionClasses: LIST,
-  throttles: LIST,
+  throttles: RATE_LIMIT_RULES,
   allowAnonymous: BOOLEAN,
   throttleRate: FUNCTION,
   ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,

@@ -379,3 +379,25 @@ t.test('a path rule counts a route with and without its trailing slash as one', 
   t.equal(key('/p/'), key('/p'));
   t.not(key('/'), key('/p'));
 });
+
+t.test('a misspelt guard of a view is refused, since it would guard nothing', async (t) => {
+  const register = (view: new () => ViewSet) => () => new Router().register('books', view);
+  class Unguarded extends ViewSet {
+    permissionClass = [IsAuthenticated];
+  }
+  t.throws(register(Unguarded), {
+    name: 'ImproperlyConfigured',
+    message: 'Unguarded: "permissionClass" is never read; did you mean "permissionClasses"?',
+  });
+  class Guarded extends ViewSet {
+    override permissionClasses = [IsAuthenticated];
+    permissions = ['own'];
+  }
+  t.doesNotThrow(register(Guarded));
+  class Throttled extends ViewSet {
+    override throttles = [PathRateLimit] as never;
+  }
+  t.throws(register(Throttled), {
+    message: /^Throttled: option "throttles\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function/,
+  });
+});

@@ -49,6 +49,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   t.test('a router mounts views under its prefix and knows their paths by name', async (t) => {
     const router = new Router({ prefix: '/api/v1/' });
     router.register('books', BookViewSet).register('shelf/publishers', PublisherViewSet, { basename: 'publisher' });
+    t.throws(() => router.reverse('books-list'), /names are there when the router is mounted \(await app\.register/);
     const app = await testApp(t, orm, [router]);
     t.equal((await app.inject('/api/v1/books')).statusCode, 200);
     t.equal((await app.inject('/api/v1/shelf/publishers/1')).statusCode, 200);

@@ -246,3 +246,24 @@ t.test('records needs a view with an entity', async (t) => {
   }
   t.throws(() => evaluate([Mine], false), { message: 'Mine: ThingViewSet has no entity to find records of' });
 });
+
+t.test('a misspelt question is refused, since a class that asks nothing lets everybody in', async (t) => {
+  class Plural extends Permission {
+    hasPermissions(): boolean {
+      return false;
+    }
+  }
+  const message = 'Plural: "hasPermissions" is never asked; did you mean "hasPermission"?';
+  t.throws(() => makePermissions([Plural], 'test'), { name: 'ImproperlyConfigured', message });
+  t.throws(() => makePermissions([AllowAny.and(Plural)], 'test'), { message });
+  class Snake extends IsAuthenticated {
+    has_object_permission = () => false;
+  }
+  t.throws(() => makePermissions([Snake], 'test'), { message: /"has_object_permission" .* "hasObjectPermission"/ });
+  class Helped extends IsAuthenticated {
+    hasPermissionFor(): boolean {
+      return true;
+    }
+  }
+  t.equal(makePermissions([Helped, AllowAny], 'test').length, 2, 'beside the question itself it is a helper');
+});
