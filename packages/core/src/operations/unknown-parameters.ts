@@ -23,7 +23,7 @@ export function unknownParameterCheck(
   ignored: readonly string[],
 ): (names: readonly string[]) => (() => never) | undefined {
   const known = new Set(declared);
-  const passing = new Set([...declared, ...ignored]);
+  const passing = ignored.length === 0 ? known : new Set([...declared, ...ignored]);
   return (names) => (names.every((name) => passing.has(name)) ? undefined : () => refuse(names, known, passing));
 }
 

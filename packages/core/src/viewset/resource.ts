@@ -131,7 +131,7 @@ export class Resource implements ViewDefinition {
     return {
       body: partial ? write!.documented.partial : write!.documented.schema,
       validateBody: (body) => (partial ? write!.validatePartial(body) : write!.validate(body)),
-      response: { [operation === 'create' ? 201 : 200]: readSchema },
+      response: operation === 'create' ? { 201: readSchema } : { 200: readSchema },
     };
   }
 
