@@ -50,13 +50,29 @@ function withTuple(schema: JsonObject): JsonObject {
 /** Text without the NUL character, which no database keeps and every route refuses. */
 const NO_NUL = '^[^\\u0000]*$';
 
-/** Says of a schema of something that is sent what holds for every text: that it has no NUL character. */
-export function requestSchema(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(requestSchema);
+/** Keywords below which no default is filled in. */
+const UNFILLED: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', '$defs']);
+
+function withoutDefaultedNames(schema: JsonObject): JsonObject {
+  const { properties, required, ...rest } = schema;
+  if (!isObject(properties) || !Array.isArray(required)) return schema;
+  const needed = required.filter(
+    (name: string) => (properties[name] as JsonObject | undefined)?.['default'] === undefined,
+  );
+  return { ...rest, ...(needed.length > 0 ? { required: needed } : {}), properties };
+}
+
+/**
+ * Says of a schema of something that is sent what holds for every text, that it has no NUL character, and requires no
+ * property that has a default, which the server fills in.
+ */
+export function requestSchema(schema: unknown, isFilled = true): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => requestSchema(item, isFilled));
   if (!isObject(schema)) return schema;
-  const entries = Object.entries(schema).map(([keyword, value]) => [
+  const described = isFilled ? withoutDefaultedNames(schema) : schema;
+  const entries = Object.entries(described).map(([keyword, value]) => [
     keyword,
-    DATA_KEYWORDS.has(keyword) ? value : requestSchema(value),
+    DATA_KEYWORDS.has(keyword) ? value : requestSchema(value, isFilled && !UNFILLED.has(keyword)),
   ]);
   const isFree = !['pattern', 'format', 'enum', 'const', 'contentMediaType'].some((keyword) => keyword in schema);
   const isText = [schema['type']].flat().includes('string');

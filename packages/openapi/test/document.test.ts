@@ -96,6 +96,12 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.strictSame(repeatedObjects(document), []);
   });
 
+  t.test('a body need not have what the server fills in', async (t) => {
+    const { requestBody } = paths['/api/books/{pk}/recount']!['post'] as { requestBody?: unknown };
+    const from = { required: undefined, properties: { page: { default: 1 } } };
+    t.match(requestBody, { content: { 'application/json': { schema: { required: ['from'], properties: { from } } } } });
+  });
+
   t.test('a body says what its columns can hold, and has examples and the words of fields', async (t) => {
     t.match(schema('BookInput').properties, {
       title: { minLength: 1, maxLength: 50, description: 'As on the cover', examples: ['Emma'] },

@@ -73,7 +73,16 @@ class BookViewSet extends ModelViewSet(Book, {
   );
 
   recount = action(
-    { methods: ['post'], detail: true, permissionClasses: [IsAuthenticated], responses: { 202: null } },
+    {
+      methods: ['post'],
+      detail: true,
+      permissionClasses: [IsAuthenticated],
+      body: Type.Object({
+        from: Type.Object({ page: Type.Integer({ default: 1 }) }),
+        twice: Type.Boolean({ default: false }),
+      }),
+      responses: { 202: null },
+    },
     (_request, reply) => reply.code(202).send(),
   );
 }
