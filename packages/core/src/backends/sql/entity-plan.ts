@@ -2,7 +2,9 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { Query } from '../../language/query.ts';
-import type { Bound } from './dialects/reader.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import type { LruMap } from './dialects/lru-map.ts';
+import type { Bound, Statement } from './dialects/reader.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
 export interface EntityPlan {
@@ -14,6 +16,8 @@ export interface EntityPlan {
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
   readonly selects: WeakMap<Query, WeakMap<object, Bound[]>>;
+  /** The last inserts that were written, by the columns that they return and the fields that they store. */
+  readonly inserts: WeakMap<readonly FieldPath[], LruMap<string, Statement>>;
 }
 
 export function makeEntityPlan(
@@ -23,7 +27,7 @@ export function makeEntityPlan(
   schema: string | undefined,
 ): EntityPlan {
   const hasConstraints = em.config.get('schemaGenerator').createForeignKeyConstraints ?? true;
-  return { meta, dialect, schema, hasConstraints, selects: new WeakMap() };
+  return { meta, dialect, schema, hasConstraints, selects: new WeakMap(), inserts: new WeakMap() };
 }
 
 /** @throws ImproperlyConfigured for an entity that is not one table with one key */

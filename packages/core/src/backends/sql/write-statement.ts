@@ -3,7 +3,8 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
-import type { Bound } from './dialects/reader.ts';
+import { LruMap } from './dialects/lru-map.ts';
+import type { Bound, Statement } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
@@ -25,35 +26,52 @@ export interface Write {
   readonly returning: readonly FieldPath[];
 }
 
+/** The number of inserts that are kept for an entity: a client chooses which of its optional fields it sends. */
+const MAX_INSERTS = 100;
+
 /**
  * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
  * written all rows by then.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
-  const text = writeText(em, plan, write).add(` returning ${returningSql(plan, write.returning)}`);
+  if (write.kind === 'insert') return bindInsert(em, plan, write);
+  const text = changeText(em, plan, write).add(` returning ${returningSql(plan, write.returning)}`);
   // A client chooses which fields it sends.
-  const isShapedByClient = write.kind !== 'delete';
+  const isShapedByClient = write.kind === 'update';
   return { statement: { sql: text.numbered(plan.dialect), one: true, isShapedByClient }, values: text.values };
 }
 
-function writeText(em: EntityManager, plan: EntityPlan, { kind, assignments, condition }: Write): SqlText {
+/** The text of an insert depends on the names of its fields alone, so that it is written once for those that come again. */
+function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning }: Write): Bound {
+  let inserts = plan.inserts.get(returning);
+  if (inserts === undefined) plan.inserts.set(returning, (inserts = new LruMap<string, Statement>(MAX_INSERTS)));
+  let fields = '';
+  for (const { path } of assignments) fields += `${path.key} `;
+  let statement = inserts.get(fields);
+  if (statement === undefined) {
+    const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, returning)}`);
+    const sql = text.numbered(plan.dialect);
+    inserts.set(fields, (statement = { sql, one: true, isShapedByClient: true }));
+  }
+  return { statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
+}
+
+function insertSql(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): string {
+  const table = tableSql(plan, em, plan.meta);
+  if (assignments.length === 0) return `insert into ${table} default values`;
+  const columns = assignments.map(({ path }) => columnOf(path.property));
+  return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => VALUE).join(', ')})`;
+}
+
+function changeText(em: EntityManager, plan: EntityPlan, { kind, assignments, condition }: Write): SqlText {
   const text = new SqlText();
   const table = tableSql(plan, em, plan.meta);
-  const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
-  const columns = assignments.map(({ path }) => columnOf(path.property));
-  if (kind === 'insert') {
-    if (columns.length === 0) return text.add(`insert into ${table} default values`);
-    return text.add(
-      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => VALUE).join(', ')})`,
-      values,
-    );
-  }
   const scope = rootScope(em, plan, undefined);
-  const changes = columns.map((column) => `${column} = ${VALUE}`).join(', ');
+  const changes = assignments.map(({ path }) => `${columnOf(path.property)} = ${VALUE}`).join(', ');
   text.add(
     kind === 'delete' ? `delete from ${table} as ${scope.alias}` : `update ${table} as ${scope.alias} set ${changes}`,
+    assignments.map(({ path, value }) => plan.dialect.stored(path, value)),
   );
-  text.add('', values);
   return condition === undefined ? text : text.add(' where ').append(targetText(scope, condition));
 }
 
