@@ -1,5 +1,5 @@
 import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
-import { isObject, type JsonObject } from './json-schema.ts';
+import { isObject, type JsonObject, withNull } from './json-schema.ts';
 import { hoistDefinitions } from './definitions.ts';
 import { completeOperation, describeOperation, SECURITY_SCHEME } from './operation.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -159,9 +159,5 @@ export const OPENAPI_VERSION = '3.1.1';
 function withTypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withTypes);
   if (!isObject(value)) return value;
-  const { nullable, ...rest } = Object.fromEntries(
-    Object.entries(value).map(([key, child]) => [key, withTypes(child)]),
-  );
-  if (typeof nullable !== 'boolean') return value['nullable'] === undefined ? rest : { ...rest, nullable };
-  return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
+  return withNull(Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withTypes(child)])));
 }

@@ -24,17 +24,19 @@ export function documentSchema(schema: unknown): unknown {
       ([keyword, value]) =>
         !keyword.startsWith('~') && keyword !== '$id' && keyword !== '$schema' && value !== undefined,
     )
-    .map(([keyword, value]) => [keyword, DATA_KEYWORDS.has(keyword) ? value : documentKeyword(keyword, value)]);
+    .map(([keyword, value]) => [keyword, changeInside(keyword, value, documentSchema)]);
   return withTuple(withNull(Object.fromEntries(entries) as JsonObject));
 }
 
-/** The names of properties are no keywords. */
-function documentKeyword(keyword: string, value: unknown): unknown {
-  if (!isObject(value) || !(keyword === 'properties' || keyword === 'patternProperties')) return documentSchema(value);
-  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, documentSchema(schema)]));
+/** Changes the schemas that a keyword has. The names of properties are no keywords. */
+function changeInside(keyword: string, value: unknown, change: (schema: unknown) => unknown): unknown {
+  if (DATA_KEYWORDS.has(keyword)) return value;
+  if (!isObject(value) || !(keyword === 'properties' || keyword === 'patternProperties')) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
-function withNull(schema: JsonObject): JsonObject {
+/** Writes OpenAPI 3.0's `nullable` as a type. */
+export function withNull(schema: JsonObject): JsonObject {
   const { nullable, ...rest } = schema;
   if (typeof nullable !== 'boolean') return schema;
   return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
@@ -72,7 +74,7 @@ export function requestSchema(schema: unknown, isFilled = true): unknown {
   const described = isFilled ? withoutDefaultedNames(schema) : schema;
   const entries = Object.entries(described).map(([keyword, value]) => [
     keyword,
-    DATA_KEYWORDS.has(keyword) ? value : requestSchema(value, isFilled && !UNFILLED.has(keyword)),
+    changeInside(keyword, value, (inner) => requestSchema(inner, isFilled && !UNFILLED.has(keyword))),
   ]);
   const isFree = !['pattern', 'format', 'enum', 'const', 'contentMediaType'].some((keyword) => keyword in schema);
   const isText = [schema['type']].flat().includes('string');

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
 import { documentSchema, isObject, type JsonObject, requestSchema } from './json-schema.ts';
+import { capitalized } from './words.ts';
 
 /** The name of the security scheme that operations refer to. */
 export const SECURITY_SCHEME = 'bearerAuth';
@@ -159,6 +160,6 @@ const SPELLINGS: Readonly<Record<string, string>> = { ratelimit: 'RateLimit', ww
 
 /** `retry-after` is `Retry-After`. */
 function headerName(name: string): string {
-  const words = name.split('-').map((word) => SPELLINGS[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
+  const words = name.split('-').map((word) => SPELLINGS[word] ?? capitalized(word));
   return words.join('-');
 }

@@ -5,7 +5,9 @@ export function wordsOf(name: string): string[] {
 
 /** `PageSize`, `RecountProduct`, `RetryAfter`. */
 export function pascalCase(name: string): string {
-  return wordsOf(name)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
+  return wordsOf(name).map(capitalized).join('');
+}
+
+export function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

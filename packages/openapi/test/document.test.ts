@@ -102,6 +102,14 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.match(requestBody, { content: { 'application/json': { schema: { required: ['from'], properties: { from } } } } });
   });
 
+  t.test('a property that is named like a keyword is a property', async (t) => {
+    const { requestBody } = paths['/api/books/{pk}/recount']!['post'] as { requestBody?: unknown };
+    const body = requestBody as { content: { 'application/json': { schema: { properties: Record<string, object> } } } };
+    const { properties } = body.content['application/json'].schema;
+    t.match(properties['example'], { type: 'string', pattern: '^[^\\u0000]*$' });
+    t.notOk('required' in (resolve(document, properties['not']) as object));
+  });
+
   t.test('a body says what its columns can hold, and has examples and the words of fields', async (t) => {
     t.match(schema('BookInput').properties, {
       title: { minLength: 1, maxLength: 50, description: 'As on the cover', examples: ['Emma'] },

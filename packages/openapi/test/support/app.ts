@@ -80,6 +80,9 @@ class BookViewSet extends ModelViewSet(Book, {
       body: Type.Object({
         from: Type.Object({ page: Type.Integer({ default: 1 }) }),
         twice: Type.Boolean({ default: false }),
+        // Named like keywords.
+        example: Type.Optional(Type.String()),
+        not: Type.Optional(Type.Object({ chapter: Type.Integer({ default: 1 }) })),
       }),
       responses: { 202: null },
     },
