@@ -119,8 +119,7 @@ export class SqlBackend implements Backend {
     const pk = primaryKey(meta);
     const shown = paths.indexOf(pk);
     const assignments = assignmentsOf(meta, write.data);
-    const returning = shown === -1 ? [...paths, pk] : paths;
-    const [row] = await this.#write(write, { kind: 'insert', assignments, condition: undefined, returning });
+    const [row] = await this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths });
     if (row === undefined) throw notStored(meta);
     return { pk: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
   }

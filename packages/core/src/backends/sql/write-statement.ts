@@ -1,6 +1,7 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
+import { primaryKey } from '../../language/order.ts';
 import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { LruMap } from './dialects/lru-map.ts';
@@ -17,7 +18,7 @@ export interface Assignment {
   readonly value: unknown;
 }
 
-/** A statement that writes, and the columns that it reads of the written records. */
+/** A statement that writes, and the columns that it reads of the written records: an insert adds the primary key, if absent. */
 export interface Write {
   readonly kind: 'insert' | 'update' | 'delete';
   readonly assignments: readonly Assignment[];
@@ -49,7 +50,9 @@ function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returnin
   for (const { path } of assignments) fields += `${path.key} `;
   let statement = inserts.get(fields);
   if (statement === undefined) {
-    const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, returning)}`);
+    const pk = primaryKey(plan.meta);
+    const read = returning.includes(pk) ? returning : [...returning, pk];
+    const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, read)}`);
     const sql = text.numbered(plan.dialect);
     inserts.set(fields, (statement = { sql, one: true, isShapedByClient: true }));
   }
