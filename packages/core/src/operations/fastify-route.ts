@@ -6,7 +6,7 @@ import { parametersOf } from '../viewset/request-state.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
-import type { PlannedRoute } from './plan-view.ts';
+import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
 import { documentedResponses, serializedResponses } from './operation-responses.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
 
@@ -156,7 +156,7 @@ function beforeValidation({ plan, validateQuery }: PlannedRoute): RouteOptions['
 
 /** Refuses a media type that another route of the same scope reads, and this one does not. */
 function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preParsing']> {
-  const allowed = new Set(body?.contentTypes ?? ['application/json']);
+  const allowed = new Set(body?.contentTypes ?? JSON_ONLY);
   return (request, _reply, payload, done) => {
     const type = request.headers['content-type']?.split(';')[0]!.trim().toLowerCase();
     if (type === undefined || allowed.has(type)) done(null, payload);

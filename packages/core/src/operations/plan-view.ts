@@ -68,6 +68,7 @@ interface Declared {
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
 }
@@ -82,7 +83,8 @@ const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod
   { operation: 'destroy', method: 'DELETE', detail: true },
 ];
 
-const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
+/** The media types of a body that declares none. */
+export const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
 
 /** Plans every route of a view. Throws ImproperlyConfigured for a wrong declaration of the view. */
 export function planView(mounted: MountedView): PlannedRoute[] {
@@ -130,6 +132,9 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
+    const { body, querystring } = options;
+    const validateBody = body === undefined ? undefined : compileValidator(body, 'body');
+    const validateQuery = querystring === undefined ? undefined : compileValidator(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;
     return methods.map((method): Declared => {
       // A write of one record locks it, so that no other comes between what the handler reads and what it stores.
@@ -141,7 +146,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         suffix: `/${path}`,
         urlName: options.urlName ?? kebabCase(name),
         options: { ...options, listParameters: options.listParameters ?? (method === 'get' && !detail) },
-        validateBody: options.body === undefined ? undefined : compileValidator(options.body, 'body'),
+        validateBody,
+        validateQuery,
         transaction,
         handler: actionHandler(handler, prepare, transaction),
       };
@@ -205,7 +211,7 @@ function planRoute(
     answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
-    validateQuery: options.querystring === undefined ? undefined : compileValidator(options.querystring, 'query'),
+    validateQuery: declared.validateQuery,
     ignoredParameters,
     hooks: options.hooks ?? {},
   };

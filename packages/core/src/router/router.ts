@@ -142,8 +142,7 @@ export class Router {
 
   /** Plans `GET` on the prefix, unless there is none, or another router or route has that path. */
   #planRoot(app: FastifyInstance, takenIds: Set<string>): PlannedRoute[] {
-    const path = [app.prefix, this.#prefix].filter((part) => part !== '').join('/');
-    const url = path.startsWith('/') ? path : `/${path}`;
+    const url = this.#fullPath(app, '');
     if (this.#prefix === '' || app.hasRoute({ method: 'GET', url })) return [];
     const basename = `${this.#prefix.replaceAll('/', '-')}-root`;
     return this.#plan(app, { path: '', basename, view: new RouterRoot(app.viewset.operations, url) }, takenIds);
@@ -152,11 +151,10 @@ export class Router {
   /** Plans the routes of a view at its place, and takes their names. */
   #plan(app: FastifyInstance, { path, basename, view }: Registration, takenIds: Set<string>): PlannedRoute[] {
     const { orm, defaults, makeRules, routeNames, addOperation } = app.viewset;
-    const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
     const context = {
       orm,
       defaults,
-      path: full.startsWith('/') ? full : `/${full}`,
+      path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
     };
     const routes = planView({
@@ -175,6 +173,12 @@ export class Router {
       addOperation(plan);
     }
     return routes;
+  }
+
+  /** The path of a view below Fastify's prefix and the router's own; of the router itself for an empty one. */
+  #fullPath(app: FastifyInstance, path: string): string {
+    const full = [app.prefix, this.#prefix, path].filter((part) => part !== '').join('/');
+    return full.startsWith('/') ? full : `/${full}`;
   }
 }
 
