@@ -1,4 +1,5 @@
 import { ImproperlyConfigured } from './errors.ts';
+import { isRecord } from './json.ts';
 import { nearest } from './nearest.ts';
 
 /**
@@ -9,7 +10,7 @@ import { nearest } from './nearest.ts';
  * // ImproperlyConfigured: Router: unknown option "prefx"; did you mean "prefix"? Known options: prefix
  */
 export function checkOptionNames(owner: string, given: object, known: readonly string[]): void {
-  if (!isObject(given)) {
+  if (!isRecord(given)) {
     throw new ImproperlyConfigured(`${owner}: the options must be an object, but ${describe(given)} came`);
   }
   for (const name of Object.keys(given)) {
@@ -52,13 +53,11 @@ export function checkValues<Name extends string>(
   }
 }
 
-export const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 export const isListOf = (value: unknown, isOne: (item: unknown) => boolean): value is unknown[] =>
   Array.isArray(value) && value.every(isOne);
 
-export const OBJECT: OptionRule = ['an object', isObject];
+export const OBJECT: OptionRule = ['an object', isRecord];
 /** The rule of an option that is judged elsewhere. */
 export const ANYTHING: OptionRule = ['anything', () => true];
 export const BOOLEAN: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
@@ -68,7 +67,7 @@ export const LIST: OptionRule = ['a list', Array.isArray];
 export const TEXTS: OptionRule = ['a list of texts', (value) => isListOf(value, isText)];
 export const TEXTS_BY_NAME: OptionRule = [
   'texts by name',
-  (value) => isObject(value) && Object.values(value).every(isText),
+  (value) => isRecord(value) && Object.values(value).every(isText),
 ];
 export const STORE: OptionRule = ['a Store', (value) => typeof (value as { hit?: unknown } | null)?.hit === 'function'];
 

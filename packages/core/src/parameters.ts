@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { InvalidUsage } from './errors.ts';
-import { pointerStep } from './json-pointer.ts';
+import { pointerStep, textProblem } from './json.ts';
 
 /** A query parameter that a filter or a paginator declares: its name, and a schema of its text for documentation. */
 export interface ParameterDeclaration {
@@ -77,7 +77,7 @@ export function invalidParameter(name: string, problem: string): InvalidUsage {
 /** A parser that nests (`a[b]=1`) makes objects and arrays in places of texts. */
 function checkText(name: string, text: unknown): string {
   if (typeof text !== 'string') throw invalidParameter(name, 'must be a plain text');
-  if (text.includes('\0')) throw invalidParameter(name, 'must not contain a NUL character');
-  if (!text.isWellFormed()) throw invalidParameter(name, 'must be well-formed Unicode');
+  const problem = textProblem(text);
+  if (problem !== undefined) throw invalidParameter(name, problem);
   return text;
 }

@@ -1,4 +1,5 @@
 import { InvalidUsage } from '../errors.ts';
+import { textProblem } from '../json.ts';
 import { isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.ts';
 import type { FieldType } from './field-type.ts';
 
@@ -117,8 +118,8 @@ function isNumeric(value: unknown): value is number | bigint {
 
 /** Returns the text if a database can keep it: no NUL character, no half of a surrogate pair. */
 function wellFormed(text: string): string {
-  if (text.includes('\0')) throw new FieldValueError('must not contain a NUL character');
-  if (!text.isWellFormed()) throw new FieldValueError('must be well-formed Unicode');
+  const problem = textProblem(text);
+  if (problem !== undefined) throw new FieldValueError(problem);
   return text;
 }
 

@@ -1,5 +1,6 @@
 import type { FieldPath } from '../fields/field-path.ts';
 import { checkFieldJson, FieldValueError } from '../fields/field-value.ts';
+import { isRecord, textProblem } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
 import { lookupsFor, type Lookup } from '../language/lookup.ts';
@@ -147,7 +148,7 @@ export class JsonLogicReader {
 
   /** Reads the field that an operand names; undefined if the operand is no object at all. */
   #field(operand: unknown, at: string): FieldPath | undefined {
-    if (!isObject(operand)) return undefined;
+    if (!isRecord(operand)) return undefined;
     const keys = Object.keys(operand);
     if (keys.length !== 1 || keys[0] !== 'var') {
       throw new JsonLogicError('expected a value or a {"var": …}', at, operand);
@@ -172,7 +173,7 @@ export class JsonLogicReader {
  * @throws JsonLogicError if the rule is anything but an object with one known operator
  */
 function readOperation(rule: unknown, at: string): [Operator, unknown] {
-  const entries = isObject(rule) ? Object.entries(rule) : [];
+  const entries = isRecord(rule) ? Object.entries(rule) : [];
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {
     throw new JsonLogicError('expected an object with one operator', at, rule);
@@ -189,10 +190,6 @@ function readOperands(operand: unknown, at: string, least: number, most: number)
   if (Array.isArray(operand) && operand.length >= least && operand.length <= most) return operand;
   const upTo = most === Infinity ? ' or more' : most > least ? ` to ${most}` : '';
   throw new JsonLogicError(`expected a list of ${least}${upTo}`, at, operand);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** @throws JsonLogicError if a field's type does not know this kind of comparison */
@@ -216,8 +213,8 @@ function checkValue(path: FieldPath, json: unknown, at: string): unknown {
 
 /** Refuses what the escapes of JSON can say and no query string may, see QueryParameters. */
 function checkText(text: string, at: string): string {
-  if (text.includes('\0')) throw new JsonLogicError('a text must not contain a NUL character', at);
-  if (!text.isWellFormed()) throw new JsonLogicError('a text must be well-formed Unicode', at);
+  const problem = textProblem(text);
+  if (problem !== undefined) throw new JsonLogicError(`a text ${problem}`, at);
   return text;
 }
 

@@ -2,8 +2,9 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
+import { isRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
-import { describe, isObject } from '../options.ts';
+import { describe } from '../options.ts';
 import { compare } from './compare.ts';
 import { and, type Condition } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
@@ -75,7 +76,7 @@ function unknownLookup(
  * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
-  if (!isObject(lookups)) {
+  if (!isRecord(lookups)) {
     throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, but ${describe(lookups)} came`);
   }
   const conditions = Object.entries(lookups).map(([name, value]) => {

@@ -1,5 +1,5 @@
 import { InvalidUsage } from '../errors.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { pointerStep } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { echo } from '../parameters.ts';
 

@@ -1,7 +1,7 @@
 import { OptimisticLockError } from '@mikro-orm/core';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { pointerStep } from '../json-pointer.ts';
+import { pointerStep } from '../json.ts';
 import {
   type ErrorBody,
   type ErrorDetail,

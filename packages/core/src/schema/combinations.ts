@@ -1,8 +1,8 @@
+import { isRecord } from '../json.ts';
 import { mustBe, mustBeOneOf } from './error-details.ts';
 import type { AnySchema } from './json-schema.ts';
 import { type KeywordContext, isText } from './keyword.ts';
 import { type Fault, type Judge, type Verdict, united } from './reading.ts';
-import { isRecord } from './scan-input.ts';
 
 /** Judges by `allOf`. */
 export function everyJudge(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Judge {

@@ -1,8 +1,8 @@
 import { ImproperlyConfigured } from '../errors.ts';
+import { isRecord } from '../json.ts';
 import type { Place } from './error-details.ts';
 import type { AnySchema, JsonSchema } from './json-schema.ts';
 import type { Assertion, Judge, SchemaNode } from './reading.ts';
-import { isRecord } from './scan-input.ts';
 
 /** A keyword of JSON Schema: the values it may have, and its way to judge. */
 export interface Keyword {

@@ -1,5 +1,6 @@
 import { atOnce, isYes } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isRecord } from '../json.ts';
 import * as combinations from './combinations.ts';
 import { type Place, characters, counted, multipleMessage, mustBe, mustBeOneOf, written } from './error-details.ts';
 import { multiplesOf } from './exact-number.ts';
@@ -9,7 +10,7 @@ import * as are from './keyword.ts';
 import { type Keyword, type KeywordContext, MAX_JUDGED_LENGTH, Stage, isText, keyword, values } from './keyword.ts';
 import * as parts from './parts.ts';
 import type { Assertion, Judge } from './reading.ts';
-import { copyOf, isRecord } from './scan-input.ts';
+import { copyOf } from './scan-input.ts';
 
 /** Makes an assertion that says one thing of every value that it does not hold for. */
 function assertion(holds: (value: unknown) => boolean, message: string, literals?: readonly unknown[]): Assertion {
@@ -231,14 +232,5 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   }),
   ['then', keyword(are.SCHEMAS, Stage.type)],
   ['else', keyword(are.SCHEMAS, Stage.type)],
-  ...ANNOTATIONS.split(' ').map(
-    (name) =>
-      [
-        name,
-        keyword(
-          values('', () => true),
-          Stage.type,
-        ),
-      ] as const,
-  ),
+  ...ANNOTATIONS.split(' ').map((name) => [name, keyword(are.ANYTHING, Stage.type)] as const),
 ]);

@@ -1,9 +1,9 @@
 import { ImproperlyConfigured } from '../errors.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
 import { type Fault, type Judge, type Reading, type SchemaNode, united } from './reading.ts';
-import { copyOf, isRecord, isUnsafeName } from './scan-input.ts';
+import { copyOf, isUnsafeName } from './scan-input.ts';
 
 /** Judges declared properties: those required are there, absent ones get their defaults. */
 export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>, context: KeywordContext): Judge {

@@ -1,4 +1,4 @@
-import { pointerStep } from '../json-pointer.ts';
+import { pointerStep } from '../json.ts';
 import { MAX_PROBLEMS, type Problem } from './scan-input.ts';
 
 /** A problem, with what a union asks of it to find the member that was meant. */

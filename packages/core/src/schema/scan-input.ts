@@ -1,4 +1,4 @@
-import { jsonPointer } from '../json-pointer.ts';
+import { jsonPointer, textProblem } from '../json.ts';
 
 /** A value of a request that cannot be used, by the JSON pointer to it. */
 export interface Problem {
@@ -18,11 +18,6 @@ export const MAX_PROBLEMS = 50;
  */
 export function isUnsafeName(name: string): boolean {
   return name === '__proto__';
-}
-
-/** Tells an object of JSON. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export interface Scanned {
@@ -83,8 +78,8 @@ class Scan implements Scanned {
   }
 
   #judge(text: string, subject: string): void {
-    if (text.includes('\0')) this.#report(`${subject}must not contain a NUL character`);
-    else if (!text.isWellFormed()) this.#report(`${subject}must be well-formed Unicode`);
+    const problem = textProblem(text);
+    if (problem !== undefined) this.#report(subject + problem);
   }
 
   #report(message: string): void {

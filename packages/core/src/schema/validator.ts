@@ -1,8 +1,9 @@
 import type { TSchema } from 'typebox';
+import { isRecord } from '../json.ts';
 import { type CompiledNodes, compileSchema } from './compile-schema.ts';
 import { type Place, invalidInput } from './error-details.ts';
 import { Reading } from './reading.ts';
-import { MAX_PROBLEMS, type Problem, copyOf, isRecord, scanInput } from './scan-input.ts';
+import { MAX_PROBLEMS, type Problem, copyOf, scanInput } from './scan-input.ts';
 
 /** The value to go on with, which may only be used if there are no problems. */
 export interface Inspected {

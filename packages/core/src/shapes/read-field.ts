@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf } from '../fields/field-name.ts';
+import { isRecord } from '../json.ts';
 import { wrongOption } from '../options.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
@@ -56,8 +57,7 @@ export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema 
   paths: readonly Path[],
   compute: (record: ComputedRecord<Entity, Path>) => NoInfer<Static<Schema>>,
 ): Computed<Entity, Path, Schema> {
-  const isSchema = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
-  if (!isSchema) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
+  if (!isRecord(schema)) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
   const given: unknown = paths;
   const arePaths = Array.isArray(given) && given.every((path) => typeof path === 'string');
   if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', given);

@@ -6,7 +6,7 @@ import { always, type Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import { invalidInput } from '../schema/error-details.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { pointerStep } from '../json.ts';
 
 /** A field of a body that refers to a record of another entity. */
 export interface Reference {

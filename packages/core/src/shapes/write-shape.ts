@@ -3,7 +3,8 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
 import type { FieldName } from '../fields/field-name.ts';
-import { checkOptions, isObject, OBJECT, TEXTS, wrongOption } from '../options.ts';
+import { isRecord } from '../json.ts';
+import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
 import { type ObjectSchema, type StaticObject, nullableObject, partialOf, without } from './schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
@@ -81,7 +82,7 @@ export function writeShape<
   const naturalKeys = new Map<string, string>();
   const properties: Record<string, TSchema> = {};
   for (const [name, source] of Object.entries(sources)) {
-    if (source !== undefined && typeof source !== 'string' && !isObject(source)) {
+    if (source !== undefined && typeof source !== 'string' && !isRecord(source)) {
       throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
     }
     if (typeof source === 'string') naturalKeys.set(name, naturalKeyOf(meta, name, source));

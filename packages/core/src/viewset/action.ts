@@ -1,17 +1,8 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import {
-  ANYTHING,
-  BOOLEAN,
-  checkOptions,
-  isListOf,
-  isObject,
-  type OptionRule,
-  TEXT,
-  TEXTS,
-  wrongOption,
-} from '../options.ts';
+import { isRecord } from '../json.ts';
+import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS, wrongOption } from '../options.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
@@ -216,9 +207,9 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   detail: BOOLEAN,
   urlPath: URL_PATH_RULE,
   urlName: TEXT,
-  body: ['a schema', isObject],
-  querystring: ['a Type.Object()', (value) => isObject(value) && 'properties' in value],
-  response: ['a schema', isObject],
+  body: ['a schema', isRecord],
+  querystring: ['a Type.Object()', (value) => isRecord(value) && 'properties' in value],
+  response: ['a schema', isRecord],
   permissionClasses: ANYTHING,
   throttles: RATE_LIMIT_RULES,
   summary: TEXT,
@@ -236,7 +227,7 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   description: TEXT,
   tags: TEXTS,
   deprecated: BOOLEAN,
-  examples: ['an object of "body" and "responses"', isObject],
+  examples: ['an object of "body" and "responses"', isRecord],
 };
 
 function checkTogether(options: ActionOptions, methods: readonly ActionMethod[]): void {
@@ -250,15 +241,15 @@ function checkTogether(options: ActionOptions, methods: readonly ActionMethod[])
 }
 
 function isResponses(value: unknown): boolean {
-  const entries = isObject(value) ? Object.entries(value) : [];
+  const entries = isRecord(value) ? Object.entries(value) : [];
   return (
     entries.length > 0 &&
-    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isObject(schema)))
+    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isRecord(schema)))
   );
 }
 
 function isHooks(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   return Object.entries(value).every(
     ([name, hook]) =>
       (HOOKS as readonly string[]).includes(name) && [hook].flat().every((each) => typeof each === 'function'),

@@ -1,6 +1,7 @@
 import type { PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
-import { ANYTHING, BOOLEAN, isObject, LIST, type OptionRule, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { isRecord } from '../json.ts';
+import { ANYTHING, BOOLEAN, LIST, type OptionRule, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
@@ -70,7 +71,7 @@ export interface ModelViewSetOptions<
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,
   write: ANYTHING,
-  referencePermissions: ['lists of permission classes by field', isObject],
+  referencePermissions: ['lists of permission classes by field', isRecord],
   operations: LIST,
   searchFields: TEXTS,
   filterFields: TEXTS_BY_NAME,

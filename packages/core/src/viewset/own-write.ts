@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
-import { pointerStep } from '../json-pointer.ts';
+import { pointerStep } from '../json.ts';
 
 /** The answers to errors that the write of a view's own record met; the errors themselves stay as they are for hooks. */
 const answers = new WeakMap<object, HttpError>();

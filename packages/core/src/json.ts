@@ -1,0 +1,20 @@
+/** One step of a JSON pointer, escaped (RFC 6901, section 3). */
+export function pointerStep(key: string | number): string {
+  return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** The JSON pointer to the value that the keys lead to; the empty string, the whole document, for none. */
+export function jsonPointer(keys: readonly (string | number)[]): string {
+  return keys.map(pointerStep).join('');
+}
+
+/** Tells an object of JSON. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Says what is wrong with a text that no database keeps: a NUL character, a lone surrogate. Undefined for any other text. */
+export function textProblem(text: string): string | undefined {
+  if (text.includes('\0')) return 'must not contain a NUL character';
+  return text.isWellFormed() ? undefined : 'must be well-formed Unicode';
+}
