@@ -31,6 +31,11 @@ export class InvalidUsageCollector {
     }
   }
 
+  /** True if no step has thrown. */
+  get isEmpty(): boolean {
+    return this.#caught.length === 0;
+  }
+
   throwIfAny(): void {
     const [first, ...rest] = this.#caught;
     if (first === undefined) return;

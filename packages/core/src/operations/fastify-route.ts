@@ -1,14 +1,12 @@
-import type { FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { runHook } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
-import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import type { ActionHooks } from '../viewset/action.ts';
-import { parametersOf } from '../viewset/request-state.ts';
-import type { OperationHandler } from '../viewset/viewset.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
 import { documentedResponses, serializedResponses } from './operation-responses.ts';
-import { unknownParameterCheck } from './unknown-parameters.ts';
+import { compileQueryCheck } from './query-check.ts';
 
 type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 
@@ -42,7 +40,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
-    handler: withQueryCheck(route),
+    handler: plan.handler,
   };
 }
 
@@ -113,20 +111,12 @@ function objectOf(parameters: readonly OperationParameter[]): object {
 
 type Validate = (value: unknown) => { value: unknown } | { error: Error };
 
-/** Bodies and query strings are checked by the shapes' own validators; the pk was read before the body came in. */
-function validatorCompiler({
-  validateBody,
-  validateQuery,
-}: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
+/** Bodies are checked by the shapes' own validators; the pk and the query string were read before. */
+function validatorCompiler({ validateBody }: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
   return ({ httpPart }) => {
-    if (httpPart === 'body' && validateBody !== undefined) {
-      // Only a media type other than JSON comes as a Buffer.
-      return caught((body) => (Buffer.isBuffer(body) ? body : validateBody(body)));
-    }
-    if (httpPart === 'querystring' && validateQuery !== undefined) {
-      return caught(validateQuery);
-    }
-    return (value: unknown) => ({ value });
+    if (httpPart !== 'body' || validateBody === undefined) return (value: unknown) => ({ value });
+    // Only a media type other than JSON comes as a Buffer.
+    return caught((body) => (Buffer.isBuffer(body) ? body : validateBody(body)));
   };
 }
 
@@ -142,15 +132,18 @@ function caught(validate: (value: unknown) => unknown): Validate {
   };
 }
 
-/** Reads the query string as it was sent, before a schema makes numbers of its texts, and refuses a missing body. */
-function beforeValidation({ plan, validateQuery }: PlannedRoute): RouteOptions['preValidation'] {
+/** Checks the query string, and refuses a missing body. */
+function beforeValidation({ plan, definition, query }: PlannedRoute): RouteOptions['preValidation'] {
   const needsBody = plan.body?.required === true;
-  if (!needsBody && validateQuery === undefined) return undefined;
+  const declared = plan.queryParameters.map(({ name }) => name);
+  const checkQuery = compileQueryCheck(query, declared, definition.checkListParameters?.bind(definition));
+  if (!needsBody && checkQuery === undefined) return undefined;
   return (request, _reply, done) => {
-    parametersOf(request);
-    // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
-    if (needsBody && request.body === undefined) done(new ParseError('A JSON body is required'));
-    else done();
+    runHook(() => {
+      checkQuery?.(request);
+      // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
+      if (needsBody && request.body === undefined) throw new ParseError('A JSON body is required');
+    }, done);
   };
 }
 
@@ -175,23 +168,5 @@ function statusCheck({ plan: { operationId }, answers }: PlannedRoute): RouteOpt
   return (_request, { statusCode }, payload, done) => {
     if (statusCode < 200 || statusCode > 299 || declared.has(statusCode)) done(null, payload);
     else done(problem(statusCode));
-  };
-}
-
-/** Refuses unknown query parameters before the handler runs, in one answer with what is wrong about the known ones of a list. */
-function withQueryCheck({ plan, definition, ignoredParameters }: PlannedRoute): OperationHandler {
-  const { action, handler, queryParameters } = plan;
-  if (ignoredParameters === true) return handler;
-  const check = unknownParameterCheck(
-    queryParameters.map(({ name }) => name),
-    ignoredParameters === false ? [] : ignoredParameters,
-  );
-  const checkOthers = (request: FastifyRequest): void => {
-    if (action === 'list') definition.checkListParameters?.(request);
-  };
-  return (request, reply) => {
-    const refuse = check(parametersOf(request).names());
-    if (refuse !== undefined) InvalidUsageCollector.both(refuse, () => checkOthers(request));
-    return handler(request, reply);
   };
 }

@@ -3,6 +3,7 @@ import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
+import type { ParameterDeclaration } from '../parameters.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
@@ -21,6 +22,7 @@ import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
+import type { QueryDeclaration } from './query-check.ts';
 
 /** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
 export type RuleListFactory = (
@@ -53,8 +55,7 @@ export interface PlannedRoute {
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
-  readonly validateQuery: ((query: unknown) => unknown) | undefined;
-  readonly ignoredParameters: boolean | readonly string[];
+  readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
 }
 
@@ -211,8 +212,11 @@ function planRoute(
     answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
-    validateQuery: declared.validateQuery,
-    ignoredParameters,
+    query: {
+      validate: declared.validateQuery,
+      listParameters: listParametersOf(definition, options).map(({ name }) => name),
+      ignored: ignoredParameters,
+    },
     hooks: options.hooks ?? {},
   };
 }
@@ -303,19 +307,30 @@ function pathParametersOf(path: string, pkSchema: TSchema | undefined): Operatio
   });
 }
 
-/** An action's own parameters come before the list's of the same names. */
+interface QuerySchema {
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+}
+
+/** The parameters of lists that a route takes: an action's own come before those of the same names. */
+function listParametersOf(
+  definition: ViewDefinition,
+  { querystring = {}, listParameters }: Declared['options'],
+): readonly ParameterDeclaration[] {
+  const { properties = {} } = querystring as QuerySchema;
+  return listParameters === true
+    ? definition.listParameters.filter(({ name }) => !Object.hasOwn(properties, name))
+    : [];
+}
+
 function queryParametersOf(
   definition: ViewDefinition,
-  { querystring, listParameters }: Declared['options'],
+  options: Declared['options'],
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
-  const { properties = {}, required = [] } = (querystring ?? {}) as {
-    properties?: Record<string, TSchema>;
-    required?: readonly string[];
-  };
-  const ofList = listParameters === true ? definition.listParameters : [];
-  const others = ofList.filter(({ name }) => !Object.hasOwn(properties, name));
-  const schemas = [...Object.entries(properties), ...others.map(({ name, schema }) => [name, schema] as const)];
+  const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
+  const ofList = listParametersOf(definition, options).map(({ name, schema }) => [name, schema] as const);
+  const schemas = [...Object.entries(properties), ...ofList];
   return schemas.map(([name, schema]) => ({
     name,
     required: required.includes(name),

@@ -107,6 +107,30 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.match((await app.inject('/books?zzzz=1')).json().error, /"zzzz" is not known here; known: .*(field){10}_0, /);
   });
 
+  t.test('an answer names every wrong query parameter of an action that lists', async (t) => {
+    class BookViewSet extends ModelViewSet(Book, { read, filterFields: { from: 'id__gte' } }) {
+      top = action({ querystring: Type.Object({ n: Type.Integer() }) }, async (request) => {
+        const page = await this.paginate(request, this.filterQueryset(request, this.getQueryset(request)));
+        return { ...page, n: request.query.n };
+      });
+    }
+    const app = await testApp(t, orm, [new Router().register('books', BookViewSet)]);
+    const wrongOf = async (query: string): Promise<string[]> => {
+      const response = await app.inject(`/books/top?${query}`);
+      t.equal(response.statusCode, 400, query);
+      return response
+        .json()
+        .details.map(({ path }: { path: string }) => path)
+        .toSorted();
+    };
+    t.strictSame(await wrongOf('n=1&page=a%00b&page_size=1&page_size=1'), ['/page', '/page_size']);
+    t.strictSame(await wrongOf('n=x&page=0&from=y'), ['/from', '/n', '/page']);
+    t.strictSame(await wrongOf('page=0'), ['/n', '/page']);
+    t.strictSame(await wrongOf('n=x&m=1&page=0'), ['/m', '/n', '/page']);
+    const right = await app.inject('/books/top?n=7&page=2&page_size=1');
+    t.match(right.json(), { n: 7, previous: true }, 'each reads its own');
+  });
+
   t.test('a key may equal the first segment of a longer path of an action', async (t) => {
     class PlaceViewSet extends ModelViewSet(Place, {
       read: readShape(Place, ['code', 'name']),

@@ -1,0 +1,46 @@
+import type { FastifyRequest } from 'fastify';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { parametersOf } from '../viewset/request-state.ts';
+import { unknownParameterCheck } from './unknown-parameters.ts';
+
+/** The query string that a route declares. */
+export interface QueryDeclaration {
+  /** Checks and converts the parameters that an action declares; undefined if it declares none. */
+  readonly validate: ((query: unknown) => unknown) | undefined;
+  /** The parameters of the view's lists, which its filters and its paginator check when they read them. */
+  readonly listParameters: readonly string[];
+  /** Further names to let pass; true: all. */
+  readonly ignored: boolean | readonly string[];
+}
+
+/**
+ * Makes the check of a route's query string, which puts the converted parameters into `request.query`. It throws one
+ * InvalidUsage for everything that is wrong: unknown names, the parameters of the action, and then those of the list too.
+ * Undefined if a route takes any query string as it is.
+ *
+ * @param declared the names of all parameters of the route
+ * @param checkList throws InvalidUsage for the parameters of a list that do not fit
+ */
+export function compileQueryCheck(
+  { validate, listParameters, ignored }: QueryDeclaration,
+  declared: readonly string[],
+  checkList: ((request: FastifyRequest) => void) | undefined,
+): ((request: FastifyRequest) => void) | undefined {
+  if (ignored === true && validate === undefined) return undefined;
+  const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
+  const ofList = new Set(listParameters);
+  return (request) => {
+    // The parameters are kept as they were sent, before a schema makes numbers of their texts.
+    const sent = parametersOf(request);
+    const refuse = check?.(sent.names());
+    if (refuse === undefined && validate === undefined) return;
+    const problems = new InvalidUsageCollector();
+    if (refuse !== undefined) problems.attempt(refuse);
+    if (validate !== undefined) {
+      const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
+      request.query = problems.attempt(() => validate(Object.fromEntries(own)));
+    }
+    if (!problems.isEmpty && ofList.size > 0) problems.attempt(() => checkList?.(request));
+    problems.throwIfAny();
+  };
+}
