@@ -1,17 +1,15 @@
 import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { HealthRegistry, IPRateLimit, Router, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { HealthRegistry, IPRateLimit, serverOptions, UserRateLimit, viewset } from '@viewset/core';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { addHealthChecks } from './health-checks.ts';
+import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
-import { AccountViewSet } from './viewsets/account-viewset.ts';
-import { ProductViewSet } from './viewsets/product-viewset.ts';
-import { RoleViewSet } from './viewsets/role-viewset.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -81,11 +79,7 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
     if (routeOptions.url?.startsWith('/api/accounts') === true) reply.header('cache-control', 'no-store');
   });
 
-  const router = new Router({ prefix: 'api' });
-  router.register('products', ProductViewSet);
-  router.register('roles', RoleViewSet);
-  router.register('accounts', AccountViewSet);
-  await app.register(router.plugin);
+  await app.register(shopRouter().plugin);
   return app;
 }
 

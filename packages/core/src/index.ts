@@ -4,7 +4,7 @@ export { serverOptions } from './plugin/server-options.ts';
 export { errorHandler, toHttpError } from './plugin/error-handler.ts';
 export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 
-export { Router, type RegisterOptions, type RouterOptions } from './router/router.ts';
+export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/body-parsers.ts';
 
 export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';

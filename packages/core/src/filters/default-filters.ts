@@ -9,12 +9,12 @@ import { SearchFilter } from './search-filter.ts';
  * The filters of a view that lists none, in the order in which they apply. To add to them, spread them:
  * `filters: [...DEFAULT_FILTERS, InStockFilter]`.
  */
-export const DEFAULT_FILTERS: readonly FilterClass[] = Object.freeze([
-  SearchFilter,
-  JsonLogicFilter,
-  QueryParameterFilter,
-  OrderingFilter,
-]);
+export const DEFAULT_FILTERS: readonly (
+  | typeof SearchFilter
+  | typeof JsonLogicFilter
+  | typeof QueryParameterFilter
+  | typeof OrderingFilter
+)[] = Object.freeze([SearchFilter, JsonLogicFilter, QueryParameterFilter, OrderingFilter]);
 
 /**
  * Refuses an option that a view declares and none of the filters that it lists reads.
@@ -26,7 +26,9 @@ export function checkOptionsAreRead(target: FilterTarget, classes: readonly Filt
     const isDeclared = Object.keys(target[option] ?? {}).length > 0;
     if (!isDeclared || classes.some(({ reads }) => reads?.includes(option) ?? true)) continue;
     const listed = classes.map(({ name }) => name).join(', ');
-    const readers = DEFAULT_FILTERS.filter(({ reads }) => reads?.includes(option)).map(({ name }) => name);
+    const readers = (DEFAULT_FILTERS as readonly FilterClass[])
+      .filter(({ reads }) => reads?.includes(option))
+      .map(({ name }) => name);
     throw new ImproperlyConfigured(
       `${target.name}: option "${option}" is read by none of the view's filters (${listed}); by default ` +
         `${readers.join(' and ')} would. To add to the default filters: ` +

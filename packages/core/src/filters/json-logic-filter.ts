@@ -5,7 +5,7 @@ import type { Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup } from '../language/resolve-lookup.ts';
 import { jsonLogicSchema } from './json-logic-schema.ts';
-import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
@@ -24,7 +24,7 @@ import { parseStrictJson, StrictJsonError } from './strict-json.ts';
  * // … WHERE price >= 10 AND name contains 'Tea'
  */
 export class JsonLogicFilter extends Filter {
-  static override readonly reads: readonly FilterOption[] = ['jsonLogicFields', 'filterFields'];
+  static override readonly reads: readonly ('jsonLogicFields' | 'filterFields')[] = ['jsonLogicFields', 'filterFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'filter';
   /** Operators nested deeper than this are a 400; a comparison counts as one of them. */

@@ -5,7 +5,7 @@ import { nearest } from '../nearest.ts';
 import { echo, invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { checkOrderKey, type OrderKey } from '../language/order.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * `?sort=`: orders the list by the names in the view's `orderingFields`, separated by commas; a leading `-` means
@@ -22,7 +22,7 @@ import { Filter, type FilterOption, type FilterTarget, resolveOption } from './f
  * // … ORDER BY price DESC, name, id
  */
 export class OrderingFilter extends Filter {
-  static override readonly reads: readonly FilterOption[] = ['orderingFields'];
+  static override readonly reads: readonly 'orderingFields'[] = ['orderingFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'sort';
   readonly #paths: ReadonlyMap<string, FieldPath>;

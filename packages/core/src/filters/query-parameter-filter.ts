@@ -9,7 +9,7 @@ import { and, type Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
 import { TEXT_FORMATS } from './json-logic-schema.ts';
-import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * The view's `filterFields`: each query parameter there narrows the list by its lookup. All that are present must hold.
@@ -25,7 +25,7 @@ import { Filter, type FilterOption, type FilterTarget, resolveOption } from './f
  * // … WHERE price >= 10 AND name IN ('Tea', 'Milk')
  */
 export class QueryParameterFilter extends Filter {
-  static override readonly reads: readonly FilterOption[] = ['filterFields'];
+  static override readonly reads: readonly 'filterFields'[] = ['filterFields'];
   /** More values of one parameter than this are a 400. */
   readonly maximumValues: number = 5000;
   readonly #lookups: readonly (readonly [parameter: string, lookup: ResolvedLookup])[];

@@ -5,7 +5,7 @@ import { and, or, type Condition } from '../language/condition.ts';
 import type { Lookup } from '../language/lookup.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { Filter, type FilterOption, type FilterTarget, resolveOption } from './filter.ts';
+import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
  * `?search=`: every word must be found in at least one of the view's `searchFields`, whatever its case. Quotes keep a
@@ -22,7 +22,7 @@ import { Filter, type FilterOption, type FilterTarget, resolveOption } from './f
  * // … WHERE (name ∋ 'ann' OR role.name starts with 'ann') AND (name ∋ 'old town' OR role.name starts with 'old town')
  */
 export class SearchFilter extends Filter {
-  static override readonly reads: readonly FilterOption[] = ['searchFields'];
+  static override readonly reads: readonly 'searchFields'[] = ['searchFields'];
   /** The name of the query parameter. */
   readonly parameter: string = 'search';
   /** More words than this are a 400. */

@@ -25,6 +25,11 @@ export interface RegisterOptions {
   readonly basename?: string;
 }
 
+/** The views of a router by their paths, only for the types of clients. */
+export interface Registered<Path extends string, View> {
+  readonly '~views'?: { readonly [Name in Path]: View };
+}
+
 interface Registration {
   readonly path: string;
   readonly basename: string;
@@ -56,8 +61,15 @@ export class Router {
     this.#prefix = prefix === '' ? '' : checkPath('prefix', prefix);
   }
 
-  /** Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. */
-  register(path: string, View: new () => ViewSet, options: RegisterOptions = {}): this {
+  /**
+   * Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. Returns the
+   * router, whose type knows the view: chain the calls, and `typeof router` is the type of a client's API.
+   */
+  register<const Path extends string, View extends new () => ViewSet>(
+    path: Path,
+    View: View,
+    options: RegisterOptions = {},
+  ): this & Registered<Path, View> {
     checkOptions('Router.register()', options, { basename: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
     const checked = checkPath('path', path);

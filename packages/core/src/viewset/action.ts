@@ -50,13 +50,17 @@ export interface ActionOptions<
   Query extends TSchema | undefined = TSchema | undefined,
   Response extends TSchema | undefined = TSchema | undefined,
   Responses extends ActionResponses | undefined = ActionResponses | undefined,
+  Method extends ActionMethod = ActionMethod,
+  Detail extends boolean = boolean,
+  UrlPath extends string | undefined = string | undefined,
+  Listed extends boolean | undefined = boolean | undefined,
 > {
   /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
-  readonly methods?: readonly ActionMethod[];
+  readonly methods?: readonly Method[];
   /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
-  readonly detail?: boolean;
+  readonly detail?: Detail;
   /** Path below the collection or the record; default: the router's `actionPath`, the name in kebab-case. */
-  readonly urlPath?: string;
+  readonly urlPath?: UrlPath & {};
   /** Second half of the route's name; default: the action's name in kebab-case. */
   readonly urlName?: string;
   /** Schema of the JSON body; checked before the handler runs, and the type of `request.body`. */
@@ -67,7 +71,7 @@ export interface ActionOptions<
    * True: the parameters of the view's lists are declared too, for `filterQueryset` and `paginate`. Default: true for GET on
    * the collection, else false.
    */
-  readonly listParameters?: boolean;
+  readonly listParameters?: Listed & {};
   /** Schema of the answer: the handler must return it, and nothing else is sent. It holds for 200 and every other 2xx. */
   readonly response?: Response;
   /**
@@ -117,6 +121,12 @@ export type ActionRequest<Body, Query> = FastifyRequest<{
   Params: { pk: string };
 }>;
 
+/** The declared answers of an action by status, `response` as that of 200. */
+type AnswersByStatus<Response, Responses> = (Response extends TSchema ? { readonly 200: Static<Response> } : unknown) &
+  (Responses extends ActionResponses
+    ? { readonly [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }
+    : unknown);
+
 type AnswersOf<Responses> = Responses extends ActionResponses
   ? { [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }[keyof Responses]
   : never;
@@ -137,8 +147,10 @@ export type ActionHandler<Body, Query, Response, Responses = undefined> = (
 const ACTION = Symbol('viewset.action');
 
 /** A route of a view, made by `action()` and found by the router. */
-export interface Action {
+export interface Action<Declared = unknown> {
   readonly [ACTION]: true;
+  /** Only for the types of clients: the declarations from which the requests and answers of the action follow. */
+  readonly '~declared'?: Declared;
   readonly methods: readonly ActionMethod[];
   readonly detail: boolean;
   readonly options: ActionOptions;
@@ -162,10 +174,22 @@ export function action<
   Query extends TSchema | undefined = undefined,
   Response extends TSchema | undefined = undefined,
   Responses extends ActionResponses | undefined = undefined,
+  Method extends ActionMethod = 'get',
+  Detail extends boolean = false,
+  UrlPath extends string | undefined = undefined,
+  Listed extends boolean | undefined = undefined,
 >(
-  options: ActionOptions<Body, Query, Response, Responses>,
+  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed>,
   handler: ActionHandler<Body, Query, Response, Responses>,
-): Action {
+): Action<{
+  readonly methods: Method;
+  readonly detail: Detail;
+  readonly urlPath: UrlPath;
+  readonly listParameters: Listed;
+  readonly body: StaticOr<Body, undefined>;
+  readonly query: StaticOr<Query, undefined>;
+  readonly answers: AnswersByStatus<Response, Responses>;
+}> {
   checkOptions('action()', options, RULES);
   const methods = checkMethods(options.methods ?? ['get']);
   checkTogether(options, methods);

@@ -17,6 +17,9 @@ import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 /** A field to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
 
+/** Query parameter → lookup. */
+export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
+
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
 type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entity, Shape> : unknown;
 
@@ -25,6 +28,14 @@ export interface ModelViewSetOptions<
   Entity extends object,
   Read extends ReadShape<Entity, object> | ObjectSchema,
   Write extends WriteShape<Entity, object> | ObjectSchema,
+  Offered extends Operation = Operation,
+  Search extends SearchField<Entity> = SearchField<Entity>,
+  Filters extends FilterFields<Entity> = FilterFields<Entity>,
+  Logic extends PathOf<Entity, '.'> = PathOf<Entity, '.'>,
+  Sort extends string = string,
+  Classes extends FilterClass = FilterClass,
+  Pages extends PaginatorClass | null = PaginatorClass | null,
+  Count extends Counting = Counting,
 > extends ViewDocumentation {
   /** The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
   readonly read: Read & OwnNames<Entity, Read>;
@@ -36,27 +47,27 @@ export interface ModelViewSetOptions<
    */
   readonly referencePermissions?: Readonly<Partial<Record<ToOneName<Entity>, readonly PermissionClass[]>>>;
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
-  readonly operations?: readonly Operation[];
+  readonly operations?: readonly Offered[];
   /** Fields that `?search=` looks in. */
-  readonly searchFields?: readonly SearchField<Entity>[];
+  readonly searchFields?: readonly Search[];
   /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
-  readonly filterFields?: Readonly<Record<string, LookupName<Entity>>>;
+  readonly filterFields?: Filters;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
-  readonly jsonLogicFields?: readonly PathOf<Entity, '.'>[];
+  readonly jsonLogicFields?: readonly Logic[];
   /** Sort name → field: `?sort=-price`. */
-  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
+  readonly orderingFields?: Readonly<Record<Sort, PathOf<Entity, '__'>>>;
   /** The order of a list whose request names none. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
-  readonly filters?: readonly FilterClass[];
+  readonly filters?: readonly Classes[];
   /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
-  readonly pagination?: PaginatorClass | null;
+  readonly pagination?: Pages;
   /** Records a page if the request names no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
   readonly maxPageSize?: number;
   /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
-  readonly count?: Counting;
+  readonly count?: Count;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */

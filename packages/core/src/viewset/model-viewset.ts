@@ -1,11 +1,22 @@
 import type { EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { PathOf } from '../fields/field-name.ts';
+import type { FilterClass } from '../filters/filter.ts';
+import type { LookupValue } from '../language/lookup-name.ts';
+import type { Counting } from '../language/query.ts';
 import { checkOptions, wrongOption } from '../options.ts';
+import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
+import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
-import { MODEL_VIEWSET_RULES, type ModelViewSetOptions } from './model-viewset-options.ts';
+import {
+  type FilterFields,
+  MODEL_VIEWSET_RULES,
+  type ModelViewSetOptions,
+  type SearchField,
+} from './model-viewset-options.ts';
 import type { AnyModelOptions } from './resource.ts';
 import { type Operation, OPERATIONS } from './view-definition.ts';
 
@@ -13,20 +24,26 @@ import { type Operation, OPERATIONS } from './view-definition.ts';
 export type OutputOf<Read> =
   Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
 
-/** The data that a `write` option takes in. */
-export type InputOf<Write> =
-  Write extends WriteShape<infer _Entity, infer Input>
+/** The data that a `write` option takes in; of no option, any object. */
+export type InputOf<Write> = [Write] extends [never]
+  ? object
+  : Write extends WriteShape<infer _Entity, infer Input>
     ? Input
     : Write extends ObjectSchema
       ? StaticObject<Write>
       : never;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
-export type ModelViewSetClass<
+export interface ModelViewSetClass<
   Entity extends object,
   Output extends object,
   Input extends object,
-> = new () => ModelViewSetBase<Entity, Output, Input>;
+  Declared = unknown,
+> {
+  new (): ModelViewSetBase<Entity, Output, Input>;
+  /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
+  readonly '~declared'?: Declared;
+}
 
 /**
  * A view class for the records of an entity, to be extended: routes, validation, serialization, filters, pages and
@@ -45,11 +62,48 @@ export type ModelViewSetClass<
 export function ModelViewSet<
   Entity extends object,
   Read extends ReadShape<NoInfer<Entity>, object> | ObjectSchema,
-  Write extends WriteShape<NoInfer<Entity>, object> | ObjectSchema,
+  Write extends WriteShape<NoInfer<Entity>, object> | ObjectSchema = never,
+  Offered extends Operation = [Write] extends [never] ? 'list' | 'retrieve' : Operation,
+  Search extends SearchField<NoInfer<Entity>> = never,
+  Filters extends FilterFields<NoInfer<Entity>> = Record<never, never>,
+  Logic extends PathOf<NoInfer<Entity>, '.'> = never,
+  Sort extends string = never,
+  Classes extends FilterClass = never,
+  Pages extends PaginatorClass | null = typeof PageNumberPagination,
+  Count extends Counting = never,
 >(
   entity: EntityName<Entity>,
-  options: ModelViewSetOptions<NoInfer<Entity>, Read, Write>,
-): ModelViewSetClass<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
+  options: ModelViewSetOptions<
+    NoInfer<Entity>,
+    Read,
+    Write,
+    Offered,
+    Search,
+    Filters,
+    Logic,
+    Sort,
+    Classes,
+    Pages,
+    Count
+  >,
+): ModelViewSetClass<
+  Entity,
+  OutputOf<Read> & object,
+  InputOf<Write> & object,
+  {
+    readonly output: OutputOf<Read>;
+    readonly input: InputOf<Write>;
+    readonly operations: Offered;
+    readonly search: Search;
+    readonly filterFields: Filters;
+    readonly filterValues: { readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string> };
+    readonly jsonLogicFields: Logic;
+    readonly sort: Sort;
+    readonly filters: Classes;
+    readonly pagination: Pages;
+    readonly count: Count;
+  }
+> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);

@@ -6,6 +6,7 @@ import {
   PageNumberPagination,
   readShape,
   Router,
+  type ViewSet,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
 import { forEachDatabase } from '../support/databases.ts';
@@ -83,7 +84,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     }
     class WrongPagesViewSet extends ModelViewSet(Book, { ...declared, pagination: WrongPages }) {}
     class CursorViewSet extends ModelViewSet(Book, { ...declared, pagination: CursorPagination, count: 'exact' }) {}
-    const register = (view: typeof WrongViewSet) =>
+    const register = (view: new () => ViewSet) =>
       testApp(t, orm, [new Router().register('wrong', view)], { options: { secret: 's'.repeat(32) } });
     await t.rejects(register(WrongViewSet), {
       message: /WrongViewSet .*"count" must be one of exact, estimated, none, but "maybe" came/,

@@ -46,6 +46,24 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal((await app.inject('/')).statusCode, 404, 'a router without a prefix has no root');
   });
 
+  t.test('the type of a router knows its views, that of a subclass too', async (t) => {
+    class PlainRouter extends Router {
+      readonly isPlain = true;
+      protected override actionPath(name: string) {
+        return name;
+      }
+    }
+    const router = new PlainRouter().register('books', BookViewSet).register('shelf/publishers', PublisherViewSet);
+    type Views = NonNullable<(typeof router)['~views']>;
+    const views: Views = { books: BookViewSet, 'shelf/publishers': PublisherViewSet };
+    // @ts-expect-error no view has this path
+    const missing: Views['shelf'] = undefined;
+    t.ok(router.isPlain);
+    await testApp(t, orm, [router]);
+    t.equal(router.reverse('shelf-publishers-detail', { pk: 1 }), '/shelf/publishers/1');
+    t.strictSame([Object.keys(views).length, missing], [2, undefined]);
+  });
+
   t.test('a router mounts views under its prefix and knows their paths by name', async (t) => {
     const router = new Router({ prefix: '/api/v1/' });
     router.register('books', BookViewSet).register('shelf/publishers', PublisherViewSet, { basename: 'publisher' });
