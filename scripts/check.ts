@@ -35,6 +35,7 @@ const gates: readonly Gate[] = [
   { name: 'lint', command: 'pnpm lint' },
   { name: 'format', command: 'pnpm format:check' },
   { name: 'build', command: 'pnpm build' },
+  { name: 'the documentation as a site', command: 'pnpm docs:build', isFigure: true },
   { name: 'packages as published', command: 'node scripts/check-packages.ts' },
   { name: "the README's demo command", command: `node scripts/check-demo.ts ${demoCommand}` },
   { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },

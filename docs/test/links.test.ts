@@ -3,9 +3,10 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { PACKAGES } from '../site/packages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const folders = ['.', 'docs', 'packages/core', 'packages/auth', 'packages/openapi', 'examples/shop'];
+const folders = ['.', 'docs', ...PACKAGES.map((name) => `packages/${name}`), 'examples/shop'];
 
 for (const folder of folders) {
   for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith('.md'))) {

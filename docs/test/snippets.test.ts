@@ -12,6 +12,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { PACKAGES } from '../site/packages.ts';
 import { codeBlocks } from './support/code-block.ts';
 import { type Snippet, snippetsOf, writeProject } from './support/snippet-project.ts';
 
@@ -52,13 +53,7 @@ function documents(): string[] {
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(folder, name));
-  return [
-    ...markdownIn('.'),
-    ...markdownIn('docs'),
-    ...markdownIn('packages/core'),
-    ...markdownIn('packages/auth'),
-    ...markdownIn('packages/openapi'),
-  ];
+  return [...markdownIn('.'), ...markdownIn('docs'), ...PACKAGES.flatMap((name) => markdownIn(`packages/${name}`))];
 }
 
 /** One run of the compiler over all projects; what it says, by the document's own lines. */

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type DefaultTheme, defineConfig } from 'vitepress';
+import { followSources, serveMarkdown, writeMarkdown } from '../markdown-files.ts';
+import { MINI_SEARCH } from '../search.ts';
+import { sidebarOf } from '../sidebar.ts';
+import { stageSite } from '../stage.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const stage = join(root, 'docs/site/.stage');
+const site = await stageSite(root, stage);
+
+/** Returns the name that a heading has in links on GitHub, where the same pages are read, and in TypeDoc's. */
+function githubSlug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-');
+}
+
+// oxlint-disable-next-line import/no-default-export -- VitePress asks for it
+export default defineConfig({
+  title: 'Viewset',
+  description: 'Resources declared once, for Fastify and MikroORM',
+  lang: 'en',
+  srcDir: '.stage',
+  cleanUrls: true,
+  // The default; said because it is a promise: a dead link fails the build.
+  ignoreDeadLinks: false,
+  markdown: { anchor: { slugify: githubSlug } },
+  themeConfig: {
+    search: { provider: 'local', options: { miniSearch: MINI_SEARCH } },
+    nav: [
+      { text: 'Guide', link: '/guide' },
+      { text: 'Reference', link: '/reference/' },
+      { text: 'Changes', link: '/changes' },
+    ],
+    sidebar: sidebarOf(site),
+    outline: [2, 3],
+  } satisfies DefaultTheme.Config,
+  vite: {
+    plugins: [serveMarkdown(site, stage), followSources(site, root, stage)],
+    // The index of the search is one file, which a browser asks for at the first search.
+    build: { chunkSizeWarningLimit: 2000 },
+  },
+  buildEnd: ({ outDir }) => writeMarkdown(site, stage, outDir),
+});

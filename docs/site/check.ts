@@ -1,0 +1,86 @@
+/**
+ * Checks the site as it was built: each link within it leads to a page and a place on it, nothing comes from another host, every
+ * page is there as Markdown, and the search answers what newcomers ask. VitePress has looked for pages alone.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import MiniSearch from 'minisearch';
+import { QUESTIONS } from './questions.ts';
+import { MINI_SEARCH } from './search.ts';
+
+interface HtmlPage {
+  readonly address: string;
+  readonly html: string;
+  readonly ids: ReadonlySet<string>;
+}
+
+const dist = fileURLToPath(new URL('.vitepress/dist', import.meta.url));
+const pages = new Map(globSync('**/*.html', { cwd: dist }).map((file) => [addressOf(file), readPage(file)]));
+const faults = [
+  ...[...pages.values()].flatMap((page) => [...deadLinks(page), ...foreignFiles(page)]),
+  ...missingMarkdown(),
+];
+faults.push(...(await unanswered()));
+for (const fault of faults) console.log(fault);
+console.log(`${pages.size} pages, ${QUESTIONS.length} questions, ${faults.length} faults`);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+/** `reference/index.html` is at `/reference/`, `guide.html` at `/guide`. */
+function addressOf(file: string): string {
+  return `/${file.replace(/\.html$/, '').replace(/(^|\/)index$/, '$1')}`;
+}
+
+function readPage(file: string): HtmlPage {
+  const html = readFileSync(join(dist, file), 'utf8');
+  const ids = new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id));
+  return { address: addressOf(file), html, ids };
+}
+
+function deadLinks({ address, html }: HtmlPage): string[] {
+  const targets = new Set([...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, target = '']) => target));
+  return [...targets].flatMap((target) => {
+    if (/^(https?:|mailto:)/.test(target)) return [];
+    const { pathname, hash } = new URL(target.replaceAll('&amp;', '&'), `https://site${address}`);
+    const page = pages.get(pathname);
+    if (page === undefined) return existsSync(join(dist, pathname)) ? [] : [`${address}: no page ${target}`];
+    return hash === '' || page.ids.has(decodeURIComponent(hash.slice(1))) ? [] : [`${address}: no place ${target}`];
+  });
+}
+
+/** Finds scripts, styles, fonts and images that a reader's browser would ask another host for. */
+function foreignFiles({ address, html }: HtmlPage): string[] {
+  const elements = html.matchAll(/<(?:script|link|img|source|iframe)\b[^>]*\s(?:src|href)="(?:https?:)?\/\/[^"]*"/g);
+  return [...elements].map(([element]) => `${address}: from another host: ${element}`);
+}
+
+function missingMarkdown(): string[] {
+  const listed = [...readFileSync(join(dist, 'llms.txt'), 'utf8').matchAll(/\]\((\/[^)]+)\)/g)].map(
+    ([, path = '']) => path,
+  );
+  const files = [...pages.keys()]
+    .filter((address) => address !== '/404')
+    .map((address) => `${address.replace(/\/$/, '/index')}.md`);
+  return [...new Set([...listed, ...files])].flatMap((path) => (existsSync(join(dist, path)) ? [] : [`no ${path}`]));
+}
+
+/** Asks the site's own index, as the search box does, and looks at the first three places. */
+async function unanswered(): Promise<string[]> {
+  const [file = ''] = globSync('assets/chunks/@localSearchIndexroot.*.js', { cwd: dist });
+  const { default: json } = (await import(pathToFileURL(join(dist, file)).href)) as { default: string };
+  const index = MiniSearch.loadJSON(json, {
+    fields: ['title', 'titles', 'text'],
+    storeFields: ['title', 'titles'],
+    ...MINI_SEARCH.options,
+    searchOptions: MINI_SEARCH.searchOptions,
+  });
+  return QUESTIONS.flatMap(([question, answers]) => {
+    const found = index
+      .search(question)
+      .slice(0, 3)
+      .map(({ id }) => String(id));
+    return found.some((id) => answers.some((answer) => id.startsWith(answer)))
+      ? []
+      : [`"${question}" finds ${found.join(', ')}`];
+  });
+}

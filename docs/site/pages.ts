@@ -1,0 +1,51 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { PACKAGES } from './packages.ts';
+
+/** A page of the site that stands in the repository as Markdown. */
+export interface Page {
+  /** The file, as seen from the repository's root. */
+  readonly source: string;
+  /** The address without a slash in front: `guide`, `packages/core`. */
+  readonly address: string;
+  /** The heading that the page stands under in the sidebar. */
+  readonly group: string;
+}
+
+/** The pages of `docs`, by the headings of the sidebar, in their order. */
+const DOCS: Readonly<Record<string, readonly string[]>> = {
+  Start: ['guide', 'existing-application'],
+  Records: [],
+  Lists: ['pagination'],
+  Access: [],
+  Server: ['errors', 'openapi'],
+  Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
+};
+
+/** Pages that stand elsewhere than in `docs`. */
+const OTHERS: readonly Page[] = [
+  { source: 'README.md', address: 'index', group: 'Project' },
+  ...PACKAGES.map((name) => ({ source: `packages/${name}/README.md`, address: `packages/${name}`, group: 'Packages' })),
+  { source: 'CONTRIBUTING.md', address: 'contributing', group: 'Project' },
+  { source: 'SECURITY.md', address: 'reporting', group: 'Project' },
+  { source: 'CHANGELOG.md', address: 'changes', group: 'Project' },
+  ...PACKAGES.map((name) => ({
+    source: `packages/${name}/CHANGELOG.md`,
+    address: `packages/${name}-changes`,
+    group: 'Changes',
+  })),
+];
+
+/**
+ * Returns every page in the order of the sidebar, the guide first. Throws if a file of `docs` stands under no heading: nobody
+ * would find it.
+ */
+export function listPages(root: string): readonly Page[] {
+  const listed = Object.entries(DOCS).flatMap(([group, names]) =>
+    names.map((name) => ({ source: `docs/${name}.md`, address: name, group })),
+  );
+  const sources = new Set(listed.map(({ source }) => source));
+  const lost = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && !sources.has(`docs/${name}`));
+  if (lost.length > 0) throw new Error(`docs/site/pages.ts names no heading for ${lost.join(', ')}`);
+  return [...listed, ...OTHERS];
+}

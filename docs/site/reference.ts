@@ -1,0 +1,69 @@
+/** Makes the API reference out of the docstrings. */
+import { join } from 'node:path';
+import { Application, type DeclarationReflection, ReflectionKind } from 'typedoc';
+import { PACKAGES } from './packages.ts';
+
+/** A public name of a package. */
+export interface PublicSymbol {
+  readonly name: string;
+  readonly isFunction: boolean;
+  /** The address of its documentation, without a slash in front: `reference/core/classes/Router`, `reference/core/#viewset`. */
+  readonly address: string;
+}
+
+export interface Reference {
+  readonly symbols: readonly PublicSymbol[];
+  /** Writes the reference as Markdown into a folder. */
+  readonly write: (folder: string) => Promise<void>;
+}
+
+/** The kinds that have a page each, and their folders. The others stand on the page of their package. */
+const OWN_PAGE: ReadonlyMap<ReflectionKind, string> = new Map([
+  [ReflectionKind.Class, 'classes'],
+  [ReflectionKind.Interface, 'interfaces'],
+  [ReflectionKind.Function, 'functions'],
+  [ReflectionKind.TypeAlias, 'type-aliases'],
+]);
+
+const MARKDOWN = {
+  outputFileStrategy: 'members',
+  membersWithOwnFile: ['Class', 'Interface', 'Function', 'TypeAlias'],
+  entryFileName: 'index',
+  hidePageHeader: true,
+  hideBreadcrumbs: true,
+  useCodeBlocks: true,
+  parametersFormat: 'table',
+  pageTitleTemplates: { module: ({ name }: { name: string }) => `@viewset/${name}` },
+};
+
+/** Reads the public names of every package. */
+export async function readReference(root: string): Promise<Reference> {
+  const app = await Application.bootstrapWithPlugins({
+    ...(MARKDOWN as object),
+    name: 'API reference',
+    entryPoints: PACKAGES.map((name) => join(root, 'packages', name, 'src/index.ts')),
+    tsconfig: join(root, 'docs/site/tsconfig.reference.json'),
+    plugin: ['typedoc-plugin-markdown'],
+    // TypeScript 7 has judged the types; TypeScript 6 runs out of its stack over some of them.
+    skipErrorChecking: true,
+    disableSources: true,
+    readme: 'none',
+    excludeInternal: true,
+    excludePrivate: true,
+    logLevel: 'Warn',
+  });
+  const project = await app.convert();
+  if (project === undefined) throw new Error('TypeDoc could not read the packages');
+  const modules = project.children ?? [];
+  for (const module of modules) module.name = module.name.replace(/\/src$/, '');
+  return {
+    symbols: modules.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),
+    write: (folder) => app.outputs.writeOutput({ name: 'markdown', path: folder }, project),
+  };
+}
+
+function symbolOf(module: string, { name, kind }: DeclarationReflection): PublicSymbol {
+  const folder = OWN_PAGE.get(kind);
+  const place = folder === undefined ? `/#${name.toLowerCase()}` : `/${folder}/${name}`;
+  return { name, isFunction: kind === ReflectionKind.Function, address: `reference/${module}${place}` };
+}

@@ -1,0 +1,71 @@
+/** Writes the site's Markdown: every page of the repository under its address, and the reference. */
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, normalize } from 'node:path';
+import { listPages, type Page } from './pages.ts';
+import { type PublicSymbol, readReference } from './reference.ts';
+import { eachLineOfText, linkSymbols } from './symbol-links.ts';
+
+/** A page with its words, for lists of pages. */
+export interface StagedPage extends Page {
+  readonly title: string;
+  /** The first sentence. */
+  readonly summary: string;
+}
+
+export interface Site {
+  readonly pages: readonly StagedPage[];
+  readonly symbols: readonly PublicSymbol[];
+}
+
+/** Writes everything into a folder, which is emptied first. */
+export async function stageSite(root: string, folder: string): Promise<Site> {
+  rmSync(folder, { recursive: true, force: true });
+  const { symbols, write } = await readReference(root);
+  await write(join(folder, 'reference'));
+  const pages = listPages(root).map((page) => stagePage(root, folder, page, symbols));
+  for (const image of globSync('docs/*.svg', { cwd: root })) {
+    copyFileSync(join(root, image), join(folder, basename(image)));
+  }
+  return { pages, symbols };
+}
+
+/** Writes one page into the folder of the site. */
+export function stagePage(root: string, folder: string, page: Page, symbols: readonly PublicSymbol[]): StagedPage {
+  const source = readFileSync(join(root, page.source), 'utf8');
+  const addresses = new Map(listPages(root).map((other) => [other.source, other.address]));
+  const named = new Map(symbols.toReversed().map((symbol) => [symbol.name, symbol]));
+  const text = relink(withoutMarks(source), (target) => {
+    const [path = '', fragment] = target.split('#', 2);
+    const address = addresses.get(normalize(join(dirname(page.source), path)));
+    if (address === undefined) return path.endsWith('.svg') ? target : undefined;
+    return `/${address}${fragment === undefined ? '' : `#${fragment}`}`;
+  });
+  const path = join(folder, `${page.address}.md`);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, linkSymbols(text, named));
+  return { ...page, ...wordsOf(source) };
+}
+
+/** Drops what is said to the tests alone: hidden blocks, and the words after the language of a fence. */
+function withoutMarks(markdown: string): string {
+  return markdown.replaceAll(/^<!-- ts\b[^]*?^-->\n/gm, '').replaceAll(/^(`{3,}\w+) .*$/gm, '$1');
+}
+
+/** Rewrites the relative links of a page. A link to what is no page of the site leaves its text. */
+function relink(markdown: string, addressOf: (target: string) => string | undefined): string {
+  return eachLineOfText(markdown, (line) =>
+    line.replaceAll(/\[((?:`[^`]*`|[^\]])*)\]\(([^)\s]+)\)/g, (whole, text: string, target: string) => {
+      if (/^(https?:|mailto:|#)/.test(target)) return whole;
+      const address = addressOf(target);
+      return address === undefined ? text : `[${text}](${address})`;
+    }),
+  );
+}
+
+function wordsOf(markdown: string): { title: string; summary: string } {
+  const title = /^# (.*)$/m.exec(markdown)?.[1] ?? '';
+  const paragraphs = markdown.split(/\n{2,}/).map((paragraph) => paragraph.replaceAll('\n', ' ').trim());
+  const first = paragraphs.find((paragraph) => /^[^#<`|]/.test(paragraph) && paragraph.length > 20) ?? '';
+  const plain = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return { title: title.replaceAll('`', ''), summary: /^.*?[.:](?=\s|$)/.exec(plain)?.[0] ?? plain };
+}
