@@ -10,7 +10,7 @@ export { readJsonOnly } from './router/body-parsers.ts';
 export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';
 export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
-export type { ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
+export type { JsonLogicField, ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
 export type { Operation } from './viewset/view-definition.ts';
 export {
   action,
@@ -19,6 +19,7 @@ export {
   type ActionMethod,
   type ActionOptions,
   type ActionRequest,
+  type RecordRequest,
   type Examples,
   type Words,
 } from './viewset/action.ts';
@@ -49,7 +50,7 @@ export {
   type HttpErrorOptions,
 } from './errors.ts';
 
-export { getCurrentUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
+export { getCurrentUser, requireUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
 export { InvalidUsageCollector } from './invalid-usage-collector.ts';
 export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';

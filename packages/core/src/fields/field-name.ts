@@ -1,4 +1,4 @@
-import type { EntityKey, ExpandProperty, Primary, PrimaryKeyProp, Scalar } from '@mikro-orm/core';
+import type { EntityKey, ExpandProperty, Hidden, HiddenProps, Primary, PrimaryKeyProp, Scalar } from '@mikro-orm/core';
 
 /** The name of every property of an entity that is a column: a scalar, or a to-one relation (which is its foreign key). */
 export type FieldName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : K }[EntityKey<E>];
@@ -30,19 +30,46 @@ export type EmbeddedName<E> = {
 /** The entity at the other end of a relation. */
 export type Related<E, K extends keyof E> = ExpandProperty<NonNullable<E[K]>>;
 
+/** The columns at which a path may end: all of them, those not declared hidden, or those that hold text. */
+type LastName<E, Last extends PathEnd> = Last extends 'any'
+  ? FieldName<E>
+  : {
+      [K in FieldName<E>]: Last extends 'shown'
+        ? IsHidden<E, K> extends true
+          ? never
+          : K
+        : [Extract<KeyValue<E, K>, string>] extends [never]
+          ? never
+          : K;
+    }[FieldName<E>];
+
+/** The kinds of columns at which a path may end. */
+export type PathEnd = 'any' | 'shown' | 'text';
+
 /**
- * Every path from an entity to a column, through at most `Hops` to-one relations. The number of names grows with every
- * step; what lies further can be said to `fieldPath`, which resolves a path at run time.
+ * Every path from an entity to a column, through at most `Hops` relations, to one or (`Via`) to many. The number of names grows
+ * with every step; what lies further can be said to `fieldPath`, which resolves a path at run time.
  *
  * @example
  * PathOf<Account, '.'>   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
  */
-export type PathOf<E, Separator extends string, Hops extends number = 3> =
-  | FieldName<E>
-  | { [K in EmbeddedName<E>]: `${K}${Separator}${FieldName<Related<E, K>>}` }[EmbeddedName<E>]
+export type PathOf<
+  E,
+  Separator extends string,
+  Hops extends number = 3,
+  Last extends PathEnd = 'any',
+  Via extends 'one' | 'many' = 'one',
+> =
+  | LastName<E, Last>
+  | (Via extends 'many' ? (Last extends 'any' ? ToManyName<E> : never) : never)
+  | { [K in EmbeddedName<E>]: `${K}${Separator}${LastName<Related<E, K>, Last>}` }[EmbeddedName<E>]
   | (Hops extends keyof Fewer
-      ? { [K in ToOneName<E>]: `${K}${Separator}${PathOf<Related<E, K>, Separator, Fewer[Hops]>}` }[ToOneName<E>]
+      ? {
+          [K in WayName<E, Via>]: `${K}${Separator}${PathOf<Related<E, K>, Separator, Fewer[Hops], Last, Via>}`;
+        }[WayName<E, Via>]
       : never);
+
+type WayName<E, Via> = Via extends 'many' ? RelationName<E> : ToOneName<E>;
 
 /** The value of a field, as a lookup takes it: a relation by its primary key or as an entity. */
 export type FieldValue<E, K extends keyof E> =
@@ -65,6 +92,18 @@ export interface Fewer {
   readonly 2: 1;
   readonly 1: 0;
 }
+
+/** The value of a column; of a relation, the key that it holds. */
+type KeyValue<E, K extends keyof E> =
+  IsEntity<Related<E, K>> extends true ? Primary<Related<E, K>> : ExpandScalarReference<NonNullable<E[K]>>;
+
+type IsHidden<E, K extends keyof E> = keyof Hidden.Brand extends keyof NonNullable<E[K]>
+  ? true
+  : E extends { [HiddenProps]?: infer Name }
+    ? K extends Name
+      ? true
+      : false
+    : false;
 
 type ExpandScalarReference<T> = T extends { unwrap(): infer Value } ? NonNullable<Value> : T;
 type IsCollection<T> = NonNullable<T> extends { loadCount(...args: never[]): unknown } ? true : false;

@@ -32,8 +32,10 @@ export const GRANT: unique symbol = Symbol('viewset.grant');
 /** Names the property that tells if a permission hides records. */
 export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
 
-/** The lookups of an entity that is named (`records<Order>(…)`), or of one that is not. */
-type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Record<string, unknown>> : Lookups<Entity>;
+/** The lookups of the entity that is named; nothing fits if none is. */
+type LookupsOf<Entity extends object> = [Entity] extends [never]
+  ? 'name the entity whose records these are: this.records<Order>(view, …)'
+  : Lookups<Entity>;
 
 /**
  * Decides who may do what. A subclass overrides any of three questions, each of which grants by default; those that it
@@ -56,7 +58,7 @@ type LookupsOf<Entity extends object> = [Entity] extends [never] ? Readonly<Reco
  * class IsOwner extends Permission {
  *   override hasPermission(request: FastifyRequest) { return getCurrentUser(request) !== null; }
  *   override scope(request: FastifyRequest, view: PermissionView) {
- *     return this.records<Order>(view, { owner__id: getCurrentUser(request)!.id });
+ *     return this.records<Order>(view, { owner__id: requireUser(request).id });
  *   }
  * }
  * permissionClasses: [IsOwner.or(IsRoleAdminUser)]   // … where owner_id = 7, and no condition for an administrator
@@ -102,13 +104,16 @@ export class Permission {
     return undefined;
   }
 
-  /** Makes a `scope` of lookups, as `filterFields` knows them. Throws ImproperlyConfigured for a wrong name. */
+  /**
+   * Makes a `scope` of lookups, as `filterFields` knows them, of the records of the entity that the type argument names.
+   * Throws ImproperlyConfigured for a wrong name.
+   */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
     const { meta } = view;
     if (meta === undefined) {
       throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
     }
-    return lookupCondition(meta, lookups);
+    return lookupCondition(meta, lookups as Readonly<Record<string, unknown>>);
   }
 
   /** @internal */

@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
-import type { FieldName, PathOf } from '../fields/field-name.ts';
+import type { EmbeddedName, FieldName, PathOf, Related, ToOneName } from '../fields/field-name.ts';
 import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { Projection } from '../language/projection.ts';
 import { compileProjection } from './projection.ts';
@@ -43,10 +43,23 @@ export class ReadShape<Entity extends object, Output extends object> {
   }
 }
 
+/** The name of every property that a read shape may show: a column that is not declared hidden. */
+export type ShownName<Entity> = Exclude<ShownPath<Entity, 0>, `${string}.${string}`>;
+
+type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'shown'>;
+
 /** The fields of a read shape that are not properties under their own name. */
 export type ExtraFields<Entity> = {
-  readonly [name: string]: PathOf<Entity, '.'> | Computed<Entity, PathOf<Entity, '.'>> | NestedShape;
+  readonly [name: string]: ExtraField<Entity> | NestedShape;
+} & {
+  readonly [Name in FieldName<Entity>]?:
+    | ExtraField<Entity>
+    | (Name extends ToOneName<Entity> | EmbeddedName<Entity> ? NestedShapeOf<Related<Entity, Name>> : never);
 };
+
+type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
+
+type ExtraField<Entity> = ShownPath<Entity> | Computed<Entity, PathOf<Entity, '.'>>;
 
 /** A read shape of any entity. */
 type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'fields' | 'bind'>;
@@ -80,7 +93,7 @@ type ExtraOutput<Entity, Name, Source> =
  */
 export function readShape<
   Entity extends object,
-  const Name extends FieldName<Entity>,
+  const Name extends ShownName<Entity>,
   const Extra extends ExtraFields<Entity> = Record<never, never>,
 >(
   entity: EntityName<Entity>,
@@ -89,10 +102,7 @@ export function readShape<
 ): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
   const meta = declaredMetadata(entity);
   checkOptions(`readShape(${meta.className})`, { names, extra }, { names: TEXTS, extra: OBJECT });
-  const sources = [
-    ...names.map((name) => [name, name] as const),
-    ...Object.entries<ExtraFields<Entity>[string]>(extra ?? {}),
-  ];
+  const sources = [...names.map((name) => [name, name] as const), ...Object.entries<unknown>(extra ?? {})];
   if (sources.length === 0) {
     throw new ImproperlyConfigured(
       `readShape(${meta.className}): option "names" must name a field, if "extra" does not`,

@@ -7,9 +7,25 @@ import type { Flat, NullOf, PropertyValue, WireValue } from './wire-value.ts';
 /** The fields of a write shape that are not derived as they are: a schema of one's own, or a reference, `'role.name'`. */
 export type WriteOverrides<Entity> = {
   readonly [Name in FieldName<Entity>]?:
-    // TSchema alone is an empty interface, which a misspelt path would fit.
-    (TSchema & object) | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
+    | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
+    | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
 };
+
+/** A schema which, if it names a type of JSON, names one of these. */
+type SchemaOf<Type extends string> = TSchema & object & { readonly type?: Type };
+
+/** The types of JSON as which a value may be written; a text may also be a decimal, which a number can write. */
+type JsonType<Value> = 0 extends 1 & Value
+  ? string
+  : Value extends Date | Uint8Array
+    ? 'string'
+    : Value extends string | bigint
+      ? 'string' | 'number' | 'integer'
+      : Value extends number
+        ? 'number' | 'integer'
+        : Value extends boolean
+          ? 'boolean'
+          : string;
 
 /** The fields that a client must, or need not, send although the entity says otherwise. */
 export interface WriteOptions<Name extends string = string> {

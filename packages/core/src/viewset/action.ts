@@ -114,12 +114,15 @@ export interface ActionOptions<
   readonly examples?: Examples;
 }
 
-/** The request that an action's handler gets, typed by the action's schemas. */
-export type ActionRequest<Body, Query> = FastifyRequest<{
+/** The request that an action's handler gets, typed by the action's schemas; of a `detail` action its record is known. */
+export type ActionRequest<Body, Query, Detail extends boolean = true> = FastifyRequest<{
   Body: StaticOr<Body, unknown>;
   Querystring: StaticOr<Query, Record<string, unknown>>;
-  Params: { pk: string };
-}>;
+  Params: true extends Detail ? { pk: string } : unknown;
+}> & { readonly '~record'?: Detail | undefined };
+
+/** A request that names one record: any but that of an action of the collection. */
+export type RecordRequest = FastifyRequest & { readonly '~record'?: true | undefined };
 
 /** The declared answers of an action by status, `response` as that of 200. */
 type AnswersByStatus<Response, Responses> = (Response extends TSchema ? { readonly 200: Static<Response> } : unknown) &
@@ -139,8 +142,8 @@ type Answer<Response, Responses> = Response extends TSchema
     : unknown;
 
 /** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
-export type ActionHandler<Body, Query, Response, Responses = undefined> = (
-  request: ActionRequest<Body, Query>,
+export type ActionHandler<Body, Query, Response, Responses = undefined, Detail extends boolean = true> = (
+  request: ActionRequest<Body, Query, Detail>,
   reply: FastifyReply,
 ) => Answer<Response, Responses> | FastifyReply | Promise<Answer<Response, Responses> | FastifyReply>;
 
@@ -180,7 +183,8 @@ export function action<
   Listed extends boolean | undefined = undefined,
 >(
   options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed>,
-  handler: ActionHandler<Body, Query, Response, Responses>,
+  // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
+  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail>>,
 ): Action<{
   readonly methods: Method;
   readonly detail: Detail;

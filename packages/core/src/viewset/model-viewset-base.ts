@@ -1,4 +1,4 @@
-import type { EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { EntityData, EntityKey, EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { atOnce, type Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
@@ -9,6 +9,8 @@ import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type Backend, type Inserted, notStored, type RowWrite } from '../backends/backend.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
+import type { NullOf } from '../shapes/wire-value.ts';
+import type { RecordRequest } from './action.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { ownWrite } from './own-write.ts';
@@ -17,9 +19,12 @@ import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition
 import { DOCUMENTATION_RULES, permissionDenied, type ViewDocumentation, ViewSet } from './viewset.ts';
 import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
-/** The data of a write, which a hook may enrich with fields that the client does not send. */
+/** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
-  readonly [Field in Exclude<keyof Entity & string, keyof Input>]?: unknown;
+  readonly [Field in Exclude<EntityKey<Entity>, keyof Input>]?:
+    | Exclude<EntityData<Entity>[Field], null>
+    | NullOf<Entity[Field]>
+    | undefined;
 };
 
 /** The hooks whose overrides decide how records are read and written. */
@@ -86,7 +91,7 @@ export abstract class ModelViewSetBase<
    * Returns the record of the path as an entity of `request.em`, its object permission asked. In a transaction the record
    * is locked against other writers and read anew, as update and destroy do. Throws NotFound, Unauthorized or Forbidden.
    */
-  async getObject(request: FastifyRequest): Promise<Entity> {
+  async getObject(request: RecordRequest): Promise<Entity> {
     const state = stateOf(request);
     const transaction = request.em.getTransactionContext<object>();
     const known = state.object;
@@ -186,7 +191,7 @@ export abstract class ModelViewSetBase<
    * @example
    * // with: const write = writeShape(Product, ['name', 'price']);
    * override performCreate(request: FastifyRequest, data: WriteData<ProductEntity, InputOf<typeof write>>) {
-   *   return super.performCreate(request, { ...data, owner: getCurrentUser(request)!.id });
+   *   return super.performCreate(request, { ...data, owner: requireUser(request).id });
    * }
    */
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {

@@ -14,8 +14,13 @@ import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rul
 import type { Operation } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 
-/** A field to search: contains; `^name` starts with; `=name` equals. */
-export type SearchField<Entity> = PathOf<Entity, '__'> | `^${PathOf<Entity, '__'>}` | `=${PathOf<Entity, '__'>}`;
+/** A field of text to search: contains; `^name` starts with; `=name` equals. */
+export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
+
+type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2, 'text', 'many'>;
+
+/** A field that JSON Logic may name. */
+export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2, 'any', 'many'>;
 
 /** Query parameter → lookup. */
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
@@ -31,7 +36,7 @@ export interface ModelViewSetOptions<
   Offered extends Operation = Operation,
   Search extends SearchField<Entity> = SearchField<Entity>,
   Filters extends FilterFields<Entity> = FilterFields<Entity>,
-  Logic extends PathOf<Entity, '.'> = PathOf<Entity, '.'>,
+  Logic extends JsonLogicField<Entity> = JsonLogicField<Entity>,
   Sort extends string = string,
   Classes extends FilterClass = FilterClass,
   Pages extends PaginatorClass | null = PaginatorClass | null,

@@ -1,6 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { PathOf } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { Counting } from '../language/query.ts';
@@ -13,6 +12,7 @@ import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
   type FilterFields,
+  type JsonLogicField,
   MODEL_VIEWSET_RULES,
   type ModelViewSetOptions,
   type SearchField,
@@ -66,7 +66,7 @@ export function ModelViewSet<
   Offered extends Operation = [Write] extends [never] ? 'list' | 'retrieve' : Operation,
   Search extends SearchField<NoInfer<Entity>> = never,
   Filters extends FilterFields<NoInfer<Entity>> = Record<never, never>,
-  Logic extends PathOf<NoInfer<Entity>, '.'> = never,
+  Logic extends JsonLogicField<NoInfer<Entity>> = never,
   Sort extends string = never,
   Classes extends FilterClass = never,
   Pages extends PaginatorClass | null = typeof PageNumberPagination,

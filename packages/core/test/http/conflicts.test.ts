@@ -85,7 +85,7 @@ class FaultyViewSet extends ModelViewSet(Title, { read, write }) {
 /** What a program compares a scope with is no value of the client's. */
 class Misjudged extends Permission {
   override scope(_request: FastifyRequest, view: PermissionView) {
-    return this.records(view, { place: 'not a number' });
+    return this.records<TitleRecord>(view, { place: 'not a number' as never });
   }
 }
 

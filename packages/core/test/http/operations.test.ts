@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import fastify from 'fastify';
 import t from 'tap';
@@ -34,7 +34,7 @@ class LongBooks extends Permission {
     return getCurrentUser(request) !== null;
   }
   override scope(_request: FastifyRequest, view: PermissionView) {
-    return this.records(view, { pages__gte: 200 });
+    return this.records<InferEntity<typeof Book>>(view, { pages__gte: 200 });
   }
 }
 

@@ -241,7 +241,7 @@ t.test('what is no permission class is refused by name', async (t) => {
 t.test('records needs a view with an entity', async (t) => {
   class Mine extends Permission {
     override scope(_request: FastifyRequest, its: PermissionView) {
-      return this.records(its, { owner: 1 });
+      return this.records<{ owner: number }>(its, { owner: 1 });
     }
   }
   t.throws(() => evaluate([Mine], false), { message: 'Mine: ThingViewSet has no entity to find records of' });

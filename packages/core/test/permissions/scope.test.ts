@@ -1,4 +1,4 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { evaluatePermissions, type PermissionGrant } from '../../src/permissions/evaluate.ts';
@@ -55,7 +55,7 @@ function leaf({ view, color, size, later }: LeafParts): Meaning {
       return later ? Promise.resolve(view) : view;
     }
     override scope(_request: FastifyRequest, its: PermissionView): Condition | undefined {
-      return color === undefined ? undefined : this.records(its, { color });
+      return color === undefined ? undefined : this.records<InferEntity<typeof Thing>>(its, { color });
     }
   }
   class LeafWithObject extends Leaf {

@@ -32,6 +32,13 @@ export class IsOfAnotherType extends Permission {
   }
 }
 
+export class IsOfNoEntity extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    // @ts-expect-error -- of which entity?
+    return this.records(view, { totl: 10 });
+  }
+}
+
 t.test('classes are listed, not instances', async (t) => {
   t.equal(makePermissions([AllowAny, IsSmall, IsSmall.or(IsAuthenticated).not()], 'test').length, 3);
   // @ts-expect-error -- an instance

@@ -289,6 +289,7 @@ t.test('mistakes of the programmer are found when the shape is made or bound', a
   ];
   for (const [make, message] of made) t.throws(make, { name: 'ImproperlyConfigured', message }, String(message));
   const bound: [ReadShape<object, object>, RegExp][] = [
+    // @ts-expect-error -- hidden
     [readShape(Specimen, ['secret']) as never, /"secret" is declared hidden/],
     [readShape(Odd, ['virtual']) as never, /"virtual" is not stored/],
     ...(

@@ -170,6 +170,38 @@ t.test('a name that does not exist does not compile', async (t) => {
   toWriteShape(Specimen, Type.Object({ nmae: Type.String() }));
 });
 
+t.test('a shape of another entity, a hidden column and a schema of another kind do not compile', async (t) => {
+  // @ts-expect-error -- a maker is no country
+  readShape(Specimen, ['id'], { maker: readShape(Country, ['name']) });
+  // @ts-expect-error -- nothing is nested in a text
+  readShape(Specimen, ['id'], { name: readShape(Maker, ['id']) });
+  // @ts-expect-error -- hidden
+  readShape(Specimen, ['id', 'secret']);
+  // @ts-expect-error -- hidden
+  readShape(Specimen, ['id'], { shown: 'secret' });
+  readShape(Specimen, ['id'], { knows: computed(Type.Boolean(), ['secret'], (record) => record.secret !== null) });
+  // @ts-expect-error -- a number
+  t.throws(() => writeShape(Specimen, ['name'], { count: Type.String() }));
+  // @ts-expect-error -- a time is a text in JSON
+  t.throws(() => writeShape(Specimen, ['name'], { at: Type.Optional(Type.Integer()) }) && Type.Never());
+  // @ts-expect-error -- a boolean
+  t.throws(() => writeShape(Specimen, ['name'], { flag: Type.Literal('yes') }));
+  // @ts-expect-error -- the key of a maker is a number
+  t.throws(() => writeShape(Specimen, ['name'], { maker: Type.Boolean() }));
+  writeShape(Specimen, ['name'], {
+    exact: Type.Number(),
+    big: Type.Integer(),
+    bigNumber: Type.Refine(Type.Integer(), (value) => value > 0),
+    flag: Type.Unsafe<boolean>({ type: 'boolean' }),
+    count: Type.Union([Type.Literal(1), Type.Literal(2)]),
+    json: Type.Object({ a: Type.String() }),
+    point: Type.Object({ x: Type.Number(), y: Type.Number() }),
+    list: Type.Array(Type.String()),
+    kind: Type.Enum(['small', 'large']),
+    at: Type.String({ format: 'date-time' }),
+  });
+});
+
 t.test('a schema written by hand can be held to an entity where it is handed over', async () => {
   function take<Schema extends TObject>(_schema: Schema & WritableSchema<Specimen, Schema>): void {}
   take(Type.Object({ name: Type.String(), maker: Type.Integer() }));

@@ -1,0 +1,83 @@
+/** What must compile, and what must not: tsc is the test. */
+import type { InferEntity } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import {
+  action,
+  type ActionRequest,
+  getCurrentUser,
+  type InputOf,
+  ModelViewSet,
+  type ModelViewSetOptions,
+  readShape,
+  requireUser,
+  type SearchField,
+  type JsonLogicField,
+  Unauthorized,
+  type WriteData,
+  writeShape,
+} from '../../src/index.ts';
+import type { ProductEntity } from '../query/catalog.ts';
+import { Book, Publisher } from '../support/library.ts';
+
+type BookRecord = InferEntity<typeof Book>;
+type Options = ModelViewSetOptions<BookRecord, typeof read, typeof write>;
+const read = readShape(Book, ['id', 'title']);
+const write = writeShape(Book, ['title']);
+
+export class BookViewSet extends ModelViewSet(Book, { read, write }) {
+  override performCreate(request: FastifyRequest, data: WriteData<BookRecord, InputOf<typeof write>>) {
+    void ([
+      { ...data, publisher: request.em.getReference(Publisher, 1), pages: undefined },
+      // @ts-expect-error -- a publisher is none of its names
+      { ...data, publisher: 'North' },
+      // @ts-expect-error -- a number
+      { ...data, pages: 'many' },
+      // @ts-expect-error -- never NULL
+      { ...data, in_print: null },
+      // @ts-expect-error -- misspelt
+      { ...data, publsher: 1 },
+    ] satisfies WriteData<BookRecord, InputOf<typeof write>>[]);
+    return super.performCreate(request, { ...data, publisher: 1, pages: 3, published_at: new Date(), price: null });
+  }
+
+  ofCollection = action({ querystring: Type.Object({ q: Type.String() }) }, async (request) => {
+    // @ts-expect-error -- an action of the collection has no record
+    void request.params.pk;
+    // @ts-expect-error -- an action of the collection has no record
+    void this.getObject(request);
+    return { shop: (request.params as { shop: string }).shop, count: await this.getQueryset(request).count() };
+  });
+
+  ofRecord = action({ detail: true }, async (request) => {
+    return { pk: request.params.pk, title: (await this.getObject(request)).title };
+  });
+
+  /** A handler that stands elsewhere says what it is of. */
+  written = action({ detail: true }, (request: ActionRequest<undefined, undefined>) => request.params.pk);
+
+  override async retrieve(request: FastifyRequest) {
+    return this.represent(await this.getObject(request));
+  }
+}
+
+const texts: readonly SearchField<ProductEntity>[] = ['name', '^name', '=maker__country__name', 'tags__label'];
+// @ts-expect-error -- a number has no words
+const numbers: SearchField<ProductEntity> = 'stock';
+const logic: readonly JsonLogicField<ProductEntity>[] = ['stock', 'maker.country.name', 'tags.label', 'tags'];
+// @ts-expect-error -- misspelt beyond a relation to many
+const misspelt: JsonLogicField<ProductEntity> = 'tags.lable';
+const options: Pick<Options, 'searchFields' | 'jsonLogicFields'> = {
+  searchFields: ['publisher__name'],
+  jsonLogicFields: ['publisher.name'],
+};
+
+t.test('the user of a request is there, or it is refused', async (t) => {
+  t.ok([texts, numbers, logic, misspelt, options].length > 0);
+  const request = (user: unknown) => ({ user }) as FastifyRequest;
+  const ada = { id: 1 };
+  t.equal(requireUser(request(ada)), ada);
+  t.equal(getCurrentUser(request(ada)), ada);
+  t.throws(() => requireUser(request(null)), Unauthorized);
+});
