@@ -207,9 +207,13 @@ function isPlainColumn({ steps, property, type }: FieldPath): boolean {
   return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
 }
 
-/** The class that `defineEntity` makes: no constructor and no field initialisers that would set what is not sent. */
-function isBareClass(entity: unknown): boolean {
-  return /^class(?:\s+\w+)?\s*\{\s*\}$/.test(Function.prototype.toString.call(entity));
+/** True of the class that `defineEntity` makes, and of an empty one that extends it: no code sets what is not sent. */
+function isBareClass(entity: object): boolean {
+  const parent = Object.getPrototypeOf(entity) as object;
+  const isEmpty = /^class(?:\s+\w+)?(?:\s+extends\s+[\w.$]+)?\s*\{\s*\}$/.test(
+    Function.prototype.toString.call(entity),
+  );
+  return isEmpty && (parent === Function.prototype || isBareClass(parent));
 }
 
 /** Events of a written entity; a subscriber hears of those of the entities that it names. */

@@ -1,7 +1,8 @@
-import type { InferEntity, MikroORM } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
 import fastify, { type FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
+  action,
   Forbidden,
   ModelViewSet,
   Permission,
@@ -244,3 +245,41 @@ async function dropTriggers(orm: MikroORM, database: DatabaseName): Promise<void
       : ['one_more', 'drop_it'].map((name) => `drop function if exists ${name} cascade`);
   for (const sql of statements) await orm.em.getConnection().execute(sql);
 }
+
+const properties = { id: p.integer().primary(), name: p.string().length(50) };
+const ShelfSchema = defineEntity({ name: 'Shelf', properties });
+class Shelf extends ShelfSchema.class {}
+ShelfSchema.setClass(Shelf);
+const LabelSchema = defineEntity({ name: 'Label', properties });
+class Label extends LabelSchema.class {
+  override name = 'without a name';
+}
+LabelSchema.setClass(Label);
+
+forEachDatabase(t, { entities: [Shelf, Label] }, async (t, orm) => {
+  t.test('an entity whose class is empty is written in one statement, one with fields of its own is not', async (t) => {
+    class ShelfViewSet extends ModelViewSet(Shelf, {
+      read: readShape(Shelf, ['id', 'name']),
+      write: writeShape(Shelf, ['name']),
+    }) {
+      explanation = action({}, () => this.explain());
+    }
+    class LabelViewSet extends ModelViewSet(Label, {
+      read: readShape(Label, ['id', 'name']),
+      write: writeShape(Label, ['name']),
+    }) {
+      explanation = action({}, () => this.explain());
+    }
+    const app = await testApp(t, orm, [
+      new Router().register('shelves', ShelfViewSet).register('labels', LabelViewSet),
+    ]);
+    const explained = async (name: string) => (await app.inject(`/${name}/explanation`)).json().create;
+    t.strictSame(await explained('shelves'), { oneStatement: true, reasons: [] });
+    t.strictSame(await explained('labels'), {
+      oneStatement: false,
+      reasons: ['the class of Label has code of its own'],
+    });
+    const answer = await app.inject({ method: 'POST', url: '/shelves', payload: { name: 'Upper' } });
+    t.strictSame([answer.statusCode, answer.json().name], [201, 'Upper']);
+  });
+});
