@@ -40,10 +40,10 @@ export function settle<Value, Result>(
  * Returns the answer of user code that must answer at once. Throws ImproperlyConfigured for a promise: it would be taken for
  * an answer, and if it fails, nobody would hear of it and the process would end.
  */
-export function atOnce<Value>(answer: Value, who: string): Value {
+export function atOnce<Value>(answer: Value, who: () => string): Value {
   if (!isPromise(answer)) return answer;
   Promise.resolve(answer).catch(() => undefined);
-  throw new ImproperlyConfigured(`${who} must answer at once, but it answered with a promise`);
+  throw new ImproperlyConfigured(`${who()} must answer at once, but it answered with a promise`);
 }
 
 /** Reads the yes or no of user code: only true is a yes, whatever else comes is a no. */

@@ -18,7 +18,15 @@ export function templateParameters(template: string): string[] {
   return [...template.matchAll(PARAMETER)].map((match) => match[1]!);
 }
 
-/** Puts values, percent-encoded, in the place of a template's parameters. */
-export function fillTemplate(template: string, valueOf: (parameter: string) => unknown): string {
-  return template.replaceAll(PARAMETER, (_match, parameter: string) => encodeURIComponent(String(valueOf(parameter))));
+/** Makes the function that puts values, percent-encoded, in the place of a template's parameters. */
+export function templateFiller(template: string): (valueOf: (parameter: string) => unknown) => string {
+  // Every second piece is the name of a parameter.
+  const [start = '', ...pieces] = template.split(PARAMETER);
+  return (valueOf) => {
+    let filled = start;
+    for (const [index, piece] of pieces.entries()) {
+      filled += index % 2 === 0 ? encodeURIComponent(String(valueOf(piece))) : piece;
+    }
+    return filled;
+  };
 }

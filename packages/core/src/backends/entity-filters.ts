@@ -3,9 +3,10 @@ import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, ownsColumn } from '../fields/property.ts';
 import { and, type Condition } from '../language/condition.ts';
-import type { OrderKey } from '../language/order.ts';
+import type { Query } from '../language/query.ts';
 import { whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter } from '../mikro/filters.ts';
+import { QueryMemo } from './query-memo.ts';
 import { managerOf, readerOf, type Source } from './source.ts';
 
 /** The filters of a related entity, without which its records are not seen. */
@@ -17,14 +18,6 @@ export interface RelatedFilter {
 
 /** By the path that leads to the related records from the root of the query: `role`, `role.parent`. */
 export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
-
-/** The records that a query asks for, and the columns that it touches. */
-export interface Asked {
-  readonly meta: EntityMetadata;
-  readonly condition: Condition;
-  readonly order: readonly OrderKey[];
-  readonly paths: readonly FieldPath[];
-}
 
 /** The records that may be seen of those that were asked for, and the entity manager to read them with. */
 export interface Visible {
@@ -41,46 +34,52 @@ export interface Visible {
  *
  * Without a filter nothing depends on the request, so that it is read with the global entity manager and needs no fork.
  */
-export function withFilters(source: Source, asked: Asked): Awaitable<Visible> {
+export function withFilters(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Visible> {
   const reader = readerOf(source);
-  const { meta, condition } = asked;
-  const hasRelations = meta.relations.length > 0 && reader.config.get('filtersOnRelations');
-  const walked = hasRelations ? walkedRelations(asked) : undefined;
-  if (reader.global && areUnfiltered(reader, meta, walked?.values())) {
-    return { em: reader, condition, related: undefined };
+  const hasRelations = query.meta.relations.length > 0 && reader.config.get('filtersOnRelations');
+  const walk = hasRelations ? walkOf(query, paths) : NO_WALK;
+  if (reader.global && areUnfiltered(reader, query.meta, walk.entities)) {
+    return { em: reader, condition: query.condition, related: undefined };
   }
-  return addFilters(managerOf(source), asked, walked ?? new Map<string, Relation>());
+  return addFilters(managerOf(source), query, walk.relations);
 }
+
+const reachable = new WeakMap<EntityMetadata, Walk['entities']>();
 
 /** True if no filter is on for an entity, nor for anything that its relations lead to. */
 export function isUnfiltered(em: EntityManager, meta: EntityMetadata): boolean {
+  let entities = reachable.get(meta);
+  if (entities === undefined) reachable.set(meta, (entities = reachableEntities(meta)));
+  return areUnfiltered(em, meta, entities);
+}
+
+function reachableEntities(meta: EntityMetadata): Walk['entities'] {
   const entities = new Set([meta]);
-  const relations: Pick<Relation, 'steps'>[] = [];
+  const relations: EntityProperty[] = [];
   for (const entity of entities) {
     for (const relation of entity.relations.filter(isReference)) {
-      relations.push({ steps: [relation] });
+      relations.push(relation);
       entities.add(relation.targetMeta as EntityMetadata);
     }
   }
-  return areUnfiltered(em, meta, relations);
+  return targetsOf(meta, relations);
 }
 
-/** False also of a relation that has filters of its own, or leads to several entities: that is looked at closely. */
-function areUnfiltered(
-  em: EntityManager,
-  meta: EntityMetadata,
-  relations: Iterable<Pick<Relation, 'steps'>> = [],
-): boolean {
-  if (!hasNoFilter(em, meta)) return false;
-  const asked = [meta];
-  for (const { steps } of relations) {
-    const { filters, polymorphic, targetMeta } = steps.at(-1) as EntityProperty;
-    if (polymorphic === true || filters !== undefined || targetMeta === undefined) return false;
-    if (asked.includes(targetMeta)) continue;
-    if (!hasNoFilter(em, targetMeta)) return false;
-    asked.push(targetMeta);
+/**
+ * Lists the entities that relations lead to, once each and without the one that they start from. Undefined if a relation
+ * has filters of its own, or leads to several entities: that is looked at closely.
+ */
+function targetsOf(meta: EntityMetadata, relations: readonly EntityProperty[]): Walk['entities'] {
+  const targets = new Set<EntityMetadata>();
+  for (const { filters, polymorphic, targetMeta } of relations) {
+    if (polymorphic === true || filters !== undefined || targetMeta === undefined) return undefined;
+    if (targetMeta !== meta) targets.add(targetMeta);
   }
-  return true;
+  return [...targets];
+}
+
+function areUnfiltered(em: EntityManager, meta: EntityMetadata, others: Walk['entities']): boolean {
+  return hasNoFilter(em, meta) && others !== undefined && others.every((other) => hasNoFilter(em, other));
 }
 
 /** A relation that matters to a query, at the end of its path. */
@@ -90,12 +89,24 @@ interface Relation {
   readonly isTouched: boolean;
 }
 
-type Walked = Map<string, Relation>;
+type Relations = Map<string, Relation>;
 
-async function addFilters(em: EntityManager, { meta, condition }: Asked, walked: Walked): Promise<Visible> {
+/** The relations that matter to a query, by their paths. */
+interface Walk {
+  readonly relations: Relations;
+  /** The entities that they lead to; undefined if their filters must be looked at closely. */
+  readonly entities: readonly EntityMetadata[] | undefined;
+}
+
+const NO_WALK: Walk = { relations: new Map(), entities: [] };
+
+/** The walks of the views' own queries, which come again, by the columns that they read. */
+const walks = new QueryMemo<Walk>();
+
+async function addFilters(em: EntityManager, { meta, condition }: Query, relations: Relations): Promise<Visible> {
   const own = await activeFilter(em, meta, {});
   const related = new Map<string, RelatedFilter>();
-  for (const [key, { steps, isTouched }] of walked) {
+  for (const [key, { steps, isTouched }] of relations) {
     const filter = await relatedFilter(em, steps);
     if (filter !== undefined && (isTouched || filter.required)) related.set(key, filter);
   }
@@ -119,29 +130,36 @@ async function relatedFilter(em: EntityManager, steps: readonly EntityProperty[]
   };
 }
 
+function walkOf(query: Query, paths: readonly FieldPath[]): Walk {
+  return query.author === 'view'
+    ? walks.get(query, paths, () => walkRelations(query, paths))
+    : walkRelations(query, paths);
+}
+
 /** Every relation with a column of the entity's own may hide the record along with the related one. */
-function walkedRelations({ meta, condition, order, paths }: Asked): Walked | undefined {
-  const walked: Walked = new Map();
+function walkRelations({ meta, condition, order }: Query, paths: readonly FieldPath[]): Walk {
+  const walked: Relations = new Map();
   for (const path of paths) addPath(walked, path);
-  for (const { path } of order) addPath(walked, path);
+  for (const { path } of order.total) addPath(walked, path);
   addCondition(walked, condition);
   for (const property of meta.relations) {
     if (ownsColumn(property)) addRelation(walked, [property], false);
   }
-  return walked.size === 0 ? undefined : walked;
+  const ends = [...walked.values()].map(({ steps }) => steps.at(-1) as EntityProperty);
+  return { relations: walked, entities: targetsOf(meta, ends) };
 }
 
-function addPath(walked: Walked, { steps, property }: FieldPath): void {
+function addPath(walked: Relations, { steps, property }: FieldPath): void {
   for (let length = 1; length <= steps.length; length++) addRelation(walked, steps.slice(0, length), true);
   if (isReference(property)) addRelation(walked, [...steps, property], true);
 }
 
-function addRelation(walked: Walked, steps: readonly EntityProperty[], isTouched: boolean): void {
+function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouched: boolean): void {
   const key = steps.map(({ name }) => name).join('.');
   if (!walked.has(key)) walked.set(key, { steps, isTouched });
 }
 
-function addCondition(walked: Walked, condition: Condition): void {
+function addCondition(walked: Relations, condition: Condition): void {
   if (condition.kind === 'compare') addPath(walked, condition.path);
   else if (condition.kind === 'not') addCondition(walked, condition.condition);
   else if (condition.kind === 'after') for (const { path } of condition.keys) addPath(walked, path);

@@ -19,7 +19,10 @@ export interface FieldPath {
   readonly toMany: boolean;
 }
 
-const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
+type Separator = '.' | '__';
+
+/** Kept by the separator, so that whether a path is right does not depend on what was resolved before. */
+const known = new WeakMap<EntityMetadata, Readonly<Record<Separator, Map<string, FieldPath>>>>();
 
 /**
  * Resolves a path, the same object for the same path. A relation at its end stands for the key of the related record:
@@ -28,36 +31,34 @@ const known = new WeakMap<EntityMetadata, Map<string, FieldPath>>();
  * @example
  * fieldPath(accountMeta, 'role.name', '.').type.kind;   // 'string'
  */
-export function fieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath {
+export function fieldPath(meta: EntityMetadata, path: string, separator: Separator): FieldPath {
   const found = findFieldPath(meta, path, separator);
   if (typeof found === 'string') throw new ImproperlyConfigured(found);
   return found;
 }
 
 /** Resolves like `fieldPath`, for those who try several paths: answers with the problem in words instead of throwing it. */
-export function findFieldPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
+export function findFieldPath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   const found = resolvePath(meta, path, separator);
   if (typeof found === 'string' || isStored(found.property)) return found;
   return `${meta.className}: "${path}" is not stored in the database (persist: false)`;
 }
 
 /** Resolves a path of an entity that no ORM may have discovered yet, whether or not its property is stored. */
-export function resolvePath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
+export function resolvePath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   let paths = known.get(meta);
-  if (paths === undefined) known.set(meta, (paths = new Map<string, FieldPath>()));
-  // Kept by its separator, so that whether a path is right does not depend on what was resolved before.
-  const key = `${separator} ${path}`;
-  const found = paths.get(key);
+  if (paths === undefined) known.set(meta, (paths = { '.': new Map(), __: new Map() }));
+  const found = paths[separator].get(path);
   if (found !== undefined) return found;
   const resolved = walkPath(meta, path, separator);
   if (typeof resolved === 'string') return resolved;
-  const dotted = `. ${resolved.key}`;
-  const shared = paths.get(dotted) ?? resolved;
-  paths.set(dotted, shared).set(key, shared);
+  const shared = paths['.'].get(resolved.key) ?? resolved;
+  paths['.'].set(resolved.key, shared);
+  paths[separator].set(path, shared);
   return shared;
 }
 
-function walkPath(meta: EntityMetadata, path: string, separator: '.' | '__'): FieldPath | string {
+function walkPath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   const place = findPlace(meta, path, separator);
   if (typeof place === 'string') return place;
   const last = place.property;
@@ -89,7 +90,7 @@ export interface FieldPlace {
 }
 
 /** Walks a path, through relations and embeddables, to the property that it names; answers with the problem in words if there is none. */
-export function findPlace(root: EntityMetadata, path: string, separator: '.' | '__'): FieldPlace | string {
+export function findPlace(root: EntityMetadata, path: string, separator: Separator): FieldPlace | string {
   const names: string[] = [];
   const steps: EntityProperty[] = [];
   let owner: Owner = root;

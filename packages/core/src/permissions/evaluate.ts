@@ -75,17 +75,18 @@ export function narrowGrant(
   });
 }
 
-/** Asks permissions in their order, until one of them grants nothing. */
+/** Asks permissions in their order, from one on, until one of them grants nothing. */
 function grantOf(
-  [first, ...others]: readonly Permission[],
+  permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
   wantsObject: boolean,
+  first = 0,
 ): Awaitable<Grant> {
-  if (first === undefined) return ALL;
-  return whenReady(first[GRANT](request, view, wantsObject), (granted) =>
+  if (first === permissions.length) return ALL;
+  return whenReady(permissions[first]![GRANT](request, view, wantsObject), (granted) =>
     granted === NONE
       ? NONE
-      : whenReady(grantOf(others, request, view, wantsObject), (rest) => intersection(granted, rest)),
+      : whenReady(grantOf(permissions, request, view, wantsObject, first + 1), (rest) => intersection(granted, rest)),
   );
 }

@@ -75,7 +75,7 @@ function keptUser(this: FastifyRequest): CurrentUser | null {
 
 function userGetter(source: UserSource): (this: FastifyRequest) => CurrentUser | null {
   return function userOf(this: FastifyRequest) {
-    return asUser(atOnce(source(this), 'viewset: option "user"'));
+    return asUser(atOnce(source(this), () => 'viewset: option "user"'));
   };
 }
 

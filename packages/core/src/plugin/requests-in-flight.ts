@@ -14,10 +14,12 @@ export interface RequestInFlight {
   work: unknown;
   isClosed: boolean;
   isGivenUp: boolean;
+  /** Its place among all. */
+  index: number;
 }
 
 /**
- * The requests in flight in the order in which they came, and the slots of those that work.
+ * The requests in flight, and the slots of those that work.
  *
  * A request takes a slot while anything may be done for it. It has none while its body comes in, which costs no more
  * than memory and lasts as long as its client likes; as many requests may do that as there are slots. A client that goes
@@ -25,7 +27,8 @@ export interface RequestInFlight {
  */
 export class RequestsInFlight {
   readonly #slots: number;
-  readonly #all = new Set<RequestInFlight>();
+  readonly #all: RequestInFlight[] = [];
+  /** In the order in which they came. */
   readonly #receiving = new Set<RequestInFlight>();
   #taken = 0;
   #ticks = 0;
@@ -48,8 +51,9 @@ export class RequestsInFlight {
       work: undefined,
       isClosed: false,
       isGivenUp: false,
+      index: this.#all.length,
     };
-    this.#all.add(request);
+    this.#all.push(request);
     if (takesSlot) this.#taken += 1;
     // Not onResponse, which Fastify does not call for a client that went away.
     reply.raw.on('close', () => this.#close(request));
@@ -94,9 +98,8 @@ export class RequestsInFlight {
    * a handler does after that is rolled back, so its slot is kept for as long again at most.
    */
   *giveUpOlderThan(ticks: number): Generator<RequestInFlight> {
-    for (const request of this.#all) {
-      if (this.#ticks - request.since <= ticks) return;
-      this.#all.delete(request);
+    for (const request of this.#all.slice()) {
+      if (this.#ticks - request.since <= ticks) continue;
       if (request.isGivenUp) {
         this.#leave(request);
         continue;
@@ -106,7 +109,6 @@ export class RequestsInFlight {
       if (reply.sent || reply.raw.headersSent) continue;
       request.isGivenUp = true;
       request.since = this.#ticks;
-      this.#all.add(request);
       giveUp(reply.request);
       if (!request.isClosed) yield request;
     }
@@ -142,9 +144,13 @@ export class RequestsInFlight {
 
   /** Does nothing for a request that has left. */
   #leave(request: RequestInFlight): void {
+    if (request.phase === 'left') return;
     if (request.phase === 'receiving') this.#receiving.delete(request);
-    else if (request.phase === 'working' && request.takesSlot) this.#taken -= 1;
+    else if (request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
-    this.#all.delete(request);
+    const last = this.#all.pop()!;
+    if (last === request) return;
+    this.#all[request.index] = last;
+    last.index = request.index;
   }
 }

@@ -36,11 +36,13 @@ import { wrongOption } from '../options.ts';
  * //   order by t0."price" desc, t0."id" limit $3
  */
 export class QuerySet<Entity extends object> {
+  readonly #backend: Backend;
   readonly #source: Source;
   readonly #query: Query;
   readonly #slice: Slice | undefined;
 
-  private constructor(source: Source, query: Query, slice?: Slice) {
+  private constructor(backend: Backend, source: Source, query: Query, slice?: Slice) {
+    this.#backend = backend;
     this.#source = source;
     this.#query = query;
     this.#slice = slice;
@@ -53,8 +55,9 @@ export class QuerySet<Entity extends object> {
    */
   static of<E extends object>(source: EntityManager | EntityManagerSource, entity: EntityName<E>): QuerySet<E> {
     const meta = metadataOf(source, entity);
-    backendOf(source).checkEntity(meta);
-    return new QuerySet(source, { meta, condition: always, order: noOrder(meta), author: 'code' });
+    const backend = backendOf(source);
+    backend.checkEntity(meta);
+    return new QuerySet(backend, source, { meta, condition: always, order: noOrder(meta), author: 'code' });
   }
 
   /** The metadata of the entity. */
@@ -84,7 +87,7 @@ export class QuerySet<Entity extends object> {
 
   /** The same records, read with another entity manager: another transaction, other filter parameters. */
   using(source: EntityManager | EntityManagerSource): QuerySet<Entity> {
-    return new QuerySet(source, this.#query, this.#slice);
+    return new QuerySet(this.#backend, source, this.#query, this.#slice);
   }
 
   /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
@@ -134,7 +137,7 @@ export class QuerySet<Entity extends object> {
         throw new ImproperlyConfigured(`slice() takes whole numbers from 0 to 2^53 - 1, not ${offset} and ${limit}`);
       }
     }
-    return new QuerySet(this.#source, this.#query, { offset, limit });
+    return new QuerySet(this.#backend, this.#source, this.#query, { offset, limit });
   }
 
   /**
@@ -207,14 +210,10 @@ export class QuerySet<Entity extends object> {
     return entity as Entity | undefined;
   }
 
-  get #backend(): Backend {
-    return backendOf(this.#source);
-  }
-
   /** The same query with changes. One that is changed for a request is not the view's own any more. */
   #with(changes: Partial<Query>): QuerySet<Entity> {
     const author = this.#query.author === 'view' ? 'code' : this.#query.author;
-    return new QuerySet(this.#source, { ...this.#query, author, ...changes }, this.#slice);
+    return new QuerySet(this.#backend, this.#source, { ...this.#query, author, ...changes }, this.#slice);
   }
 }
 

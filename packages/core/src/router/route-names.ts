@@ -1,6 +1,6 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { fillTemplate } from '../path-template.ts';
+import { templateFiller } from '../path-template.ts';
 
 /** The names of routes and their paths; each name stands for one path. */
 export class RouteNames {
@@ -27,7 +27,7 @@ export class RouteNames {
     const path = this.#paths.get(name);
     if (path === undefined) throw this.#unknown(name);
     const unused = new Set(Object.keys(parameters));
-    const filled = fillTemplate(path, (parameter) => {
+    const filled = templateFiller(path)((parameter) => {
       const value = parameters[parameter];
       if (value === undefined) throw new ImproperlyConfigured(`Route "${name}" needs the parameter "${parameter}"`);
       unused.delete(parameter);

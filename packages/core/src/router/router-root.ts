@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { OperationPlan } from '../operations/operation-plan.ts';
-import { fillTemplate } from '../path-template.ts';
+import { templateFiller } from '../path-template.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 
@@ -29,7 +29,7 @@ export class RouterRoot extends ViewSet {
     return Object.fromEntries(
       below.map(({ path }) => [
         path.slice(this.#path.length + 1),
-        fillTemplate(path, (parameter) => params[parameter]),
+        templateFiller(path)((parameter) => params[parameter]),
       ]),
     );
   }

@@ -24,7 +24,7 @@ export function decimalPlaces(value: number | string): number {
   if (Number.isSafeInteger(value)) return 0;
   const text = String(value);
   // JavaScript writes no zeros at the end, and most numbers without an exponent.
-  if (Number.isFinite(value) && !text.includes('e')) return text.split('.')[1]?.length ?? 0;
+  if (Number.isFinite(value) && !text.includes('e')) return text.length - (text.indexOf('.') + 1 || text.length);
   const { digits, exponent } = digitsOf(value);
   return digits === '' ? 0 : Math.max(0, digits.length - exponent);
 }

@@ -103,8 +103,9 @@ function refinementsJudge(refinements: readonly Refinement[]): Judge {
   const all = [...refinements];
   return (value, reading) => {
     for (const { check, error } of all) {
-      if (isYes(atOnce(check(value), 'The check of a Type.Refine()'))) continue;
-      const words: unknown = typeof error === 'function' ? atOnce(error(value), 'The words of a Type.Refine()') : error;
+      if (isYes(atOnce(check(value), () => 'The check of a Type.Refine()'))) continue;
+      const words: unknown =
+        typeof error === 'function' ? atOnce(error(value), () => 'The words of a Type.Refine()') : error;
       reading.faults.push({ path: '', message: typeof words === 'string' ? words : 'is not valid' });
     }
     return value;

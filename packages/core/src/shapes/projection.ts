@@ -64,7 +64,7 @@ class Plan {
     if (computed !== undefined) {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
       const { compute } = computed;
-      const who = `${this.#meta.className}: computed field "${prefix}${field.name}"`;
+      const who = (): string => `${this.#meta.className}: computed field "${prefix}${field.name}"`;
       const index = this.computes.push((record) => atOnce(compute(record), who)) - 1;
       return `compute[${index}]({ ${inputs.join(', ')} })`;
     }

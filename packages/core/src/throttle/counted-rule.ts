@@ -58,7 +58,7 @@ export class CountedRule {
 
   #client(request: FastifyRequest): string | undefined {
     const { rule } = this;
-    const client: unknown = atOnce(rule.key(request), `${rule.label}: key()`);
+    const client: unknown = atOnce(rule.key(request), () => `${rule.label}: key()`);
     if (client === undefined || typeof client === 'string') return client;
     throw new ImproperlyConfigured(
       `${rule.label}: key() must answer with a text or undefined, but ${describe(client)} came`,

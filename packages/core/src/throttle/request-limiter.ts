@@ -159,6 +159,7 @@ async function refuse(
 
 /** Finds the rule with the fewest requests remaining, and of as few the one with the longest wait. */
 function closest(states: readonly RuleState[]): RuleState | undefined {
+  if (states.length < 2) return states[0];
   return states.toSorted(
     ({ result: one }, { result: other }) => one.remaining - other.remaining || other.resetMs - one.resetMs,
   )[0];

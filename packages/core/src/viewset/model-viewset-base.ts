@@ -115,7 +115,7 @@ export abstract class ModelViewSetBase<
   override async list(request: FastifyRequest, _reply: FastifyReply): Promise<unknown> {
     const visible = this.#visible(request);
     try {
-      const queryset = atOnce(this.filterQueryset(request, visible), `${this.name}: filterQueryset()`);
+      const queryset = atOnce(this.filterQueryset(request, visible), () => `${this.name}: filterQueryset()`);
       return await (this.#resolved.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
     } catch (error) {
       if (error instanceof InvalidUsage) this.#resolved.checkListParameters(request);
@@ -283,7 +283,10 @@ export abstract class ModelViewSetBase<
 
   /** Selects the records that the request may see. */
   #visible(request: FastifyRequest): QuerySet<Entity> {
-    return this.#scoped(request, atOnce(this.getQueryset(request), `${this.name}: getQueryset()`));
+    return this.#scoped(
+      request,
+      atOnce(this.getQueryset(request), () => `${this.name}: getQueryset()`),
+    );
   }
 
   /** Narrows to the permissions' scope, which holds even if an override of getQueryset has started anew. */
@@ -299,19 +302,19 @@ export abstract class ModelViewSetBase<
   }
 
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */
-  async #write<Result>(
+  #write<Result>(
     request: FastifyRequest,
     target: WriteTarget,
     statement: (backend: Backend, write: RowWrite<Output>) => Awaitable<Result>,
     work: () => Promise<Result>,
-  ): Promise<Result> {
+  ): Awaitable<Result> {
     const write = this.#resolved.writes.statementFor(request, target) as RowWrite<Output> | undefined;
     if (write === undefined) return inTransaction(request, work);
     return ownWrite(this.meta, request.body, () => statement(backendOf(write.em), write));
   }
 
   /** Writes the view's own record by the unit of work. */
-  #flushOwn(request: FastifyRequest): Promise<void> {
+  #flushOwn(request: FastifyRequest): Awaitable<void> {
     return ownWrite(this.meta, request.body, () => request.em.flush());
   }
 

@@ -1,5 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
+import { type Awaitable, settle } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json.ts';
@@ -18,20 +18,22 @@ export function ownWriteAnswer(error: unknown): HttpError | undefined {
  *
  * @param sent the body, or undefined if the operation has none
  */
-export async function ownWrite<Result>(
+export function ownWrite<Result>(
   meta: EntityMetadata,
   sent: unknown,
   work: () => Awaitable<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const violation = violationOf(error);
-    if (violation !== undefined && isAbout(meta, violation)) {
-      answers.set(error as object, answerOf(meta, sent, violation, error));
-    }
-    throw error;
-  }
+): Awaitable<Result> {
+  return settle(
+    work,
+    (result) => result,
+    (error) => {
+      const violation = violationOf(error);
+      if (violation !== undefined && isAbout(meta, violation)) {
+        answers.set(error as object, answerOf(meta, sent, violation, error));
+      }
+      throw error;
+    },
+  );
 }
 
 /** Tells if a violation is the record's own. A hook may have left other changes to be written along with it. */

@@ -11,7 +11,7 @@ import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import { fillTemplate, templateOf } from '../path-template.ts';
+import { templateFiller, templateOf } from '../path-template.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
@@ -71,7 +71,7 @@ export class Resource implements ViewDefinition {
   readonly pkSchema: TSchema;
 
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
-  readonly #path: string;
+  readonly #fillPath: ReturnType<typeof templateFiller>;
 
   /** @param overridden the names of the hooks that the view overrides */
   constructor(
@@ -85,7 +85,7 @@ export class Resource implements ViewDefinition {
     this.prepareDetailAction = (request) => view.getObject(request);
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
-    this.#path = templateOf(context.path);
+    this.#fillPath = templateFiller(templateOf(context.path));
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(context.orm.em, entity));
     this.meta = records.meta;
     this.pk = primaryKey(this.meta);
@@ -97,7 +97,7 @@ export class Resource implements ViewDefinition {
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
     this.answers = overridden.includes('represent')
-      ? ofEntities(this.projection, (record) => atOnce(view.represent(record), `${name}: represent()`))
+      ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
       : this.projection;
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     const written = Object.keys(this.write?.schema.properties ?? {});
@@ -173,7 +173,7 @@ export class Resource implements ViewDefinition {
   /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
   pathOf(pk: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
-    const path = fillTemplate(this.#path, (parameter) => params[parameter]);
+    const path = this.#fillPath((parameter) => params[parameter]);
     return `${path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
   }
 }
@@ -185,7 +185,7 @@ function applyFilter<Entity extends object>(
   request: FastifyRequest,
 ): QuerySet<Entity> {
   try {
-    return atOnce(filter.apply(queryset, parametersOf(request), request), `${filter.constructor.name}: apply()`);
+    return atOnce(filter.apply(queryset, parametersOf(request), request), () => `${filter.constructor.name}: apply()`);
   } catch (error) {
     throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
   }

@@ -76,6 +76,8 @@ export class WritePlan {
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
+  /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
+  #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
   constructor({ name, orm, meta, written, projection, overridden }: WriteDeclarations) {
     this.name = name;
@@ -96,7 +98,7 @@ export class WritePlan {
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
-    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) return undefined;
+    if (this.#isHeard()) return undefined;
     return { em: reader, meta: this.#meta, projection: this.#projection, request };
   }
 
@@ -104,7 +106,7 @@ export class WritePlan {
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
     const { className, tableName } = this.#meta;
     const now: string[] = [];
-    if (isHeard(this.#orm.em.getEventManager(), this.#meta)) now.push(`a subscriber hears of ${className}`);
+    if (this.#isHeard()) now.push(`a subscriber hears of ${className}`);
     if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
     if (this.#hasTriggers === undefined) now.push(`the database has not told yet if "${tableName}" has triggers`);
     const explained = (declared: readonly string[]): WriteExplanation => {
@@ -113,6 +115,14 @@ export class WritePlan {
     };
     const { create, update, destroy } = this.#reasons;
     return { create: explained(create), update: explained(update), destroy: explained(destroy) };
+  }
+
+  /** Tells if a subscriber hears of a write. One may come at any time. */
+  #isHeard(): boolean {
+    const events = this.#orm.em.getEventManager();
+    const { size } = events.getSubscribers();
+    if (this.#subscribers?.count !== size) this.#subscribers = { count: size, hear: isHeard(events, this.#meta) };
+    return this.#subscribers.hear;
   }
 
   /** @internal */
@@ -221,7 +231,6 @@ const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== Event
 /** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
 
-/** Tells if a subscriber hears of a write. One may come at any time. */
 function isHeard(events: EventManager, meta: EntityMetadata): boolean {
   if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));

@@ -1,9 +1,8 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type Dialect, quoted } from './dialects/dialect.ts';
-import type { Query } from '../../language/query.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
-import type { LruMap } from './dialects/lru-map.ts';
+import { QueryMemo } from '../query-memo.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
 
 /** The facts that all queries of one entity in one schema of one ORM share, and the selects that come again. */
@@ -15,9 +14,15 @@ export interface EntityPlan {
   /** True if the database itself sees to it that foreign keys lead somewhere. */
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
-  readonly selects: WeakMap<Query, WeakMap<object, Bound[]>>;
-  /** The last inserts that were written, by the columns that they return and the fields that they store. */
-  readonly inserts: WeakMap<readonly FieldPath[], LruMap<string, Statement>>;
+  readonly selects: QueryMemo<Bound[]>;
+  /** The last inserts that were written, by the columns that they return. */
+  readonly inserts: WeakMap<readonly FieldPath[], KnownInsert[]>;
+}
+
+/** An insert that was written, and the columns that it stores. */
+export interface KnownInsert {
+  readonly stored: readonly FieldPath[];
+  readonly statement: Statement;
 }
 
 export function makeEntityPlan(
@@ -27,7 +32,7 @@ export function makeEntityPlan(
   schema: string | undefined,
 ): EntityPlan {
   const hasConstraints = em.config.get('schemaGenerator').createForeignKeyConstraints ?? true;
-  return { meta, dialect, schema, hasConstraints, selects: new WeakMap(), inserts: new WeakMap() };
+  return { meta, dialect, schema, hasConstraints, selects: new QueryMemo(), inserts: new WeakMap() };
 }
 
 /** @throws ImproperlyConfigured for an entity that is not one table with one key */

@@ -80,7 +80,7 @@ export class SqlBackend implements Backend {
 
   count(source: Source, query: Query): Awaitable<number> {
     if (asksNothing(query)) return 0;
-    return whenReady(this.#ask(source, query, []), (question) =>
+    return whenReady(this.#ask(source, query, NO_COLUMNS), (question) =>
       this.#dialect.read(question.em, (reader) => countRows(question, reader)),
     );
   }
@@ -88,7 +88,7 @@ export class SqlBackend implements Backend {
   exists(source: Source, query: Query): Awaitable<boolean> {
     if (asksNothing(query)) return false;
     const select = { columns: EXISTS, slice: { offset: 0, limit: 1 }, one: true };
-    return whenReady(this.#ask(source, query, []), (question) =>
+    return whenReady(this.#ask(source, query, NO_COLUMNS), (question) =>
       whenReady(this.#read(question, select), (rows) => rows.length > 0),
     );
   }
@@ -113,31 +113,32 @@ export class SqlBackend implements Backend {
     return entities;
   }
 
-  async insert<Record>(write: RowWrite<Record> & { readonly data: object }): Promise<Inserted<Record>> {
+  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>> {
     const { meta, projection } = write;
     const { paths } = projection;
-    const pk = primaryKey(meta);
-    const shown = paths.indexOf(pk);
+    const shown = paths.indexOf(primaryKey(meta));
     const assignments = assignmentsOf(meta, write.data);
-    const [row] = await this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths });
-    if (row === undefined) throw notStored(meta);
-    return { pk: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
+    const stored = this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths });
+    return whenReady(stored, ([row]) => {
+      if (row === undefined) throw notStored(meta);
+      return { pk: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
+    });
   }
 
-  async update<Record>(
+  update<Record>(
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
-  ): Promise<Record | undefined> {
+  ): Awaitable<Record | undefined> {
     const { meta, projection, condition } = write;
     const assignments = assignmentsOf(meta, write.data);
-    const [row] = await this.#write(write, { kind: 'update', assignments, condition, returning: projection.paths });
-    return row === undefined ? undefined : projection.readRow(row);
+    const changed = this.#write(write, { kind: 'update', assignments, condition, returning: projection.paths });
+    return whenReady(changed, ([row]) => (row === undefined ? undefined : projection.readRow(row)));
   }
 
-  async remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Promise<boolean> {
+  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
     const { meta, condition } = write;
     const returning = [primaryKey(meta)];
-    const rows = await this.#write(write, { kind: 'delete', assignments: [], condition, returning });
-    return rows.length > 0;
+    const removed = this.#write(write, { kind: 'delete', assignments: [], condition, returning });
+    return whenReady(removed, (rows) => rows.length > 0);
   }
 
   async tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>> {
@@ -148,11 +149,8 @@ export class SqlBackend implements Backend {
 
   /** Asks about the records of a query that may be seen. */
   #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Question> {
-    const { meta, condition, order } = query;
-    const asked = { meta, condition, order: order.total, paths };
-    return whenReady(withFilters(source, asked), (visible) => {
-      const { em, related } = visible;
-      return { em, plan: this.#planOf(em, meta), query, condition: visible.condition, related };
+    return whenReady(withFilters(source, query, paths), ({ em, condition, related }) => {
+      return { em, plan: this.#planOf(em, query.meta), query, condition, related };
     });
   }
 
@@ -178,6 +176,8 @@ export class SqlBackend implements Backend {
     return plan;
   }
 }
+
+const NO_COLUMNS: readonly FieldPath[] = Object.freeze([]);
 
 function asksNothing({ condition }: Query, slice?: Slice): boolean {
   return isNever(condition) || slice?.limit === 0;

@@ -56,7 +56,7 @@ export function bindSelect(question: Question, select: Select): Bound {
   const isSettled = query.author === 'view' && condition === query.condition && related === undefined;
   if (!isSettled || first === undefined) return writeSelect(question, select);
   const last = sliceValues(slice);
-  const known = knownSelects(plan, query, columns);
+  const known = plan.selects.get(query, columns, () => []);
   const written = (known[traitsOf(select)] ??= writeBetween(question, select, first.length, last.length));
   return { statement: written.statement, values: [...first, ...written.values, ...last] };
 }
@@ -65,14 +65,6 @@ export function bindSelect(question: Question, select: Select): Bound {
 function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] | undefined {
   if (key.kind !== 'compare' || key.lookup !== 'exact') return undefined;
   return dialect.compare(key.path, key.lookup, key.value).values;
-}
-
-function knownSelects({ selects }: EntityPlan, query: Query, columns: Columns): Bound[] {
-  let ofQuery = selects.get(query);
-  if (ofQuery === undefined) selects.set(query, (ofQuery = new WeakMap<object, Bound[]>()));
-  let known = ofQuery.get(columns);
-  if (known === undefined) ofQuery.set(columns, (known = []));
-  return known;
 }
 
 /** A number for everything else that decides the text. */

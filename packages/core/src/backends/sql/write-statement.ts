@@ -4,10 +4,9 @@ import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
-import { LruMap } from './dialects/lru-map.ts';
-import type { Bound, Statement } from './dialects/reader.ts';
+import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
-import { tableSql, type EntityPlan } from './entity-plan.ts';
+import { type EntityPlan, type KnownInsert, tableSql } from './entity-plan.ts';
 import { nextAlias, Scope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 import { rootScope } from './statement.ts';
@@ -28,7 +27,7 @@ export interface Write {
 }
 
 /** The number of inserts that are kept for an entity: a client chooses which of its optional fields it sends. */
-const MAX_INSERTS = 100;
+const MAX_INSERTS = 20;
 
 /**
  * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
@@ -42,21 +41,33 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
   return { statement: { sql: text.numbered(plan.dialect), one: true, isShapedByClient }, values: text.values };
 }
 
-/** The text of an insert depends on the names of its fields alone, so that it is written once for those that come again. */
+/** The text of an insert depends on its columns alone, so that it is written once for those that come again. */
 function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning }: Write): Bound {
   let inserts = plan.inserts.get(returning);
-  if (inserts === undefined) plan.inserts.set(returning, (inserts = new LruMap<string, Statement>(MAX_INSERTS)));
-  let fields = '';
-  for (const { path } of assignments) fields += `${path.key} `;
-  let statement = inserts.get(fields);
-  if (statement === undefined) {
-    const pk = primaryKey(plan.meta);
-    const read = returning.includes(pk) ? returning : [...returning, pk];
-    const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, read)}`);
-    const sql = text.numbered(plan.dialect);
-    inserts.set(fields, (statement = { sql, one: true, isShapedByClient: true }));
+  if (inserts === undefined) plan.inserts.set(returning, (inserts = []));
+  let known = inserts.find(({ stored }) => storesInto(assignments, stored));
+  if (known === undefined) {
+    known = writeInsert(em, plan, assignments, returning);
+    if (inserts.unshift(known) > MAX_INSERTS) inserts.pop();
   }
-  return { statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
+  return { statement: known.statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
+}
+
+function storesInto(assignments: readonly Assignment[], columns: readonly FieldPath[]): boolean {
+  return columns.length === assignments.length && columns.every((column, index) => assignments[index]!.path === column);
+}
+
+function writeInsert(
+  em: EntityManager,
+  plan: EntityPlan,
+  assignments: readonly Assignment[],
+  returning: readonly FieldPath[],
+): KnownInsert {
+  const pk = primaryKey(plan.meta);
+  const read = returning.includes(pk) ? returning : [...returning, pk];
+  const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, read)}`);
+  const statement = { sql: text.numbered(plan.dialect), one: true, isShapedByClient: true };
+  return { stored: assignments.map(({ path }) => path), statement };
 }
 
 function insertSql(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): string {
