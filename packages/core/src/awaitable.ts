@@ -56,7 +56,15 @@ export function isYes(answer: unknown): answer is true {
  * it throws or rejects. Fastify takes `done(undefined)` for success, so nothing else may hand a thrown value to it.
  */
 export function runHook(work: () => Awaitable<void>, done: (error?: Error) => void): void {
-  const error = settle(work, () => undefined, errorFrom);
-  if (isPromise(error)) void error.then(done);
-  else done(error);
+  let pending: Awaitable<void>;
+  try {
+    pending = work();
+  } catch (error) {
+    return done(errorFrom(error));
+  }
+  if (!isPromise(pending)) return done();
+  void Promise.resolve(pending).then(
+    () => done(),
+    (error: unknown) => done(errorFrom(error)),
+  );
 }

@@ -19,6 +19,14 @@ export interface PermissionGrant {
   allows(object: object): boolean | Promise<boolean>;
 }
 
+/** The answer of permissions that grant everything, which most requests get. */
+const EVERYTHING: PermissionGrant = Object.freeze({
+  denied: false,
+  scope: undefined,
+  needsObject: false,
+  allows: () => true,
+});
+
 /** The kind of a request. */
 export interface EvaluateOptions {
   /** True if the request is about one record. */
@@ -36,6 +44,7 @@ export function evaluatePermissions(
   { object: wantsObject }: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
   return whenReady(grantOf(permissions, request, view, wantsObject), (granted) => {
+    if (granted === ALL) return EVERYTHING;
     const { scope, object: check } = granted;
     return {
       denied: granted === NONE,
@@ -43,7 +52,7 @@ export function evaluatePermissions(
       needsObject: wantsObject && check !== true,
       allows: (object) => {
         if (granted === NONE) return false;
-        if (wantsObject || granted === ALL) return check === true || check(object);
+        if (wantsObject) return check === true || check(object);
         return whenReady(grantOf(permissions, request, view, true), (full) => covers(full, object, request));
       },
     };

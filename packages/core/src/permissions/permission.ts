@@ -186,6 +186,8 @@ const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 function compose(name: string, classes: readonly PermissionClass[], algebra: Algebra): PermissionClass {
   class Composed extends Permission {
     readonly #operands = classes.map(makePermission);
+    /** Undefined until it is first asked, since a subclass may have fields. */
+    #isOverridden: boolean | undefined;
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
       return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
@@ -205,8 +207,8 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
 
     override [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
       // A subclass that overrides a question means what it says: it is asked like any class that was written.
-      const isOverridden = QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
-      return isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+      this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
+      return this.#isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
     }
 
     override get [HIDES_RECORDS](): boolean {

@@ -42,12 +42,14 @@ export function admitRequests(app: FastifyInstance, options: ResolvedOptions, th
   app.decorateRequest(IN_FLIGHT, null);
   app.addHook('onRequest', (request: Admitted, reply, done) => {
     void reply.header('x-content-type-options', 'nosniff');
-    const counts = request.routeOptions.config.throttle !== false;
+    // Fastify makes an object of twelve fields each time it is asked.
+    const { config } = request.routeOptions;
+    const counts = config.throttle !== false;
     if (counts && inFlight.isFull) return refuse(reply);
     request[IN_FLIGHT] = inFlight.enter(reply, counts);
     const problem = problemOf(request.raw, maxUrlLength);
     if (problem !== undefined || !counts) done(problem);
-    else runHook(() => throttles.askAddress(request, reply), done);
+    else runHook(() => throttles.askAddress(config, request, reply), done);
   });
   waitForBodies(app, inFlight, refuse);
   app.addHook('onRoute', (route) => {

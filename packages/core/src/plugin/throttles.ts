@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type Awaitable, isYes } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import type { RuleListFactory } from '../operations/plan-view.ts';
@@ -37,9 +37,9 @@ export class Throttles {
   };
 
   /** Counts a request by its address, by the rules of its route. Throws TooManyRequests. */
-  askAddress(request: FastifyRequest, reply: FastifyReply): Awaitable<void> {
+  askAddress({ viewset }: FastifyContextConfig, request: FastifyRequest, reply: FastifyReply): Awaitable<void> {
     if (request.is404) return;
-    return (request.routeOptions.config.viewset?.rules ?? this.#common).check('address', request, reply);
+    return (viewset?.rules ?? this.#common).check('address', request, reply);
   }
 }
 

@@ -21,6 +21,11 @@ const OPERATORS: Readonly<Partial<Record<Lookup, string>>> = {
   lte: '<=',
 };
 
+/** The same, as comparisons of a column with a value. */
+const COMPARISONS = Object.fromEntries(
+  Object.entries(OPERATORS).map(([lookup, operator]) => [lookup, `${COLUMN} ${operator} ${VALUE}`]),
+);
+
 /** The number of rows that a database expects of a query, without running it, and the cost of running it. */
 export interface Expectation {
   readonly rows: number;
@@ -115,8 +120,8 @@ export abstract class Dialect {
       const values = (value as unknown[]).map((bound) => this.parameter(path, bound));
       return { template: `${COLUMN} between ${VALUE} and ${VALUE}`, values };
     }
-    const operator = lookup === 'ne' ? this.unequal : (OPERATORS[lookup] ?? '=');
-    return { template: `${COLUMN} ${operator} ${VALUE}`, values: [this.parameter(path, value)] };
+    const template = COMPARISONS[lookup] ?? `${COLUMN} ${this.unequal} ${VALUE}`;
+    return { template, values: [this.parameter(path, value)] };
   }
 
   /**
