@@ -14,11 +14,11 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['guide', 'existing-application'],
-  Records: [],
-  Lists: ['pagination'],
-  Access: [],
-  Server: ['errors', 'openapi'],
+  Start: ['guide', 'existing-application', 'typescript', 'testing'],
+  Records: ['views', 'actions', 'routers', 'read-shapes', 'write-shapes', 'transactions', 'query-sets'],
+  Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
+  Access: ['authentication', 'permissions', 'throttles'],
+  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi'],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 

@@ -5,11 +5,11 @@ const FENCE = /^\s*(`{3,})/;
 const LINK_OR_CODE = /\[[^\]]*\]\([^)]*\)|`([^`]+)`/g;
 
 /**
- * Returns the public symbol that a span of code names: by its name alone, or by a call (`readShape(…)`). A function whose name is
+ * Returns the public symbol that a span of code names: by its name, alone, with type arguments or in a call (`readShape(…)`). A function whose name is
  * an ordinary word has to be called, since `and` may as well be JSON Logic's.
  */
 export function symbolIn(code: string, symbols: ReadonlyMap<string, PublicSymbol>): PublicSymbol | undefined {
-  const [, name = '', call] = /^(?:new )?([A-Za-z]\w*)(\(.*\))?$/.exec(code) ?? [];
+  const [, name = '', call] = /^(?:new )?([A-Za-z]\w*)(?:<.*>)?(\(.*\))?$/.exec(code) ?? [];
   const symbol = symbols.get(name);
   const isWord = symbol?.isFunction === true && /^[a-z]+$/.test(name);
   return isWord && call === undefined ? undefined : symbol;

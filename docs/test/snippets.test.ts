@@ -22,12 +22,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const scratch = join(root, 'docs/.snippets');
 rmSync(scratch, { recursive: true, force: true });
 
+/** The entities of the examples, which docs/views.md shows: every page may import them. */
+const sharedEntities = codeBlocks('docs/views.md', readFileSync(join(root, 'docs/views.md'), 'utf8'))[0]?.code ?? '';
 const projects = new Map<string, Snippet[]>();
 for (const document of documents()) {
   const folder = join(scratch, document.replace(/\.md$/, '').replaceAll('/', '-'));
   const snippets = snippetsOf(folder, codeBlocks(document, readFileSync(join(root, document), 'utf8')));
   if (snippets.length === 0) continue;
-  writeProject(folder, snippets);
+  writeProject(folder, snippets, sharedEntities);
   projects.set(folder, snippets);
 }
 

@@ -35,9 +35,13 @@ export function snippetsOf(folder: string, blocks: readonly CodeBlock[]): Snippe
   return snippets;
 }
 
-/** Writes the files of one document as a project of its own, so that what it declares about types stays with it. */
-export function writeProject(folder: string, snippets: readonly Snippet[]): void {
+/**
+ * Writes the files of one document as a project of its own, so that what it declares about types stays with it. A document
+ * without an `entities.ts` has that of the others.
+ */
+export function writeProject(folder: string, snippets: readonly Snippet[], sharedEntities: string): void {
   mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'entities.ts'), sharedEntities);
   const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
   const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['.'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
