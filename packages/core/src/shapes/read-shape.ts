@@ -1,5 +1,5 @@
 import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
 import type { EmbeddedName, FieldName, PathOf, Related, ToOneName } from '../fields/field-name.ts';
@@ -20,7 +20,7 @@ import type { Flat, NullOf, WireValue } from './wire-value.ts';
 export class ReadShape<Entity extends object, Output extends object> {
   readonly entity: EntityName<Entity>;
   /** The schema by which Fastify serializes. */
-  readonly schema: TObject;
+  readonly schema: ReadSchema<Output>;
   /** Only for the types. */
   declare readonly output?: Output;
   /** @internal */
@@ -29,7 +29,7 @@ export class ReadShape<Entity extends object, Output extends object> {
   /** @internal */
   constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly ReadField[]) {
     this.entity = entity;
-    this.schema = schema;
+    this.schema = schema as ReadSchema<Output>;
     this.fields = fields;
   }
 
@@ -47,6 +47,9 @@ export class ReadShape<Entity extends object, Output extends object> {
 export type ShownName<Entity> = Exclude<ShownPath<Entity, 0>, `${string}.${string}`>;
 
 type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'shown'>;
+
+/** The schema of the objects that a read shape sends. */
+export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUnsafe<Output[Name]> }>;
 
 /** The fields of a read shape that are not properties under their own name. */
 export type ExtraFields<Entity> = {
