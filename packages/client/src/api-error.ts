@@ -1,0 +1,119 @@
+/** One offending value of a request: the part of the request, a JSON pointer to the value, and what was expected. */
+export interface ErrorDetail {
+  readonly in: 'body' | 'query' | 'params';
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The body of every error of a Viewset server. */
+export interface ErrorBody {
+  readonly error: string;
+  readonly code: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** The codes of the library by status; 0: no answer came. */
+interface Codes {
+  readonly 0: 'network_error' | 'timed_out';
+  readonly 400: 'parse_error' | 'invalid_usage';
+  readonly 401: 'unauthorized';
+  readonly 403: 'forbidden';
+  readonly 404: 'not_found';
+  readonly 405: 'method_not_allowed';
+  readonly 409: 'conflict';
+  readonly 412: 'precondition_failed';
+  readonly 413: 'payload_too_large';
+  readonly 414: 'uri_too_long';
+  readonly 415: 'unsupported_media_type';
+  readonly 428: 'precondition_required';
+  readonly 429: 'too_many_requests';
+  readonly 500: 'internal_error' | 'improperly_configured';
+  readonly 503: 'service_unavailable';
+}
+
+/**
+ * The code of an error of a status: one of the library's, or any other, which an application or a machine between may
+ * send.
+ */
+export type ErrorCode<Status> =
+  | (Status extends keyof Codes ? Codes[Status] : 'unexpected_answer')
+  // Keeps the names of the codes, which a union with string would lose.
+  | (string & Record<never, never>);
+
+/** The facts of an error, for its constructor. */
+export interface ApiErrorOptions {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  /** `GET https://shop.example/api/products`. */
+  readonly request: string;
+  readonly body?: unknown;
+  readonly headers?: Headers;
+  readonly cause?: unknown;
+}
+
+/**
+ * A request that failed: the server refused it, or no answer came (status 0). Thrown by every call, and given back by
+ * `.safe()`. A call that its own `signal` ended rejects with the reason of the signal instead.
+ *
+ * @example
+ * try {
+ *   await api.products.create(product);
+ * } catch (error) {
+ *   if (error instanceof ApiError && error.status === 400) show(error.details);   // [{ in: 'body', path: '/price', … }]
+ * }
+ */
+export class ApiError<Status extends number = number, Body = unknown> extends Error {
+  override readonly name = 'ApiError';
+  /** The status of the answer; 0 if none came. */
+  readonly status: Status;
+  readonly code: ErrorCode<Status>;
+  /** The values at fault; none if the error is of none. */
+  readonly details: readonly ErrorDetail[];
+  /** The body of the answer: an object of JSON, a text, or undefined if there was none. */
+  readonly body: Body;
+  readonly headers: Headers;
+  /** Method and address of the request. */
+  readonly request: string;
+
+  constructor({ status, code, message, request, body, headers, cause }: ApiErrorOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    const details = (body as Partial<ErrorBody> | null | undefined)?.details;
+    this.status = status as Status;
+    this.code = code;
+    this.details = Array.isArray(details) ? (details as ErrorDetail[]) : [];
+    this.body = body as Body;
+    this.headers = headers ?? new Headers();
+    this.request = request;
+  }
+
+  /** Seconds until another try may succeed, as the server said in `Retry-After`; undefined if it did not. */
+  get retryAfterSeconds(): number | undefined {
+    const text = this.headers.get('retry-after');
+    if (text === null) return undefined;
+    const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+    return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+  }
+
+  /** The id of the request in the server's log, if the server sends it in `X-Request-Id`. */
+  get requestId(): string | undefined {
+    return this.headers.get('x-request-id') ?? undefined;
+  }
+}
+
+/** Makes the error of an answer that is not a success. */
+export function errorOfAnswer(request: string, { status, headers }: Response, body: unknown): ApiError {
+  const { error, code } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
+  const isOurs = typeof error === 'string' && typeof code === 'string';
+  const facts = isOurs ? { message: error, code } : { message: `The answer is ${status}`, code: 'unexpected_answer' };
+  return new ApiError({ status, request, body, headers, ...facts });
+}
+
+/** Makes the error of a request to which no answer came. */
+export function unanswered(request: string, cause: unknown): ApiError {
+  const isTimeOut = (cause as { name?: unknown } | null)?.name === 'TimeoutError';
+  const [code, message] = isTimeOut
+    ? ['timed_out', 'No answer came in time']
+    : ['network_error', 'The server could not be reached'];
+  return new ApiError({ status: 0, code, message, request, cause });
+}

@@ -1,0 +1,183 @@
+import type { ListOf, ListParameters } from './list.ts';
+
+/**
+ * The routes of an API by the paths of its views, in plain types: of a router that chains `register()`, or of an object
+ * that has this form already, as `describeApi()` makes it.
+ *
+ * @example
+ * export const shopRouter = () => new Router({ prefix: 'api' }).register('products', ProductViewSet);
+ * export type Api = ApiOf<ReturnType<typeof shopRouter>>;
+ */
+export type ApiOf<Described> = Described extends { readonly '~views'?: infer Views }
+  ? { readonly [Path in keyof Views as Trimmed<Path & string>]: RoutesOf<Views[Path]> }
+  : Described;
+
+/** One route: the arguments that it takes, and the answers that it gives. */
+export interface Route {
+  /** True: it is about one record, by its key. */
+  readonly detail: boolean;
+  readonly query: object;
+  readonly body: unknown;
+  readonly data: unknown;
+  /** Bodies of errors that are not the usual one, by status. */
+  readonly errors: object;
+}
+
+/** The slashes at the ends of a path mean nothing to a router. */
+type Trimmed<Path extends string> = Path extends `/${infer Rest}`
+  ? Trimmed<Rest>
+  : Path extends `${infer Rest}/`
+    ? Trimmed<Rest>
+    : Path;
+
+type RoutesOf<View> = OperationRoutes<View, DeclaredBy<View>> & ActionRoutes<Instance<View>, DeclaredBy<View>>;
+
+type DeclaredBy<View> = View extends { readonly '~declared'?: infer Declared extends Declarations } ? Declared : never;
+
+type OperationRoutes<View, D extends Declarations> = [D] extends [never] ? PlainRoutes<Instance<View>> : ModelRoutes<D>;
+
+type Instance<View> = View extends new (...args: never) => infer Made ? Made : never;
+
+/** The declarations of a model view that its class carries for clients. */
+export interface Declarations {
+  readonly output: unknown;
+  readonly input: unknown;
+  readonly operations: string;
+  readonly search: string;
+  readonly filterFields: object;
+  readonly filterValues: object;
+  readonly jsonLogicFields: string;
+  readonly sort: string;
+  readonly filters: unknown;
+  readonly pagination: unknown;
+  readonly count: string;
+}
+
+type None = Record<never, never>;
+
+interface Of<Detail extends boolean, Body, Data> {
+  readonly detail: Detail;
+  readonly query: None;
+  readonly body: Body;
+  readonly data: Data;
+  readonly errors: None;
+}
+
+/** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it. */
+interface Operations<D extends Declarations> {
+  readonly list: ListOf<D>;
+  readonly retrieve: Of<true, undefined, D['output']>;
+  readonly create: Of<false, D['input'], D['output']>;
+  readonly replace: Of<true, D['input'], D['output']>;
+  readonly update: Of<true, Partial<D['input']>, D['output']>;
+  readonly destroy: Of<true, undefined, undefined>;
+}
+
+type ModelRoutes<D extends Declarations> = Pick<
+  Operations<D>,
+  | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'update' | 'destroy'>
+  | ('update' extends D['operations'] ? 'replace' : never)
+>;
+
+/** The operations that a view without an entity defines as methods. */
+type PlainRoutes<View> = {
+  readonly [
+    Name in keyof PlainOperations as Name extends keyof View
+      ? undefined extends View[Name]
+        ? never
+        : Name | (Name extends 'update' ? 'replace' : never)
+      : never
+  ]: Name extends keyof View ? PlainRoute<Name, View[Name]> : never;
+};
+
+/** If each is about one record, and takes a body. */
+interface PlainOperations {
+  readonly list: [detail: false, body: undefined];
+  readonly retrieve: [detail: true, body: undefined];
+  readonly create: [detail: false, body: unknown];
+  readonly update: [detail: true, body: unknown];
+  readonly destroy: [detail: true, body: undefined];
+}
+
+type PlainRoute<Name extends keyof PlainOperations, Method> = Of<
+  PlainOperations[Name][0],
+  PlainOperations[Name][1],
+  Method extends (...args: never) => infer Answer ? Json<Awaited<Answer>> : unknown
+>;
+
+/** The value that is read from the JSON of another. */
+type Json<T> = T extends { toJSON(): infer Text }
+  ? Text
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends (...args: never) => unknown
+      ? never
+      : T extends readonly (infer Item)[]
+        ? Json<Item>[]
+        : T extends object
+          ? { [Name in keyof T]: Json<T[Name]> }
+          : T;
+
+/** The declarations of an action that its property carries for clients. */
+interface ActionDeclarations {
+  readonly methods: string;
+  readonly detail: boolean;
+  readonly urlPath: string | undefined;
+  readonly listParameters: boolean | undefined;
+  readonly body: unknown;
+  readonly query: unknown;
+  readonly answers: unknown;
+}
+
+/** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
+type Taken = 'each' | 'replace' | 'key';
+
+type ActionRoutes<View, D> = {
+  readonly [
+    Name in keyof View as View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
+      ? ActionName<Name & string, A['urlPath']>
+      : never
+  ]: View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
+    ? { readonly [Method in A['methods']]: ActionRoute<A, Method, D> }
+    : never;
+};
+
+type ActionName<Name extends string, UrlPath> = UrlPath extends string
+  ? string extends UrlPath
+    ? never
+    : `/${UrlPath}`
+  : Name extends Taken
+    ? `/${Name}`
+    : Name;
+
+interface ActionRoute<A extends ActionDeclarations, Method, D> {
+  readonly detail: A['detail'];
+  readonly query: (A['query'] extends object ? A['query'] : None) &
+    (TakesListParameters<A, Method> extends true
+      ? D extends Declarations
+        ? OneByOne<ListParameters<D>>
+        : None
+      : None);
+  readonly body: Method extends 'get' ? undefined : A['body'] extends undefined ? unknown : A['body'];
+  readonly data: unknown extends A['answers']
+    ? unknown
+    : A['answers'][keyof A['answers'] & Success<keyof A['answers']>];
+  readonly errors: unknown extends A['answers'] ? None : Omit<A['answers'], Success<keyof A['answers']>>;
+}
+
+type Success<Status> = Status extends number ? (`${Status}` extends `2${string}` ? Status : never) : never;
+
+type TakesListParameters<A extends ActionDeclarations, Method> = A['listParameters'] extends boolean
+  ? A['listParameters']
+  : Method extends 'get'
+    ? A['detail'] extends true
+      ? false
+      : true
+    : false;
+
+/** The parameters of a list beside those of an action, whose lists are sent one by one: lists of lists are texts there. */
+type OneByOne<Parameters> = {
+  readonly [Name in keyof Parameters]: [Exclude<Parameters[Name], readonly unknown[] | undefined>] extends [never]
+    ? string
+    : Exclude<Parameters[Name], readonly unknown[]>;
+};

@@ -1,0 +1,131 @@
+import type { ApiError, ErrorBody } from './api-error.ts';
+import type { ApiOf, Route } from './api.ts';
+import type { CallOptions, WriteRecordOptions } from './options.ts';
+import type { Key } from './url.ts';
+
+/** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`. */
+export type Client<Api> = { readonly [Path in keyof ApiOf<Api>]: Resource<ApiOf<Api>[Path]> };
+
+/** The calls of one view. */
+export type Resource<Routes> = {
+  readonly [Name in keyof Routes]: Routes[Name] extends Route
+    ? Name extends 'list' | 'retrieve'
+      ? Reading<Routes[Name]>
+      : Call<
+          Routes[Name],
+          WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<Routes[Name]['body']>>
+        >
+    : Action<Routes[Name]>;
+} & EachOf<Routes> & {
+    /** The part that the keys of all readings of the view begin with. */
+    key(): QueryKey;
+  };
+
+/** The calls of an action: itself for GET, by the method's name for others. */
+type Action<Methods> = (Methods extends { readonly get: infer Get extends Route } ? Reading<Get> : unknown) & {
+  readonly [Method in Exclude<keyof Methods, 'get'>]: Methods[Method] extends Route
+    ? Call<Methods[Method], WriteArguments<Methods[Method], BodyArgument<Methods[Method]['body']>>>
+    : never;
+};
+
+/** A call: it throws ApiError, or gives the error back if `safe` is asked. */
+export interface Call<R extends Route, Arguments extends readonly unknown[], Kind extends 'read' | 'write' = 'write'> {
+  (...args: Arguments): Promise<R['data']>;
+  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  safe(...args: Arguments): Promise<Answer<R, Kind>>;
+}
+
+interface Reading<R extends Route> extends Call<R, [...KeyArgument<R>, ...QueryArgument<R['query']>], 'read'> {
+  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  key(
+    ...args: [
+      ...KeyArgument<R>,
+      ...(Requires<R['query']> extends true ? [query: R['query']] : [query?: Query<R['query']>]),
+    ]
+  ): QueryKey;
+}
+
+/** A key of a cache of answers. */
+export type QueryKey = readonly unknown[];
+
+type KeyArgument<R extends Route> = R['detail'] extends true ? [key: Key] : [];
+
+type Requires<Parameters> = Record<never, never> extends Parameters ? false : true;
+
+/** Without parameters, an object that has none: an empty type would take any object. */
+type Query<Parameters> = [keyof Parameters] extends [never] ? Readonly<Record<string, never>> : Parameters;
+
+type QueryArgument<Parameters> =
+  Requires<Parameters> extends true
+    ? [query: Parameters, options?: CallOptions]
+    : [query?: Query<Parameters>, options?: CallOptions];
+
+type BodyArgument<Body> = unknown extends Body
+  ? [body?: unknown]
+  : undefined extends Body
+    ? [body?: Body]
+    : [body: Body];
+
+type WriteArguments<R extends Route, Body extends readonly unknown[]> = [
+  ...KeyArgument<R>,
+  ...Body,
+  ...([keyof R['query']] extends [never]
+    ? [options?: OptionsOf<R>]
+    : Requires<R['query']> extends true
+      ? [options: OptionsOf<R> & { readonly query: R['query'] }]
+      : [options?: OptionsOf<R> & { readonly query?: R['query'] }]),
+];
+
+type OptionsOf<R extends Route> = R['detail'] extends true ? WriteRecordOptions : CallOptions;
+
+/** The answer of a call that does not throw. */
+export type Answer<R extends Route, Kind extends 'read' | 'write' = 'write'> =
+  | { readonly ok: true; readonly status: number; readonly headers: Headers; readonly data: R['data'] }
+  | Failure<StatusOf<R, Kind> | (keyof R['errors'] & number), R['errors']>;
+
+type Failure<Status, Bodies> = Status extends number
+  ? {
+      readonly ok: false;
+      readonly status: Status;
+      readonly error: ApiError<Status, Status extends keyof Bodies ? Bodies[Status] : ErrorBody>;
+    }
+  : never;
+
+/** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
+type StatusOf<R extends Route, Kind> =
+  | (0 | 400 | 401 | 403 | 405 | 414 | 429 | 500 | 502 | 503 | 504)
+  | (R['detail'] extends true ? 404 : never)
+  | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends true ? 412 | 428 : never) : never);
+
+/** A list whose pages can be walked over. */
+interface ListRoute extends Route {
+  readonly record: unknown;
+  readonly narrowing: object;
+  readonly paging: unknown;
+}
+
+type EachOf<Routes> = Routes extends { readonly list: infer List extends ListRoute }
+  ? [List['paging']] extends [never]
+    ? unknown
+    : {
+        /** All records of a list, page by page; each page is asked for when the one before it has been taken. */
+        each(...args: EachArguments<List>): AsyncGenerator<List['record'], void, undefined>;
+      }
+  : unknown;
+
+type EachArguments<List extends ListRoute> = List['paging'] extends null
+  ? [query?: Query<List['narrowing']>, options?: CallOptions]
+  : List['paging'] extends undefined
+    ? [query?: EachQuery<List>, options?: CallOptions]
+    : [
+        query: EachQuery<List>,
+        options: CallOptions & {
+          /** The names of the paginator's parameters, which are not the usual ones. */
+          readonly paging: List['paging'];
+        },
+      ];
+
+type EachQuery<List extends ListRoute> = List['narrowing'] & {
+  /** Records a page. Default: the server's. */
+  readonly pageSize?: number | undefined;
+};

@@ -1,0 +1,118 @@
+import { ApiError } from './api-error.ts';
+import type { Client } from './client.ts';
+import { each } from './each.ts';
+import type { CallOptions, ClientOptions } from './options.ts';
+import { createSend, type Send } from './send.ts';
+import { isKey, kebabCase, keySegment, type QueryEntries, queryEntries } from './url.ts';
+
+/** The place of a call: its method, and its path around the key of a record. */
+interface Place {
+  readonly method: string;
+  readonly name: string;
+  readonly collection: string;
+  /** Behind the collection or the record. */
+  readonly suffix: string;
+  /** True: needs a key. Undefined: an action, which is about one record if its first argument is a key. */
+  readonly detail?: boolean;
+}
+
+const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: boolean]>> = {
+  list: ['GET', false],
+  create: ['POST', false],
+  retrieve: ['GET', true],
+  replace: ['PUT', true],
+  update: ['PATCH', true],
+  destroy: ['DELETE', true],
+};
+
+/**
+ * Makes the client of an API. It knows nothing of the server at run time: paths follow from the names, and the type
+ * `Api`, which is `typeof router` on the server, says which names there are.
+ *
+ * @example
+ * const api = createClient<Api>({ url: 'https://shop.example/api', token: () => session.token });
+ * const page = await api.products.list({ search: 'tea', min_price: 5, sort: '-price' });
+ * // GET https://shop.example/api/products?search=tea&min_price=5&sort=-price
+ */
+export function createClient<Api>(options: ClientOptions): Client<Api> {
+  const send = createSend(options);
+  const url = options.url.replace(/\/+$/, '');
+  const actionPath = options.actionPath ?? kebabCase;
+  return members({}, (path) => resource(send, `${url}/${path}`, actionPath)) as Client<Api>;
+}
+
+/** An object whose members are made when they are first asked for. */
+function members(own: Record<string, unknown>, make: (name: string) => unknown): object {
+  const made = new Map(Object.entries(own));
+  return new Proxy(own, {
+    get(_own, name) {
+      // Whoever awaits or prints the object asks if it has these.
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
+      if (!made.has(name)) made.set(name, make(name));
+      return made.get(name);
+    },
+  });
+}
+
+function resource(send: Send, collection: string, actionPath: (name: string) => string): object {
+  const operations = Object.entries(OPERATIONS).map(([name, [method, detail]]) => {
+    return [name, call(send, { name, method, detail, collection, suffix: '' })] as const;
+  });
+  const own: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
+  own['each'] = each(own['list'] as Parameters<typeof each>[0]);
+  return members(own, (name) => {
+    const suffix = name.startsWith('/') ? name : `/${actionPath(name)}`;
+    const of = (method: string): object => call(send, { name, method, collection, suffix });
+    const methods = ['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method.toLowerCase(), of(method)] as const);
+    return Object.assign(of('GET'), Object.fromEntries(methods));
+  });
+}
+
+/** Makes the function of one route. Its arguments are the key of a record, a query or a body, and options. */
+function call(send: Send, place: Place): object {
+  const { method, name, collection, suffix, detail } = place;
+
+  const read = (args: readonly unknown[]): { key: string | undefined; rest: readonly unknown[] } =>
+    (detail ?? isKey(args[0])) ? { key: keySegment(args[0]), rest: args.slice(1) } : { key: undefined, rest: args };
+
+  const request = async (args: readonly unknown[]): ReturnType<Send> => {
+    const { key, rest } = read(args);
+    const given = name === 'destroy' ? [undefined, ...rest] : rest;
+    const [first, options = {}] = given as [unknown, CallOptions?];
+    const query = method === 'GET' ? queryOf(first) : [];
+    query.push(...queryEntries(options.query ?? {}, false));
+    const path = key === undefined ? collection : `${collection}/${key}`;
+    const search = new URLSearchParams(query.map((entry) => [...entry])).toString();
+    return send({
+      method,
+      url: path + suffix + (search === '' ? '' : `?${search}`),
+      isRecord: suffix === '' && key !== undefined,
+      body: method === 'GET' ? undefined : first,
+      options,
+    });
+  };
+
+  const queryOf = (query: unknown): QueryEntries => queryEntries(query ?? {}, name === 'list');
+
+  return Object.assign(async (...args: unknown[]) => (await request(args)).data, {
+    safe: async (...args: unknown[]) => {
+      try {
+        return { ok: true, ...(await request(args)) };
+      } catch (error) {
+        if (error instanceof ApiError) return { ok: false, status: error.status as number, error };
+        throw error;
+      }
+    },
+    key: (...args: unknown[]) => {
+      const { key, rest } = read(args);
+      return [collection, name, ...(key === undefined ? [] : [key]), textsByName(queryOf(rest[0]))];
+    },
+  });
+}
+
+/** The texts of a query by the names of their parameters, equal for equal requests. */
+function textsByName(query: QueryEntries): Readonly<Record<string, readonly string[]>> {
+  const names = query.map(([name]) => name);
+  const textsOf = (wanted: string): string[] => query.filter(([name]) => name === wanted).map(([, text]) => text);
+  return Object.fromEntries(names.map((name) => [name, textsOf(name)]));
+}

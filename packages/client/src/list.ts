@@ -1,0 +1,221 @@
+import type { Declarations } from './api.ts';
+
+/** The list of a model view: a route, the records of its pages, and the names that its paginator goes by. */
+export interface ListOf<D extends Declarations> {
+  readonly detail: false;
+  readonly query: ListParameters<D>;
+  readonly body: undefined;
+  readonly data: Paging<D>['page'];
+  readonly errors: Record<never, never>;
+  readonly record: D['output'];
+  /** The parameters that narrow and order, without those of pages. */
+  readonly narrowing: Narrowing<D>;
+  /** The names of the parameters of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
+  readonly paging: Paging<D>['names'];
+}
+
+/** Every parameter of a list. */
+export type ListParameters<D extends Declarations> = Flat<Narrowing<D> & Paging<D>['parameters']>;
+
+type Flat<T> = { readonly [Name in keyof T]: T[Name] };
+type None = Record<never, never>;
+
+type Narrowing<D extends Declarations> = Flat<
+  FieldFilters<D> &
+    Given<D['search'], Parameter<D['filters'], 'searchFields', 'search'>, string> &
+    Given<
+      D['sort'],
+      Parameter<D['filters'], 'orderingFields', 'sort'>,
+      SortName<D['sort']> | readonly SortName<D['sort']>[]
+    > &
+    Given<LogicField<D>, Parameter<D['filters'], 'jsonLogicFields', 'filter'>, JsonLogic<LogicField<D>>>
+>;
+
+/** A parameter that exists if something is declared for it. */
+type Given<Declared, Name extends string, Value> = [Declared] extends [never]
+  ? None
+  : { readonly [Key in Name]?: Value | undefined };
+
+type SortName<Name extends string> = Name | `-${Name}`;
+
+/** The name of the parameter of a filter: its usual one, unless a class that the view lists has another. */
+type Parameter<Classes, Option, Usual extends string> = [Classes] extends [never]
+  ? Usual
+  : Classes extends { readonly reads?: readonly (infer Read)[] | undefined; new (...args: never): infer Filter }
+    ? [Option] extends [Read]
+      ? ['searchFields' | 'orderingFields'] extends [Read]
+        ? never
+        : Filter extends { readonly parameter: infer Name extends string }
+          ? Named<Name, Usual>
+          : never
+      : never
+    : never;
+
+/** A name that a subclass declares, or the usual one. */
+type Named<Name extends string, Usual extends string> = string extends Name ? Usual : Name;
+
+type FieldFilters<D extends Declarations> =
+  ReadsFields<D['filters']> extends true
+    ? { readonly [Name in keyof D['filterValues']]?: ParameterValue<D['filterValues'][Name]> | undefined }
+    : None;
+
+/** True if the filter of query parameters is among the classes. The one of JSON Logic reads `filterFields` as a default. */
+type ReadsFields<Classes> = [Classes] extends [never]
+  ? true
+  : true extends (
+        Classes extends { readonly reads?: readonly (infer Read)[] | undefined; new (...args: never): object }
+          ? [Read] extends [never]
+            ? false
+            : [Read] extends ['filterFields']
+              ? true
+              : false
+          : false
+      )
+    ? true
+    : false;
+
+/** The values that a query parameter takes for the values of a lookup: no null, and a related record by its key. */
+type ParameterValue<Value> = Value extends readonly [infer From, infer To]
+  ? readonly [Scalar<From>, Scalar<To>]
+  : Value extends readonly (infer Item)[]
+    ? readonly Scalar<Item>[]
+    : Scalar<Value>;
+
+/** A value without the brands that an ORM puts on types. */
+type Scalar<Value> = Value extends Date
+  ? Date | string
+  : Value extends bigint
+    ? bigint | string
+    : Value extends boolean
+      ? Value extends true
+        ? true
+        : false
+      : Value extends string
+        ? string extends Value
+          ? string
+          : Value
+        : Value extends number
+          ? number extends Value
+            ? number
+            : Value
+          : never;
+
+/** The fields of JSON Logic: those declared, else those that the filter fields reach. */
+type LogicField<D extends Declarations> = [D['jsonLogicFields']] extends [never]
+  ? PathOf<D['filterFields'][keyof D['filterFields']] & string>
+  : D['jsonLogicFields'];
+
+type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`
+  ? Rest extends Lookup
+    ? Head
+    : `${Head}.${PathOf<Rest>}`
+  : Name;
+
+type Lookup =
+  | ('exact' | 'iexact' | 'ne' | 'contains' | 'icontains' | 'startswith' | 'istartswith' | 'endswith' | 'iendswith')
+  | ('gt' | 'gte' | 'lt' | 'lte' | 'in' | 'range' | 'isnull');
+
+/** A condition in JSON Logic (https://jsonlogic.com) over the fields of a view. */
+export type JsonLogic<Field extends string> = {
+  readonly [Operator in keyof Operands<Field>]: { readonly [Name in Operator]: Operands<Field>[Operator] };
+}[keyof Operands<Field>];
+
+interface Operands<Field extends string> {
+  readonly '==': Pair<Field>;
+  readonly '!=': Pair<Field>;
+  readonly '>': Pair<Field>;
+  readonly '>=': Pair<Field>;
+  readonly '<': Pair<Field> | Between<Field>;
+  readonly '<=': Pair<Field> | Between<Field>;
+  readonly in: readonly [Var<Field>, readonly LogicValue[]] | readonly [LogicValue, Var<Field>];
+  readonly and: readonly JsonLogic<Field>[];
+  readonly or: readonly JsonLogic<Field>[];
+  readonly '!': JsonLogic<Field> | readonly [JsonLogic<Field>];
+}
+
+type LogicValue = string | number | boolean | null;
+interface Var<Field extends string> {
+  readonly var: Field;
+}
+type Pair<Field extends string> = readonly [Var<Field>, LogicValue] | readonly [LogicValue, Var<Field>];
+type Between<Field extends string> = readonly [LogicValue, Var<Field>, LogicValue];
+
+/** The page of a paginator, its parameters, and the names by which `each` walks over the pages if they are not the usual ones. */
+type Paging<D extends Declarations> = D['pagination'] extends null
+  ? { readonly page: D['output'][]; readonly parameters: None; readonly names: null }
+  : D['pagination'] extends new (...args: never) => infer Paginator
+    ? PagingBy<Paginator, D['output'], D['count']>
+    : UnknownPaging;
+
+interface UnknownPaging {
+  readonly page: unknown;
+  readonly parameters: None;
+  readonly names: never;
+}
+
+type PagingBy<Paginator, Item, Count> = Paginator extends {
+  readonly pageParameter: infer Page extends string;
+  readonly pageSizeParameter: infer Size extends string;
+}
+  ? {
+      readonly page: Counted<Item, CountOf<Paginator, Count>>;
+      readonly parameters: Numbers<Named<Page, 'page'> | Named<Size, 'page_size'>>;
+      readonly names: Names<{ readonly page: Named<Page, 'page'>; readonly pageSize: Named<Size, 'page_size'> }>;
+    }
+  : Paginator extends {
+        readonly limitParameter: infer Limit extends string;
+        readonly offsetParameter: infer Offset extends string;
+      }
+    ? {
+        readonly page: Counted<Item, CountOf<Paginator, Count>>;
+        readonly parameters: Numbers<Named<Limit, 'limit'> | Named<Offset, 'offset'>>;
+        readonly names: { readonly offset: Named<Offset, 'offset'>; readonly pageSize: Named<Limit, 'limit'> };
+      }
+    : Paginator extends {
+          readonly cursorParameter: infer Cursor extends string;
+          readonly pageSizeParameter: infer Size extends string;
+        }
+      ? {
+          readonly page: ByCursor<Item>;
+          readonly parameters: Numbers<Named<Size, 'page_size'>> & {
+            readonly [Name in Named<Cursor, 'cursor'>]?: string | undefined;
+          };
+          readonly names: Names<{
+            readonly cursor: Named<Cursor, 'cursor'>;
+            readonly pageSize: Named<Size, 'page_size'>;
+          }>;
+        }
+      : UnknownPaging;
+
+type Numbers<Name extends string> = { readonly [Key in Name]?: number | undefined };
+
+/** Undefined for the names that `each` knows. */
+type Names<All> = All extends { readonly page: 'page' } | { readonly cursor: 'cursor' }
+  ? All extends { readonly pageSize: 'page_size' }
+    ? undefined
+    : All
+  : All;
+
+interface Counted<Item, Count> {
+  readonly count: Count;
+  readonly next: boolean;
+  readonly previous: boolean;
+  readonly results: Item[];
+}
+
+interface ByCursor<Item> {
+  readonly next: boolean;
+  readonly previous: boolean;
+  readonly next_cursor: string | null;
+  readonly previous_cursor: string | null;
+  readonly results: Item[];
+}
+
+/** A number, but null if the view, or else its paginator, does not count. */
+type CountOf<Paginator, Count> = [Count] extends [never]
+  ? Paginator extends { readonly count: infer Own }
+    ? NullOfNone<Own>
+    : number
+  : NullOfNone<Count>;
+
+type NullOfNone<Count> = [Count] extends ['none'] ? null : number;

@@ -1,0 +1,49 @@
+import { ApiError } from './api-error.ts';
+import { type ApiRequest, createExchange, type Success } from './exchange.ts';
+import type { ClientOptions } from './options.ts';
+import { Tokens } from './tokens.ts';
+import { sleep, unlessAborted } from './waiting.ts';
+
+/** Sends a request until it succeeds or may not be tried again. Throws ApiError for what is no success. */
+export type Send = (request: ApiRequest) => Promise<Success>;
+
+/** Milliseconds before the first try again if the server names no time; doubled for each further one. */
+const FIRST_WAIT_MS = 200;
+
+/** Makes the function that sends a client's requests, with its tokens, and again if that may help. */
+export function createSend(client: ClientOptions): Send {
+  const { retries: retriesOfGet = 2, maxRetryWaitMs = 10_000 } = client;
+  const tokens = new Tokens(client.token, client.refresh);
+  const exchange = createExchange(client);
+  return async (request) => {
+    const { signal, retries = request.method === 'GET' ? retriesOfGet : 0 } = request.options;
+    let token = await unlessAborted(tokens.current(), signal);
+    let isRenewed = false;
+    let retry = 0;
+    for (;;) {
+      const answer = await exchange(request, token);
+      if (!(answer instanceof ApiError)) return answer;
+      if (!isRenewed && tokens.isRefused(answer, token)) {
+        isRenewed = true;
+        token = await unlessAborted(tokens.renew(token), signal).catch((cause: unknown) => {
+          signal?.throwIfAborted();
+          throw Object.assign(answer, { cause });
+        });
+        continue;
+      }
+      const waitMs = waitMsAfter(answer, retry++);
+      if (retry > retries || waitMs === undefined || waitMs > maxRetryWaitMs) throw answer;
+      await sleep(waitMs, signal);
+    }
+  };
+}
+
+/** The wait before a request may be tried again, in milliseconds; undefined if it may not. */
+function waitMsAfter({ status, code, retryAfterSeconds }: ApiError, retry: number): number | undefined {
+  const isPassing = status === 429 || status === 503 || code === 'network_error';
+  if (!isPassing) return undefined;
+  // Spread, so that many clients do not come back at once.
+  return retryAfterSeconds === undefined
+    ? FIRST_WAIT_MS * 2 ** retry * (0.5 + Math.random())
+    : retryAfterSeconds * 1000;
+}

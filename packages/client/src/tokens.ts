@@ -1,0 +1,52 @@
+/** A token, or a function that is asked for one before every request; undefined or null: none. */
+export type TokenSource = string | (() => MaybeToken | Promise<MaybeToken>) | undefined;
+type MaybeToken = string | null | undefined;
+
+/** The token of a client's requests, and its renewal, which is asked for once by all requests that wait. */
+export class Tokens {
+  readonly #source: TokenSource;
+  readonly #refresh: (() => Promise<string>) | undefined;
+  /** The token that the source gave when it was renewed, and the one in its place. */
+  #renewed: { readonly stale: MaybeToken; readonly fresh: string } | undefined;
+  #renewal: Promise<string> | undefined;
+
+  constructor(source: TokenSource, refresh: (() => Promise<string>) | undefined) {
+    this.#source = source;
+    this.#refresh = refresh;
+  }
+
+  /** The token for a request: the source's, or what a renewal has put in its place. */
+  async current(): Promise<MaybeToken> {
+    const given = await this.#given();
+    return this.#renewed !== undefined && this.#renewed.stale === given ? this.#renewed.fresh : given;
+  }
+
+  /**
+   * True if an answer asks for another token: it is a 401, and the request had no token or one that is no longer good. A
+   * page of another origin may not see the header that says so, and then any 401 counts.
+   */
+  isRefused({ status, headers }: Pick<Response, 'status' | 'headers'>, token: MaybeToken): boolean {
+    if (status !== 401 || this.#refresh === undefined) return false;
+    const challenge = headers.get('www-authenticate');
+    return challenge === null || challenge.includes('invalid_token') || !token;
+  }
+
+  /** Renews the token in the place of the one that was refused, unless another request has done so already. */
+  async renew(refused: MaybeToken): Promise<string> {
+    const current = await this.current();
+    if (current && current !== refused) return current;
+    this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
+    return this.#renewal;
+  }
+
+  async #renew(): Promise<string> {
+    const stale = await this.#given();
+    const fresh = await this.#refresh!();
+    this.#renewed = { stale, fresh };
+    return fresh;
+  }
+
+  #given(): MaybeToken | Promise<MaybeToken> {
+    return typeof this.#source === 'function' ? this.#source() : this.#source;
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  action,
+  CursorPagination,
+  LimitOffsetPagination,
+  ModelViewSet,
+  OrderingFilter,
+  PageNumberPagination,
+  readShape,
+  Router,
+  SearchFilter,
+  ViewSet,
+  writeShape,
+} from '@viewset/core';
+import { Type } from 'typebox';
+import { Book, Publisher } from '../../../core/test/support/library.ts';
+
+const read = readShape(Book, ['id', 'title', 'price', 'published_at'], { publisher: 'publisher.name' });
+const Titles = Type.Object({ titles: Type.Array(Type.String()) });
+
+/** Every kind of filter, and every kind of action. */
+export class BookViewSet extends ModelViewSet(Book, {
+  read,
+  write: writeShape(Book, ['title', 'price', 'pages', 'publisher', 'published_at']),
+  searchFields: ['title'],
+  filterFields: {
+    min_price: 'price__gte',
+    ids: 'id__in',
+    pages: 'pages__range',
+    published_after: 'published_at__gt',
+    no_price: 'price__isnull',
+    publisher: 'publisher',
+    house: 'publisher__name__icontains',
+  },
+  orderingFields: { id: 'id', price: 'price', title: 'title' },
+}) {
+  featured = action({ response: Type.Object({ results: Type.Array(read.schema) }) }, async (request) => {
+    const narrowed = this.filterQueryset(request, this.getQueryset(request));
+    return { results: await this.rows(narrowed.slice(0, 2)) };
+  });
+
+  addPages = action(
+    {
+      methods: ['post', 'put'],
+      detail: true,
+      body: Type.Object({ pages: Type.Integer({ minimum: 1 }) }),
+      responses: { 200: Type.Object({ pages: Type.Integer() }), 402: Type.Object({ owed: Type.Number() }) },
+    },
+    async (request, reply) => {
+      const book = await this.getObject(request);
+      if (request.body.pages > 1000) return reply.code(402).send({ owed: 9.5 });
+      book.pages += request.body.pages;
+      await request.em.flush();
+      return { pages: book.pages };
+    },
+  );
+
+  topTen = action(
+    {
+      urlPath: 'lists/top_ten',
+      listParameters: false,
+      querystring: Type.Object({ titles: Type.Array(Type.String()) }),
+      response: Titles,
+    },
+    (request) => ({ titles: request.query.titles }),
+  );
+
+  each = action({ listParameters: false, response: Titles }, () => ({ titles: ['each'] }));
+
+  importText = action({ methods: ['post'], contentTypes: ['text/csv'], response: Titles }, (request) => ({
+    titles: String(request.body).split('\n'),
+  }));
+
+  clear = action({ methods: ['delete'], responses: { 204: null } }, (_request, reply) => reply.code(204).send());
+}
+
+const byCursor = { read: readShape(Book, ['id', 'title']), orderingFields: { title: 'title' } } as const;
+export class CursorViewSet extends ModelViewSet(Book, { ...byCursor, pagination: CursorPagination }) {}
+export class LimitViewSet extends ModelViewSet(Book, {
+  ...byCursor,
+  pagination: LimitOffsetPagination,
+  count: 'none',
+}) {}
+export class UnpagedViewSet extends ModelViewSet(Book, { ...byCursor, pagination: null }) {}
+
+class OwnPages extends PageNumberPagination {
+  override readonly pageParameter = 'p';
+  override readonly pageSizeParameter = 'n';
+}
+class OwnSearch extends SearchFilter {
+  override readonly parameter = 'q';
+}
+export class RenamedViewSet extends ModelViewSet(Book, {
+  ...byCursor,
+  pagination: OwnPages,
+  searchFields: ['title'],
+  filters: [OwnSearch, OrderingFilter],
+}) {}
+
+class PublisherViewSet extends ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  write: writeShape(Publisher, ['name']),
+  operations: ['list', 'retrieve', 'create'],
+}) {}
+
+class StatusViewSet extends ViewSet {
+  override list() {
+    return { since: new Date(0), isUp: true };
+  }
+}
+
+export function libraryRouter() {
+  return new Router({ prefix: 'api' })
+    .register('books', BookViewSet)
+    .register('by-cursor', CursorViewSet)
+    .register('by-limit', LimitViewSet)
+    .register('unpaged', UnpagedViewSet)
+    .register('renamed', RenamedViewSet)
+    .register('/shelf/publishers/', PublisherViewSet)
+    .register('status', StatusViewSet);
+}
+
+export type Api = ReturnType<typeof libraryRouter>;

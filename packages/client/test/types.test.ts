@@ -1,0 +1,182 @@
+/** What compiles and what must not: nothing is sent. */
+import t from 'tap';
+import { type Answer, createClient } from '../src/index.ts';
+import type { Api as ShopApi } from '../../../examples/shop/src/router.ts';
+import type { Api } from './support/library-router.ts';
+
+const options = { url: '/api', fetch: async () => Response.json({ next: false, results: [] }) };
+const api = createClient<Api>(options);
+const shop = createClient<ShopApi>(options);
+
+/** True if both are the same type. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+const same = <A, B>(_isSame: Same<A, B>): void => {};
+type DataOf<Call extends (...args: never) => unknown> = Awaited<ReturnType<Call>>;
+type ListOf<Call extends (...args: never) => unknown> = NonNullable<Parameters<Call>[0]>;
+
+t.test('parameters of lists', async () => {
+  type Books = ListOf<typeof api.books.list>;
+  same<Books['sort'], Sort | readonly Sort[] | undefined>(true);
+  same<Books['search'], string | undefined>(true);
+  same<Books['min_price'], number | undefined>(true);
+  same<Books['ids'], readonly number[] | undefined>(true);
+  same<Books['pages'], readonly [number, number] | undefined>(true);
+  same<Books['published_after'], Date | string | undefined>(true);
+  same<Books['no_price'], boolean | undefined>(true);
+  same<Books['publisher'], number | undefined>(true);
+  same<Books['house'], string | undefined>(true);
+  same<keyof ListOf<(typeof api)['by-cursor']['list']>, 'sort' | 'cursor' | 'page_size'>(true);
+  same<keyof ListOf<(typeof api)['by-limit']['list']>, 'sort' | 'limit' | 'offset'>(true);
+  same<keyof ListOf<typeof api.unpaged.list>, 'sort'>(true);
+  same<keyof ListOf<typeof api.renamed.list>, 'sort' | 'q' | 'p' | 'n'>(true);
+  same<
+    keyof ListOf<typeof shop.accounts.list>,
+    'search' | 'role' | 'is_active' | 'sort' | 'filter' | 'page' | 'page_size'
+  >(true);
+  await api.books.list({ filter: { or: [{ '<': [1, { var: 'price' }, 5] }, { '!': { in: [{ var: 'id' }, [1]] } }] } });
+  // @ts-expect-error no such parameter
+  await api.books.list({ serach: 'x' });
+  // @ts-expect-error a name that is not to order by
+  await api.books.list({ sort: 'pages' });
+  // @ts-expect-error nor among others
+  await api.books.list({ sort: ['price', '-pages'] });
+  // @ts-expect-error a text for a number
+  await api.books.list({ min_price: '5' });
+  // @ts-expect-error one value for a list
+  await api.books.list({ ids: 1 });
+  // @ts-expect-error no lookup of a boolean
+  await api.books.list({ no_price: 'yes' });
+  // @ts-expect-error a field that JSON Logic may not name
+  await api.books.list({ filter: { '==': [{ var: 'in_print' }, true] } });
+  // @ts-expect-error no operator
+  await api.books.list({ filter: { '===': [{ var: 'price' }, 1] } });
+  // @ts-expect-error a view without searchFields
+  await api['by-cursor'].list({ search: 'x' });
+  // @ts-expect-error the parameter has another name
+  await api.renamed.list({ search: 'x' });
+  // @ts-expect-error a list without pages
+  await api.unpaged.list({ page: 1 });
+});
+
+type Sort = 'id' | '-id' | 'price' | '-price' | 'title' | '-title';
+
+t.test('answers', async () => {
+  interface Book {
+    id: number;
+    title: string;
+    price: number | null;
+    published_at: string | null;
+    publisher: string | null;
+  }
+  same<DataOf<typeof api.books.retrieve>, Book>(true);
+  same<DataOf<typeof api.books.list>['results'], Book[]>(true);
+  same<DataOf<typeof api.books.list>['count'], number>(true);
+  same<DataOf<(typeof api)['by-limit']['list']>['count'], null>(true);
+  same<DataOf<(typeof api)['by-cursor']['list']>['next_cursor'], string | null>(true);
+  same<DataOf<typeof api.unpaged.list>, { id: number; title: string }[]>(true);
+  same<DataOf<typeof api.books.destroy>, undefined>(true);
+  same<DataOf<typeof api.books.addPages.post>, { pages: number }>(true);
+  same<DataOf<typeof api.books.clear.delete>, undefined>(true);
+  same<DataOf<typeof api.status.list>, { since: string; isUp: boolean }>(true);
+  same<DataOf<typeof shop.products.featured>['results'][0]['price'], number>(true);
+  same<DataOf<typeof shop.products.search>['keyword'], string>(true);
+  for await (const { title } of api.books.each()) title.trim();
+});
+
+t.test('bodies, keys and operations', async (t) => {
+  // Written down only, not called.
+  const calls = async (): Promise<void> => {
+    await shop.products.create({ name: 'Tea', price: 4.5 });
+    await shop.products.update(1, {});
+    await shop.products.replace('1', { name: 'Tea', price: 4.5, stock: 1 }, { ifMatch: true, retries: 1 });
+    // @ts-expect-error a missing field
+    await shop.products.create({ name: 'Tea' });
+    // @ts-expect-error PUT needs every required field
+    await shop.products.replace(1, { price: 1 });
+    // @ts-expect-error a field of another type
+    await shop.products.update(1, { price: '1' });
+    // @ts-expect-error no such field
+    await shop.products.update(1, { prise: 1 });
+    // @ts-expect-error no key
+    await shop.products.retrieve();
+    // @ts-expect-error no key
+    await shop.products.destroy({});
+    // @ts-expect-error options are not a query
+    await shop.products.retrieve(1, { signal: AbortSignal.timeout(1) });
+    // @ts-expect-error accounts come from registration
+    await shop.accounts.create({});
+    // @ts-expect-error a view with no such operation
+    await api['shelf/publishers'].update(1, {});
+    // @ts-expect-error a view without an entity has its own operations alone
+    await api.status.retrieve(1);
+    // @ts-expect-error a read-only view
+    await api['by-cursor'].create({});
+    // @ts-expect-error no such view
+    await api.boks.list();
+    // @ts-expect-error ifMatch is of one record
+    await shop.products.create({ name: 'Tea', price: 1 }, { ifMatch: true });
+  };
+  t.type(calls, 'function');
+});
+
+t.test('actions', async (t) => {
+  const calls = async (): Promise<void> => {
+    await shop.products.search({ q: 'tea', sort: '-price', page_size: 5 }, { signal: AbortSignal.timeout(1) });
+    // @ts-expect-error a parameter that is required
+    await shop.products.search({});
+    // @ts-expect-error the list's parameters are not the action's
+    await shop.products.featured({ sort: 'price' });
+    // @ts-expect-error no such action
+    await shop.products.feature();
+    // @ts-expect-error it answers GET alone
+    await shop.products.featured.post();
+    // @ts-expect-error it does not answer GET
+    await api.books.addPages(1);
+    // @ts-expect-error it is about one record
+    await api.books.addPages.post({ pages: 1 });
+    // @ts-expect-error a body of another type
+    await api.books.addPages.post(1, { pages: '1' });
+    // @ts-expect-error an action with a path of its own goes by it
+    await api.books.topTen({ titles: [] });
+    // @ts-expect-error `each` is the walk over the list
+    await api.books.each().titles;
+  };
+  t.type(calls, 'function');
+});
+
+t.test('the walk over pages needs the names that it cannot know', async (t) => {
+  const walks = [
+    () => api.books.each({ pageSize: 10, sort: 'id' }),
+    // @ts-expect-error pages are its own business
+    () => api.books.each({ page: 2 }),
+    // @ts-expect-error the names of limit and offset
+    () => api['by-limit'].each({ pageSize: 10 }),
+    // @ts-expect-error misspelt
+    () => api['by-limit'].each({}, { paging: { offset: 'ofset', pageSize: 'limit' } }),
+    // @ts-expect-error a list without pages
+    () => api.unpaged.each({ pageSize: 10 }),
+  ];
+  t.equal(walks.length, 5);
+});
+
+t.test('errors', async (t) => {
+  const judge = async (): Promise<string | number> => {
+    const answer = await api.books.addPages.post.safe(1, { pages: 5 });
+    if (answer.ok) return answer.data.pages;
+    // @ts-expect-error a status that the route cannot have
+    if (answer.status === 418) return 'teapot';
+    if (answer.status === 402) return answer.error.body.owed;
+    if (answer.status === 409 && answer.error.code === 'conflict') return answer.error.body.error;
+    // @ts-expect-error the data of a failure
+    return answer.data;
+  };
+  const read = await0<typeof api.books.list.safe>();
+  // @ts-expect-error a list has no conflicts
+  if (!read.ok && read.status === 409) t.fail();
+  same<Extract<Answer<never>, { ok: true }>['ok'], true>(true);
+  t.type(judge, 'function');
+});
+
+function await0<Call extends (...args: never) => Promise<unknown>>(): Awaited<ReturnType<Call>> {
+  return { ok: true } as Awaited<ReturnType<Call>>;
+}
