@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { PACKAGES } from '../site/packages.ts';
+import { compileProjects } from './support/compile-projects.ts';
 import { codeBlocks } from './support/code-block.ts';
 import { type Snippet, snippetsOf, writeProject } from './support/snippet-project.ts';
 
@@ -33,11 +34,11 @@ for (const document of documents()) {
   projects.set(folder, snippets);
 }
 
-const mistakes = compile([...projects.keys()]);
+const mistakes = compileProjects(root, [...projects.keys()]);
 for (const snippet of [...projects.values()].flat()) {
   t.test(`${snippet.document}:${snippet.line}`, async (t) => {
     t.strictSame(
-      mistakes.filter(({ path }) => path === snippet.path).map((mistake) => mistake.text),
+      mistakes.filter(({ path }) => path === snippet.path).map(({ text }) => `${snippet.document}${text}`),
       [],
       'compiles',
     );
@@ -47,7 +48,7 @@ for (const snippet of [...projects.values()].flat()) {
     if (address !== undefined) t.equal(await askServer(snippet, address), 200, `GET ${address}`);
   });
 }
-const elsewhere = mistakes.filter(({ path }) => !path.startsWith(scratch)).map(({ text }) => text);
+const elsewhere = mistakes.filter(({ path }) => !path.startsWith(scratch)).map(({ path, text }) => path + text);
 t.strictSame(elsewhere.slice(0, 3), [], 'what the documentation imports compiles');
 
 function documents(): string[] {
@@ -56,22 +57,6 @@ function documents(): string[] {
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(folder, name));
   return [...markdownIn('.'), ...markdownIn('docs'), ...PACKAGES.flatMap((name) => markdownIn(`packages/${name}`))];
-}
-
-/** One run of the compiler over all projects; what it says, by the document's own lines. */
-function compile(folders: readonly string[]): { path: string; text: string }[] {
-  const tsc = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [tsc, '--build', '--pretty', 'false', ...folders], {
-    cwd: root,
-    encoding: 'utf8',
-  });
-  const lines = stdout.split('\n').filter((line) => /error TS\d+/.test(line));
-  return lines.map((line) => {
-    const [, file = '', row = '', column = '', message = ''] = /^(.*?)\((\d+),(\d+)\): (.*)$/.exec(line) ?? [];
-    const path = join(root, file);
-    const document = [...projects.values()].flat().find((snippet) => snippet.path === path)?.document;
-    return { path, text: document === undefined ? line : `${document}:${row}:${column} ${message}` };
-  });
 }
 
 function expectedOutput(snippet: Snippet): string | undefined {

@@ -24,7 +24,9 @@ const hashes = new WeakMap<object, string>();
  * without the plugin, as in a seeder; both at once do no harm.
  *
  * @example
- * const orm = await MikroORM.init({ …, subscribers: [new AccountSubscriber(Account, new PasswordHasher())] });
+ * const subscribers = [new AccountSubscriber(Account, new PasswordHasher())];
+ * const orm = await MikroORM.init({ dbName: 'shop.sqlite', entities: [Account, Role], subscribers });
+ * const em = orm.em.fork();
  * em.create(Account, { email: ' Ann@Example.com ', password: 'correct horse', name: 'Ann' });
  * await em.flush(); // insert … values ('ann@example.com', '$2b$12$…', 'Ann')
  */

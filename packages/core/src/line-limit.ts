@@ -3,8 +3,9 @@
  * counts those that it holds back.
  *
  * @example
+ * const limit = new LineLimit(1000, 100);
  * const withheld = limit.take(address);
- * if (withheld !== undefined) log.warn({ withheld }, 'refused');
+ * if (withheld !== undefined) request.log.warn({ withheld }, 'refused');
  */
 export class LineLimit {
   readonly #intervalMs: number;

@@ -51,7 +51,7 @@ export type PathEnd = 'any' | 'shown' | 'text';
  * with every step; what lies further can be said to `fieldPath`, which resolves a path at run time.
  *
  * @example
- * PathOf<Account, '.'>   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
+ * type Path = PathOf<Account, '.'>;   // 'id' | 'email' | 'role' | 'role.id' | 'role.name' | …
  */
 export type PathOf<
   E,

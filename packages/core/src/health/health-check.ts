@@ -24,7 +24,7 @@ const OPTION_NAMES: readonly (keyof HealthCheckOptions)[] = ['name', 'timeoutMs'
  *     return bavail / blocks > 0.05;
  *   }
  * }
- * registry.register(new DiskHealthCheck());
+ * health.register(new DiskHealthCheck());
  */
 export abstract class HealthCheck {
   /** The name of the check in the report, unique in a registry. */

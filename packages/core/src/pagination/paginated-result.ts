@@ -112,8 +112,8 @@ export type PaginatedResult<Item, Extra extends object = object, Count extends n
  * @throws ImproperlyConfigured when a number is not whole or too small, or `extra` has a name that is taken
  * @example
  * const result = new PaginatedResult({ results, count: 23, page: 2, pageSize: 10, extra: { keyword } });
- * result.page_size;   // 10
- * return result;      // {"count":23,"next":true,"previous":true,"results":[…],"keyword":"…"}
+ * result.page_size;         // 10
+ * JSON.stringify(result);   // {"count":23,"next":true,"previous":true,"results":[…],"keyword":"…"}
  */
 export const PaginatedResult: {
   new <Item, Count extends number | null = number>(

@@ -20,7 +20,8 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Lets in requests that only read: GET, HEAD and OPTIONS.
  *
  * @example
- * permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)]   // everybody reads, who is logged in writes
+ * const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);   // everybody reads, who is logged in writes
+ * class ProductViewSet extends ModelViewSet(Product, { read, write, permissionClasses: [MayWrite] }) {}
  */
 export class IsSafeMethodOnly extends Permission {
   override hasPermission(request: FastifyRequest): boolean {
@@ -33,8 +34,10 @@ export class IsSafeMethodOnly extends Permission {
  * reference or a plain object with a `name`.
  *
  * @example
- * permissionClasses: [IsRoleAdminUser]                  // the role named "admin"
- * permissionClasses: [IsRoleAdminUser.named('owner')]   // another
+ * class ProductViewSet extends ModelViewSet(Product, {
+ *   read,
+ *   permissionClasses: [IsRoleAdminUser.or(IsRoleAdminUser.named('owner'))],   // the role named "admin", or "owner"
+ * }) {}
  */
 export class IsRoleAdminUser extends Permission {
   /** The name of the role. */

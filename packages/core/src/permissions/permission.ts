@@ -61,7 +61,7 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  *     return this.records<Order>(view, { owner__id: requireUser(request).id });
  *   }
  * }
- * permissionClasses: [IsOwner.or(IsRoleAdminUser)]   // … where owner_id = 7, and no condition for an administrator
+ * const MayRead = IsOwner.or(IsRoleAdminUser);   // … where owner_id = 7, and no condition for an administrator
  */
 export class Permission {
   static and(this: PermissionClass, other: PermissionClass): PermissionClass {

@@ -21,7 +21,7 @@ export class RouteNames {
    * The path of a name. Throws ImproperlyConfigured for an unknown name, and for parameters that do not fit it.
    *
    * @example
-   * names.reverse('products-detail', { pk: 7 });   // '/api/products/7'
+   * app.viewset.routeNames.reverse('products-detail', { pk: 7 });   // '/api/products/7'
    */
   reverse(name: string, parameters: Readonly<Record<string, string | number | bigint>> = {}): string {
     const path = this.#paths.get(name);

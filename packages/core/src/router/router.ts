@@ -142,9 +142,9 @@ export class Router {
    * The actions of a view, by name. Override it to give every view further routes. Default: those that the view declares.
    *
    * @example
-   * class CountingRouter extends Router {
+   * class AboutRouter extends Router {
    *   protected override actions(view: ViewSet) {
-   *     return new Map([...super.actions(view), ['operations', action({}, () => OPERATIONS_OF.get(view))]]);
+   *     return new Map([...super.actions(view), ['about', action({}, () => ({ view: view.name }))]]);
    *   }
    * }
    */

@@ -101,7 +101,7 @@ type MakeOptional<Values, Optional> = Flat<
  * Intersect it with the type of the schema, and one that names anything else does not compile.
  *
  * @example
- * function write<Schema extends ObjectSchema>(schema: Schema & WritableSchema<Product, Schema>): void;
+ * declare function check<Schema extends TObject>(schema: Schema & WritableSchema<Product, Schema>): void;
  */
 export type WritableSchema<
   Entity,

@@ -167,7 +167,7 @@ export interface Action<Declared = unknown> {
  * Throws ImproperlyConfigured for an unknown or a wrong option.
  *
  * @example
- * class ProductViewSet extends ModelViewSet(Product, { … }) {
+ * class ProductViewSet extends ModelViewSet(Product, { read }) {
  *   // GET /api/products/featured
  *   featured = action({}, async (request) => ({ results: await this.rows(this.getQueryset(request).slice(0, 10)) }));
  * }

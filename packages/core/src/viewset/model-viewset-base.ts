@@ -190,7 +190,7 @@ export abstract class ModelViewSetBase<
    *
    * @example
    * // with: const write = writeShape(Product, ['name', 'price']);
-   * override performCreate(request: FastifyRequest, data: WriteData<ProductEntity, InputOf<typeof write>>) {
+   * override performCreate(request: FastifyRequest, data: WriteData<Product, InputOf<typeof write>>) {
    *   return super.performCreate(request, { ...data, owner: requireUser(request).id });
    * }
    */
@@ -243,7 +243,7 @@ export abstract class ModelViewSetBase<
    * is no column, `computed()` says at less cost.
    *
    * @example
-   * override represent(product: ProductEntity) {
+   * override represent(product: Product) {
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */

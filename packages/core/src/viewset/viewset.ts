@@ -56,7 +56,7 @@ export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) =>
  * @example
  * class StatusViewSet extends ViewSet {
  *   override permissionClasses = [IsAuthenticated];
- *   list() { return { uptime: process.uptime() }; }   // GET /api/status
+ *   override list() { return { uptime: process.uptime() }; }   // GET /api/status
  * }
  */
 export abstract class ViewSet implements PermissionView {

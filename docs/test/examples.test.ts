@@ -1,0 +1,62 @@
+/** Every example of a docstring compiles, with the names of `support/example-context.ts` at hand. */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { PACKAGES } from '../site/packages.ts';
+import { compileProjects } from './support/compile-projects.ts';
+import { docstringExamples, exampleProgram, exportedNames } from './support/docstring-examples.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const scratch = join(root, 'docs/.snippets/examples');
+rmSync(scratch, { recursive: true, force: true });
+
+const namesIn = (path: string): string[] => exportedNames(readFileSync(join(root, path), 'utf8'));
+const shared = new Map([
+  ...PACKAGES.map((name) => [`@viewset/${name}`, namesIn(`packages/${name}/src/index.ts`)] as const),
+  ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
+  ['../../../test/support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
+]);
+
+const programs = PACKAGES.flatMap((name) => {
+  const folder = join(scratch, name);
+  mkdirSync(folder, { recursive: true });
+  // A name may be imported whether it is a type or a value.
+  const compilerOptions = {
+    moduleDetection: 'force',
+    noUnusedLocals: false,
+    noUnusedParameters: false,
+    verbatimModuleSyntax: false,
+    isolatedModules: false,
+  };
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ extends: '../../../../tsconfig.base.json', compilerOptions }),
+  );
+  return docstringExamples(root, `packages/${name}`).map((example) => {
+    const path = join(folder, `${example.source.replaceAll('/', '-').replace(/\.ts$/, '')}-${example.line}.ts`);
+    const modules = new Map([...shared, [`../../../../${example.source}`, namesIn(example.source)]]);
+    writeFileSync(path, exampleProgram(example, modules));
+    return { ...example, path };
+  });
+});
+
+const mistakes = compileProjects(
+  root,
+  PACKAGES.map((name) => join(scratch, name)),
+);
+t.ok(programs.length > 70, 'the docstrings can be read');
+for (const { source, line, path } of programs) {
+  const found = mistakes.filter((mistake) => mistake.path === path);
+  t.strictSame(
+    found.map(({ text }) => `${source}${text}`),
+    [],
+    `${source}:${line}`,
+  );
+}
+const elsewhere = mistakes.filter(({ path }) => !programs.some((program) => program.path === path));
+t.strictSame(
+  elsewhere.map(({ path, text }) => path + text),
+  [],
+  'what the examples import compiles',
+);

@@ -1,0 +1,104 @@
+/** The names that the examples of docstrings may use without saying where they come from. */
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
+import type { MikroORM as SqliteOrm } from '@mikro-orm/sqlite';
+import {
+  type HealthRegistry,
+  ModelViewSet,
+  type Projection,
+  type QueryParameters,
+  type QuerySet,
+  readShape,
+  type Router,
+  type Store,
+  writeShape,
+} from '@viewset/core';
+import type { EmailSender } from '@viewset/auth';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Redis as RedisClient } from 'ioredis';
+
+export { statfs } from 'node:fs/promises';
+export { MikroORM } from '@mikro-orm/sqlite';
+export { fastify } from 'fastify';
+export { Redis } from 'ioredis';
+export { type TObject, Type } from 'typebox';
+export type { FastifyReply, FastifyRequest };
+
+const RoleSchema = defineEntity({
+  name: 'Role',
+  properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
+});
+export class Role extends RoleSchema.class {}
+RoleSchema.setClass(Role);
+
+const AccountSchema = defineEntity({
+  name: 'Account',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(100),
+    email: p.string().length(255).unique(),
+    password: p.string().length(255).hidden(),
+    role: () => p.manyToOne(Role).nullable(),
+    is_active: p.boolean().default(true),
+    last_login: p.datetime().nullable(),
+  },
+});
+export class Account extends AccountSchema.class {}
+AccountSchema.setClass(Account);
+
+const ProductSchema = defineEntity({
+  name: 'Product',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(200),
+    price: p.decimal('number').precision(10).scale(2),
+    stock: p.integer().default(0),
+    owner: () => p.manyToOne(Account),
+  },
+});
+export class Product extends ProductSchema.class {
+  displayName(): string {
+    return this.name.toUpperCase();
+  }
+}
+ProductSchema.setClass(Product);
+
+const OrderSchema = defineEntity({
+  name: 'Order',
+  properties: { id: p.integer().primary(), owner: () => p.manyToOne(Account) },
+});
+export class Order extends OrderSchema.class {}
+OrderSchema.setClass(Order);
+
+export const read = readShape(Product, ['id', 'name', 'price']);
+export const write = writeShape(Product, ['name', 'price']);
+export class ProductViewSet extends ModelViewSet(Product, { read, write }) {}
+
+export declare const app: FastifyInstance;
+export declare const em: EntityManager;
+export declare const orm: SqliteOrm;
+export declare const request: FastifyRequest;
+export declare const reply: FastifyReply;
+export declare const redis: RedisClient;
+export declare const health: HealthRegistry;
+export declare const mailer: EmailSender;
+export declare const meta: EntityMetadata<Product>;
+export declare const accountMeta: EntityMetadata<Account>;
+export declare const parameters: QueryParameters;
+export declare const products: QuerySet<Product>;
+export declare const projection: Projection<{ id: number }>;
+export declare const provider: { send(mail: { to: string; subject: string; text: string }): Promise<void> };
+export declare const rateLimit: FastifyPluginAsync<{ max: number; timeWindow: number; store: unknown }>;
+export declare const router: Router;
+export declare const secret: string;
+export declare const store: Store;
+export declare const view: ProductViewSet;
+/** Values of the application, of whatever the example is about. */
+export declare const key: string;
+export declare const number: string;
+export declare const digest: string;
+export declare const address: string;
+export declare const keyword: string;
+export declare const results: { id: number }[];
+export declare function readPage(parameters: QueryParameters): number;
+export declare function readSize(parameters: QueryParameters): number;
