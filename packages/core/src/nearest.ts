@@ -1,6 +1,6 @@
 /**
- * Finds the candidate that a misspelt name most likely meant, or undefined if none is close: at most a third of the
- * name's characters (and at least two) may have to be inserted, dropped, replaced or swapped with their neighbour.
+ * Finds the candidate that a misspelt name most likely meant, or undefined if none is close: at most `most` of the name's
+ * characters, by default a third and at least two, may have to be inserted, dropped, replaced or swapped with their neighbour.
  *
  * @example
  * nearest('nmae', ['id', 'name']);   // 'name'
@@ -9,10 +9,11 @@
 export function nearest<Candidate extends string>(
   name: string,
   candidates: Iterable<Candidate>,
+  most = Math.max(2, Math.floor(Math.min(name.length, MAX_LENGTH) / 3)),
 ): Candidate | undefined {
   const wanted = name.slice(0, MAX_LENGTH).toLowerCase();
   let best: Candidate | undefined;
-  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  let least = most + 1;
   for (const candidate of candidates) {
     const other = candidate.slice(0, MAX_LENGTH).toLowerCase();
     if (Math.abs(other.length - wanted.length) >= least) continue;

@@ -15,6 +15,12 @@ t.test('finds nothing where nothing is close', async (t) => {
   t.equal(nearest('name', []), undefined);
 });
 
+t.test('as near as is asked for', async (t) => {
+  t.equal(nearest('performDelete', ['performCreate']), 'performCreate');
+  t.equal(nearest('performDelete', ['performCreate'], 2), undefined);
+  t.equal(nearest('getQuerySet', ['getQueryset'], 1), 'getQueryset');
+});
+
 t.test('is bounded for endless names', async (t) => {
   t.equal(nearest('x'.repeat(1e6), ['y'.repeat(1e6)]), undefined);
 });

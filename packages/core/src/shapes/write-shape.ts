@@ -152,7 +152,7 @@ function marked(schema: TSchema, optional: boolean): TSchema {
 }
 
 /** Tells if a record can be created without a value for the column. */
-function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
+export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
   const isNumbered = property.primary === true && (type.kind === 'integer' || type.kind === 'bigint');
   return (
     nullable ||

@@ -29,6 +29,7 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
 
 /** The hooks whose overrides decide how records are read and written. */
 const HOOKS = [
+  'create',
   'getObject',
   'checkObjectPermissions',
   'represent',

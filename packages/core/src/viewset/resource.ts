@@ -22,6 +22,7 @@ import { QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import { checkCreatable } from './creatable.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
@@ -100,6 +101,9 @@ export class Resource implements ViewDefinition {
       ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
       : this.projection;
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
+    if (this.write !== undefined && this.operations.includes('create')) {
+      checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden });
+    }
     const written = Object.keys(this.write?.schema.properties ?? {});
     const fields = new Set([...Object.keys(this.readSchema.properties), ...written]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);

@@ -130,8 +130,36 @@ export function checkDeclarations(view: ViewSet): void {
     if (name === 'permissionClasses' || nearest(name, ['permissionClasses']) === undefined) continue;
     throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "permissionClasses"?`);
   }
+  checkMethods(view);
   checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
 }
+
+/**
+ * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
+ * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
+ * the hook's name (`getObjects`) is a name of its own.
+ */
+function checkMethods(view: ViewSet): void {
+  const own: string[] = Object.keys(view).filter((name) => typeof view[name as keyof ViewSet] === 'function');
+  const hooks = new Set<string>(OPERATIONS);
+  for (let level = view as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
+    if (level === view) continue;
+    const names = Object.getOwnPropertyNames(level).filter((name) => name !== 'constructor');
+    if (!Object.hasOwn(level, DEFINE)) own.push(...names);
+    else for (const name of names) hooks.add(name);
+  }
+  const free = [...hooks].filter((hook) => hook.length >= LEAST_LENGTH && !own.includes(hook));
+  for (const name of own) {
+    const meant = hooks.has(name) ? undefined : nearest(name, free, name.length < LONG_LENGTH ? 1 : 2);
+    const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
+    if (meant === undefined || goesOn) continue;
+    throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);
+  }
+}
+
+/** Shorter names are too near to words that mean something else. */
+const LEAST_LENGTH = 6;
+const LONG_LENGTH = 10;
 
 const DECLARATIONS = {
   permissionClasses: LIST,

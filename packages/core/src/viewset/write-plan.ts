@@ -218,7 +218,7 @@ function isPlainColumn({ steps, property, type }: FieldPath): boolean {
 }
 
 /** True of the class that `defineEntity` makes, and of an empty one that extends it: no code sets what is not sent. */
-function isBareClass(entity: object): boolean {
+export function isBareClass(entity: object): boolean {
   const parent = Object.getPrototypeOf(entity) as object;
   const isEmpty = /^class(?:\s+\w+)?(?:\s+extends\s+[\w.$]+)?\s*\{\s*\}$/.test(
     Function.prototype.toString.call(entity),
@@ -231,7 +231,8 @@ const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== Event
 /** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
 
-function isHeard(events: EventManager, meta: EntityMetadata): boolean {
+/** Tells if a subscriber hears of a write. One may come at any time. */
+export function isHeard(events: EventManager, meta: EntityMetadata): boolean {
   if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));
 }

@@ -1,4 +1,5 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
@@ -22,13 +23,36 @@ import {
   Router,
   SearchFilter,
   ViewSet,
+  type WriteData,
   writeShape,
 } from '../../src/index.ts';
 import { PathRateLimit } from '../../src/throttle/built-in-rules.ts';
 import { forEachDatabase } from '../support/databases.ts';
-import { Book, LIBRARY, testApp } from '../support/library.ts';
+import { Book, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 const Note = defineEntity({ name: 'Note', properties: { id: p.integer().primary(), data: p.json() } });
+
+/** Nothing but a client, or a hook, gives one its title and its publisher. */
+const Volume = defineEntity({
+  name: 'Volume',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string(),
+    note: p.string().nullable(),
+    pages: p.integer().default(0),
+    kind: p.string().defaultRaw("'novel'"),
+    made: p.datetime().onCreate(() => new Date()),
+    size: p.integer().generated('(pages * 2) stored'),
+    double: p.integer().formula('pages * 2'),
+    shown: p.string().persist(false),
+    publisher: () => p.manyToOne(Publisher),
+  },
+});
+const CodedSchema = defineEntity({ name: 'Coded', properties: { id: p.integer().primary(), code: p.string() } });
+class Coded extends CodedSchema.class {
+  override code = 'made by the class';
+}
+CodedSchema.setClass(Coded);
 
 const read = readShape(Book, ['id', 'title']);
 
@@ -62,7 +86,7 @@ class HeirOfLateFilter extends LateFilter {}
 /** What a view of some options says when it is mounted; undefined where nothing is wrong. */
 type Mount = (options: object) => Promise<unknown>;
 
-forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t, orm) => {
+forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite'] }, async (t, orm) => {
   const errorOf = async (build: () => Promise<unknown>): Promise<Error | undefined> => {
     try {
       await build();
@@ -274,6 +298,51 @@ forEachDatabase(t, { entities: [...LIBRARY, Note], only: ['sqlite'] }, async (t,
     await t.resolves(testApp(t, orm, [router], { options: { filters: [InPrintFilter] } }));
   });
 
+  t.test('a view whose new records could not be stored is refused', async (t) => {
+    const mount = async (View: new () => ViewSet, own = orm) =>
+      errorOf(() => testApp(t, own, [new Router().register('volumes', View)]));
+    const shape = readShape(Volume, ['id', 'title']);
+    const write = writeShape(Volume, ['title']);
+    class VolumeViewSet extends ModelViewSet(Volume, { read: shape, write }) {}
+    t.match(await mount(VolumeViewSet), {
+      message:
+        'VolumeViewSet: create stores no Volume without "publisher": a client need not send it in the write shape, it has no ' +
+        'default, and the view overrides no performCreate that could fill it in',
+    });
+    const optional = writeShape(Volume, ['title', 'publisher'], {}, { optional: ['publisher', 'title'] });
+    class OptionalViewSet extends ModelViewSet(Volume, { read: shape, write: optional }) {}
+    t.match(await mount(OptionalViewSet), { message: /^OptionalViewSet: .* without "title", "publisher"/ });
+    const byHand = Type.Object({
+      title: Type.String({ default: 'Untitled' }),
+      publisher: Type.Optional(Type.Integer()),
+    });
+    class HandViewSet extends ModelViewSet(Volume, { read: shape, write: byHand }) {}
+    t.match(await mount(HandViewSet), { message: /^HandViewSet: .* without "publisher"/ });
+
+    class FullViewSet extends ModelViewSet(Volume, {
+      read: shape,
+      write: writeShape(Volume, ['title', 'publisher']),
+    }) {}
+    class UpdatingViewSet extends ModelViewSet(Volume, { read: shape, write, operations: ['list', 'update'] }) {}
+    class FillingViewSet extends ModelViewSet(Volume, { read: shape, write }) {
+      override performCreate(request: FastifyRequest, data: WriteData<InferEntity<typeof Volume>, { title: string }>) {
+        return super.performCreate(request, { ...data, publisher: 1 });
+      }
+    }
+    class CreatingViewSet extends ModelViewSet(Volume, { read: shape, write }) {
+      override async create() {
+        return { id: 1, title: '' };
+      }
+    }
+    class CodedViewSet extends ModelViewSet(Coded, { read: readShape(Coded, ['id']), write: writeShape(Coded, []) }) {}
+    for (const View of [FullViewSet, UpdatingViewSet, FillingViewSet, CreatingViewSet, CodedViewSet]) {
+      t.equal(await mount(View), undefined, View.name);
+    }
+    const fill = { beforeCreate: () => undefined };
+    orm.em.getEventManager().registerSubscriber({ getSubscribedEntities: () => [Volume], ...fill });
+    t.equal(await mount(VolumeViewSet), undefined, 'a subscriber may fill it in');
+  });
+
   t.test('a view is not ordered by what has no order', async (t) => {
     class NoteViewSet extends ModelViewSet(Note, { read: readShape(Note, ['id']), ordering: ['-data'] as never }) {}
     const message = 'NoteViewSet: ordering "-data": Note cannot be ordered by "data": it is of type json';
@@ -400,4 +469,73 @@ t.test('a misspelt guard of a view is refused, since it would guard nothing', as
   t.throws(register(Throttled), {
     message: /^Throttled: option "throttles\[0\]" must be a rule such as new IPRateLimit\(100, 60\), but the function/,
   });
+});
+
+t.test('a misspelt hook is refused, since nothing would call it, and a method of its own is not', async (t) => {
+  const errorOf = (Base: new () => ViewSet, name: string, isField = false): string | undefined => {
+    class OwnViewSet extends Base {
+      constructor() {
+        super();
+        if (isField) Object.assign(this, { [name]: () => undefined });
+      }
+    }
+    if (!isField) Object.defineProperty(OwnViewSet.prototype, name, { value: () => undefined });
+    try {
+      new Router().register('books', OwnViewSet);
+      return undefined;
+    } catch (error) {
+      t.type(error, ImproperlyConfigured);
+      return (error as Error).message;
+    }
+  };
+  class PlainViewSet extends ViewSet {}
+  class BookViewSet extends ModelViewSet(Book, { read }) {}
+  class NamedViewSet extends BookViewSet {
+    override performCreate() {
+      return Promise.reject(new Error());
+    }
+  }
+  for (const [name, meant] of [
+    ['perfomCreate', 'performCreate'],
+    ['performCreat', 'performCreate'],
+    ['performCraete', 'performCreate'],
+    ['performDestory', 'performDestroy'],
+    ['preformUpdate', 'performUpdate'],
+    ['getQuerySet', 'getQueryset'],
+    ['getQuerset', 'getQueryset'],
+    ['filterQuerySet', 'filterQueryset'],
+    ['checkObjectPermission', 'checkObjectPermissions'],
+    ['getObjct', 'getObject'],
+    ['reprsent', 'represent'],
+    ['udpate', 'update'],
+    ['retreive', 'retrieve'],
+    ['throttelRate', 'throttleRate'],
+  ] as const) {
+    const message = `OwnViewSet: "${name}" is never called; did you mean "${meant}"?`;
+    t.equal(errorOf(BookViewSet, name), message);
+    t.equal(errorOf(BookViewSet, name, true), message);
+  }
+  t.match(errorOf(PlainViewSet, 'destory'), /did you mean "destroy"/);
+  t.match(errorOf(PlainViewSet, 'throttleRat'), /did you mean "throttleRate"/);
+  t.equal(errorOf(PlainViewSet, 'getQuerySet'), undefined, 'a plain view has no such hook');
+  t.equal(errorOf(NamedViewSet, 'perfomCreate'), undefined, 'the hook itself is there');
+  for (const name of [
+    'getObjects',
+    'performDelete',
+    'performCreateMany',
+    'created',
+    'updated',
+    'lists',
+    'last',
+    'row',
+    'getActor',
+    'helper',
+    'presentation',
+    'getName',
+    'createAll',
+    'queryset',
+  ]) {
+    t.equal(errorOf(BookViewSet, name), undefined, name);
+    t.equal(errorOf(BookViewSet, name, true), undefined, name);
+  }
 });

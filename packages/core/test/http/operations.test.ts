@@ -134,7 +134,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
   t.test('a key may equal the first segment of a longer path of an action', async (t) => {
     class PlaceViewSet extends ModelViewSet(Place, {
       read: readShape(Place, ['code', 'name']),
-      write: writeShape(Place, ['name']),
+      write: writeShape(Place, ['code', 'name']),
     }) {
       yearly = action({ urlPath: 'stats/yearly' }, async () => ({ yearly: true }));
       visit = action({ detail: true, methods: ['post'], urlPath: 'yearly' }, async () => ({ visited: true }));

@@ -1,0 +1,50 @@
+import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
+import type { TObject } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { isToOne, ownsColumn } from '../fields/property.ts';
+import { shapeField } from '../shapes/shape-field.ts';
+import { canBeLeftOut } from '../shapes/write-shape.ts';
+import { isBareClass, isHeard } from './write-plan.ts';
+
+/** The declarations of a view that decide what a new record holds. */
+interface Creation {
+  readonly name: string;
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  readonly schema: TObject;
+  /** The hooks that the view overrides. */
+  readonly overridden: readonly string[];
+}
+
+/**
+ * Refuses a view none of whose new records can be stored, or only if a client sends what it need not: each column needs a value
+ * of the body, of `performCreate`, of the entity or of the database. Code that may fill it in, and that nobody can look into
+ * (a hook, a subscriber, the entity's class), is trusted.
+ *
+ * @throws ImproperlyConfigured that names the columns that nothing fills
+ */
+export function checkCreatable({ name, orm, meta, schema, overridden }: Creation): void {
+  if (overridden.includes('create') || overridden.includes('performCreate')) return;
+  // Without its own check MikroORM leaves it to the database, and so to its triggers.
+  if (!orm.config.get('validateRequired')) return;
+  if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta)) return;
+  const sent = new Set(schema.required);
+  for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
+    if (value !== undefined) sent.add(field);
+  }
+  const missing = meta.props.filter((property) => !sent.has(property.name) && needsValue(meta, property));
+  if (missing.length === 0) return;
+  const listed = missing.map((property) => `"${property.name}"`).join(', ');
+  throw new ImproperlyConfigured(
+    `${name}: create stores no ${meta.className} without ${listed}: a client need not send it in the write shape, it has no ` +
+      `default, and the view overrides no performCreate that could fill it in`,
+  );
+}
+
+function needsValue(meta: EntityMetadata, property: EntityProperty): boolean {
+  const { kind, name, persist, formula, generated, embedded } = property;
+  if (persist === false || formula !== undefined || generated !== undefined || embedded !== undefined) return false;
+  if (name === meta.root.discriminatorColumn) return false;
+  const isColumn = kind === ReferenceKind.SCALAR || (isToOne(property) && ownsColumn(property));
+  return isColumn && !canBeLeftOut(shapeField(meta, name));
+}
