@@ -5,6 +5,7 @@ import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
+import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
@@ -67,7 +68,7 @@ export class Router {
    */
   register<const Path extends string, View extends new () => ViewSet>(
     path: Path,
-    View: View,
+    View: View & SendsAll<View>,
     options: RegisterOptions = {},
   ): this & Registered<Path, View> {
     checkOptions('Router.register()', options, { basename: TEXT });

@@ -145,7 +145,10 @@ type Answer<Response, Responses> = Response extends TSchema
 export type ActionHandler<Body, Query, Response, Responses = undefined, Detail extends boolean = true> = (
   request: ActionRequest<Body, Query, Detail>,
   reply: FastifyReply,
-) => Answer<Response, Responses> | FastifyReply | Promise<Answer<Response, Responses> | FastifyReply>;
+) => Answer<Response, Responses> | Reply | Promise<Answer<Response, Responses> | Reply>;
+
+/** Has a short name for messages of the compiler, in which Fastify's own stands with all its type parameters. */
+interface Reply extends FastifyReply {}
 
 const ACTION = Symbol('viewset.action');
 

@@ -33,6 +33,16 @@ export type InputOf<Write> = [Write] extends [never]
       ? StaticObject<Write>
       : never;
 
+/** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
+export type SendsAll<View> = View extends new () => {
+  represent(entity: never): infer Sent;
+  rows(queryset: never): Promise<(infer Output)[]>;
+}
+  ? [Exclude<keyof Sent, keyof Output>] extends [never]
+    ? unknown
+    : { readonly 'not in the read shape, so never sent': Exclude<keyof Sent, keyof Output> }
+  : unknown;
+
 /** The class that `ModelViewSet()` returns, to be extended. */
 export interface ModelViewSetClass<
   Entity extends object,

@@ -1,0 +1,324 @@
+/** A mistake that somebody may make with a view of books, and the first line of what the compiler says of it. */
+export interface Mistake {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Stands before the code of each mistake. */
+export const PRELUDE = `
+import { action, computed, type InputOf, IsAuthenticated, ModelViewSet, Permission, type PermissionView } from '@viewset/core';
+import { readShape, Router, type WriteData, writeShape } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { Author, Book, Publisher } from './entities.ts';
+const read = readShape(Book, ['id', 'title']);
+const write = writeShape(Book, ['title'], { author: 'author.email', publisher: 'publisher.name' });
+`;
+
+export const MISTAKES: readonly Mistake[] = [
+  {
+    name: 'a nested shape of another entity',
+    code: `
+export const shape = readShape(Book, ['id'], { publisher: readShape(Author, ['email']) });`,
+    message:
+      "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ReadShape<Publisher, object> | ExtraField<Book> | undefined'.",
+  },
+  {
+    name: 'a write override of another kind',
+    code: `
+export const shape = writeShape(Book, ['title'], { pages: Type.String() });`,
+    message: 'Type \'TString\' is not assignable to type \'SchemaOf<"integer" | "number">\'.',
+  },
+  {
+    name: 'a related record of another kind in performCreate',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  override performCreate(request: FastifyRequest, data: WriteData<Book, InputOf<typeof write>>) {
+    return super.performCreate(request, { ...data, author: 'Ann' });
+  }
+}`,
+    message: "Type 'string' is not assignable to type 'Author'.",
+  },
+  {
+    name: 'a value of another kind in performCreate',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  override performCreate(request: FastifyRequest, data: WriteData<Book, InputOf<typeof write>>) {
+    return super.performCreate(request, { ...data, pages: 'many' });
+  }
+}`,
+    message:
+      "Type 'string' is not assignable to type 'RawQueryFragment<string> | Opt<number> | (number & Brand) | undefined'.",
+  },
+  {
+    name: 'a misspelt field in performCreate',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  override performCreate(request: FastifyRequest, data: WriteData<Book, InputOf<typeof write>>) {
+    return super.performCreate(request, { ...data, autor: 1 });
+  }
+}`,
+    message:
+      "Object literal may only specify known properties, but 'autor' does not exist in type 'WriteData<Book, { author: string; publisher?: string | null; title: string; } & object>'. Did you mean to write 'author'?",
+  },
+  {
+    name: 'records() without its type argument',
+    code: `
+export class P extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records(view, { titel: 'x' });
+  }
+}`,
+    message:
+      "Argument of type '{ titel: string; }' is not assignable to parameter of type '\"name the entity whose records these are: this.records<Order>(view, …)\"'.",
+  },
+  {
+    name: 'params.pk in an action of the collection',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  featured = action({}, async (request) => ({ pk: request.params.pk }));
+}`,
+    message: "'request.params' is of type 'unknown'.",
+  },
+  {
+    name: 'getObject in an action of the collection',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  featured = action({}, async (request) => ({ title: (await this.getObject(request)).title }));
+}`,
+    message:
+      "Argument of type 'ActionRequest<undefined, undefined, false>' is not assignable to parameter of type 'RecordRequest' with 'exactOptionalPropertyTypes: true'. Consider adding 'undefined' to the types of the target's properties.",
+  },
+  {
+    name: 'a number to search',
+    code: `
+export class V extends ModelViewSet(Book, { read, write, searchFields: ['pages'] }) {}`,
+    message: "Type '\"pages\"' is not assignable to type 'SearchField<NoInfer<Book>>'.",
+  },
+  {
+    name: 'a hidden column to read',
+    code: `
+export const a = readShape(Book, ['id', 'secret']);`,
+    message: "Type '\"secret\"' is not assignable to type 'ShownName<Book>'.",
+  },
+  {
+    name: 'a hidden column of a related record',
+    code: `
+export const b = readShape(Book, ['id'], { password: 'author.password' });`,
+    message: "Type '\"author.password\"' is not assignable to type 'NestedShape | ExtraField<Book>'.",
+  },
+  {
+    name: 'represent adds what the read shape lacks',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  override represent(book: Book) { return { ...super.represent(book), labl: book.title }; }
+}
+new Router().register('books', V);`,
+    message:
+      "Argument of type 'typeof V' is not assignable to parameter of type 'typeof V & { readonly 'not in the read shape, so never sent': \"labl\"; }' with 'exactOptionalPropertyTypes: true'. Consider adding 'undefined' to the types of the target's properties.",
+  },
+  {
+    name: 'a misspelt path of JSON Logic',
+    code: `
+export class V extends ModelViewSet(Book, { read, write, jsonLogicFields: ['publisher.nmae'] }) {}`,
+    message:
+      "Type '\"publisher.nmae\"' is not assignable to type 'JsonLogicField<NoInfer<Book>>'. Did you mean '\"publisher.name\"'?",
+  },
+  {
+    name: 'request.user, who may be nobody',
+    code: `
+export class V extends ModelViewSet(Book, { read, write, permissionClasses: [IsAuthenticated] }) {
+  mine = action({}, async (request) => ({ id: request.user.id }));
+}`,
+    message: "'request.user' is possibly 'null'.",
+  },
+  {
+    name: 'a misspelt name in a read shape',
+    code: `
+export const x = readShape(Book, ['id', 'titel']);`,
+    message: "Type '\"titel\"' is not assignable to type 'ShownName<Book>'. Did you mean '\"title\"'?",
+  },
+  {
+    name: 'a misspelt path in a read shape',
+    code: `
+export const x = readShape(Book, ['id'], { p: 'publisher.nmae' });`,
+    message:
+      "Type '\"publisher.nmae\"' is not assignable to type 'NestedShape | ExtraField<Book>'. Did you mean '\"publisher.name\"'?",
+  },
+  {
+    name: 'a misspelt name in a write shape',
+    code: `
+export const x = writeShape(Book, ['titel']);`,
+    message: "Type '\"titel\"' is not assignable to type 'FieldName<Book>'. Did you mean '\"title\"'?",
+  },
+  {
+    name: 'a misspelt reference',
+    code: `
+export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
+    message:
+      'Type \'"publisher.nmae"\' is not assignable to type \'"publisher.city" | "publisher.id" | "publisher.name" | SchemaOf<"integer" | "number"> | undefined\'. Did you mean \'"publisher.name"\'?',
+  },
+  {
+    name: 'a misspelt option',
+    code: `
+export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
+    message:
+      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, never, typeof PageNumberPagination, never>'. Did you mean to write 'write'?",
+  },
+  {
+    name: 'a misspelt search field',
+    code: `
+export class V extends ModelViewSet(Book, { read, searchFields: ['titel'] }) {}`,
+    message: "Type '\"titel\"' is not assignable to type 'SearchField<NoInfer<Book>>'. Did you mean '\"title\"'?",
+  },
+  {
+    name: 'a misspelt lookup',
+    code: `
+export class V extends ModelViewSet(Book, { read, filterFields: { p: 'pages__gtee' } }) {}`,
+    message:
+      "Type '\"pages__gtee\"' is not assignable to type 'LookupName<NoInfer<Book>>'. Did you mean '\"pages__gte\"'?",
+  },
+  {
+    name: 'a misspelt ordering field',
+    code: `
+export class V extends ModelViewSet(Book, { read, orderingFields: { p: 'pagse' } }) {}`,
+    message: 'Type \'"pagse"\' is not assignable to type \'PathOf<NoInfer<Book>, "__">\'. Did you mean \'"pages"\'?',
+  },
+  {
+    name: 'a misspelt ordering',
+    code: `
+export class V extends ModelViewSet(Book, { read, ordering: ['-pagse'] }) {}`,
+    message: "Type '\"-pagse\"' is not assignable to type 'OrderName<NoInfer<Book>>'. Did you mean '\"-pages\"'?",
+  },
+  {
+    name: 'a misspelt operation',
+    code: `
+export class V extends ModelViewSet(Book, { read, operations: ['list', 'retreive'] }) {}`,
+    message:
+      'Type \'"retreive"\' is not assignable to type \'"create" | "destroy" | "list" | "retrieve" | "update"\'. Did you mean \'"retrieve"\'?',
+  },
+  {
+    name: 'an instance of a permission',
+    code: `
+export class V extends ModelViewSet(Book, { read, permissionClasses: [new IsAuthenticated()] }) {}`,
+    message:
+      "Type 'IsAuthenticated' is missing the following properties from type 'PermissionClass': name, and, or, not",
+  },
+  {
+    name: 'a read shape of another entity',
+    code: `
+export class V extends ModelViewSet(Book, { read: readShape(Publisher, ['id', 'name']) }) {}`,
+    message:
+      "Type 'ReadShape<Publisher, { id: number; name: string; }>' is not assignable to type 'ObjectSchema | ReadShape<NoInfer<Book>, object>'.",
+  },
+  {
+    name: 'a write shape of another entity',
+    code: `
+export class V extends ModelViewSet(Book, { read, write: writeShape(Publisher, ['name']) }) {}`,
+    message:
+      "Type 'WriteShape<Publisher, { name: string; }>' is not assignable to type 'ObjectSchema | WriteShape<NoInfer<Book>, object>'.",
+  },
+  {
+    name: 'a misspelt field in a query',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  override getQueryset(request: FastifyRequest) { return super.getQueryset(request).filter({ titel: 'x' }); }
+}`,
+    message:
+      "Object literal may only specify known properties, but 'titel' does not exist in type 'Lookups<Book>'. Did you mean to write 'title'?",
+  },
+  {
+    name: 'a value of another kind in a query',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  override getQueryset(request: FastifyRequest) { return super.getQueryset(request).filter({ pages__gte: 'x' }); }
+}`,
+    message: "Type 'string' is not assignable to type 'NonNullable<Opt<number>>'.",
+  },
+  {
+    name: 'a misspelt option of an action',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  x = action({ method: ['post'] }, async () => ({}));
+}`,
+    message:
+      "Object literal may only specify known properties, but 'method' does not exist in type 'ActionOptions<undefined, undefined, undefined, undefined, \"get\", false, undefined, undefined>'. Did you mean to write 'methods'?",
+  },
+  {
+    name: 'an answer that is not declared',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  x = action({ response: Type.Object({ total: Type.Integer() }) }, async () => ({ totl: 1 }));
+}`,
+    message:
+      "Type 'Promise<{ totl: number; }>' is not assignable to type 'Promise<Reply | { total: number; }> | Reply | { total: number; }'.",
+  },
+  {
+    name: 'a parameter that is not declared',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  x = action({ querystring: Type.Object({ q: Type.String() }) }, async (request) => ({ q: request.query.k }));
+}`,
+    message: "Property 'k' does not exist on type '{ q: string; }'.",
+  },
+  {
+    name: 'a hook that does not say override',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  getQueryset(request: FastifyRequest) { return super.getQueryset(request); }
+}`,
+    message:
+      "This member must have an 'override' modifier because it overrides a member in the base class 'ModelViewSetBase<Book, { id: number; title: string; } & object, object>'.",
+  },
+  {
+    name: 'a computed field reads what it does not name',
+    code: `
+export const x = readShape(Book, ['id'], { l: computed(Type.String(), ['title'], (book) => book.pages) });`,
+    message: "Property 'pages' does not exist on type 'ComputedRecord<Book, \"title\">'.",
+  },
+  {
+    name: 'a computed field of another kind',
+    code: `
+export const x = readShape(Book, ['id'], { l: computed(Type.String(), ['pages'], (book) => book.pages) });`,
+    message: "Type 'number' is not assignable to type 'string'.",
+  },
+  {
+    name: 'a misspelt field in performUpdate',
+    code: `
+export class V extends ModelViewSet(Book, { read, write }) {
+  override performUpdate(request: FastifyRequest, book: Book, data: WriteData<Book, InputOf<typeof write>>) {
+    if (data.titel !== undefined) return super.performUpdate(request, book, data);
+    return super.performUpdate(request, book, data);
+  }
+}`,
+    message:
+      "Property 'titel' does not exist on type 'WriteData<Book, { author: string; publisher?: string | null; title: string; }>'. Did you mean 'title'?",
+  },
+  {
+    name: 'a misspelt reference in referencePermissions',
+    code: `
+export class V extends ModelViewSet(Book, { read, write, referencePermissions: { publiser: [IsAuthenticated] } }) {}`,
+    message:
+      "Object literal may only specify known properties, but 'publiser' does not exist in type 'Readonly<Partial<Record<ToOneName<NoInfer<Book>>, readonly PermissionClass[]>>>'. Did you mean to write 'publisher'?",
+  },
+  {
+    name: 'a text for a number',
+    code: `
+export class V extends ModelViewSet(Book, { read, pageSize: '10', maxPageSize: 5 }) {}`,
+    message: "Type 'string' is not assignable to type 'number'.",
+  },
+  {
+    name: 'a misspelt count',
+    code: `
+export class V extends ModelViewSet(Book, { read, count: 'exakt' }) {}`,
+    message: 'Type \'"exakt"\' is not assignable to type \'"estimated" | "exact" | "none"\'. Did you mean \'"exact"\'?',
+  },
+  {
+    name: 'a misspelt name in a schema by hand',
+    code: `
+export class V extends ModelViewSet(Book, { read: Type.Object({ id: Type.Integer(), titel: Type.String() }) }) {}`,
+    message:
+      "Type 'TObject<{ id: TInteger; titel: TString; }>' is not assignable to type 'TObject<{ id: TInteger; titel: TString; }> & { readonly properties: { readonly titel: never; }; }'.",
+  },
+];
