@@ -231,7 +231,7 @@ const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== Event
 /** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
 
-/** Tells if a subscriber hears of a write. One may come at any time. */
+/** Tells if a subscriber hears of a write by now. */
 export function isHeard(events: EventManager, meta: EntityMetadata): boolean {
   if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));
