@@ -1,10 +1,11 @@
 /**
  * Packs the packages as they would be published and uses the tarballs as a stranger would: reads their bills of materials,
  * has publint and attw read them, installs them in a project outside the workspace, type-checks a program against them
- * with every declaration file checked (`skipLibCheck: false`), and runs it.
+ * with every declaration file checked (`skipLibCheck: false`), and runs it. Of that program the type of its API is written to a
+ * declaration file, by which a second project, that has the client alone, is checked and run.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,14 +37,26 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
-const tarballs = new Map(['core', 'auth', 'openapi'].map((folder) => pack(join(root, 'packages', folder))));
+const tarballs = new Map(['core', 'auth', 'openapi', 'client'].map((folder) => pack(join(root, 'packages', folder))));
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
-const consumer = createConsumer();
+const consumer = createConsumer(
+  'consumer',
+  [...tarballs.keys()],
+  ['@mikro-orm/core', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox'],
+);
 run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc']);
 // The compiler before the rewrite, which many editors still use; the libraries' own declarations were checked above.
 run(consumer, process.execPath, ['node_modules/typescript-6/bin/tsc', '--skipLibCheck']);
 run(consumer, process.execPath, ['program.ts']);
+
+const client = createConsumer('client-consumer', ['@viewset/client'], []);
+run(consumer, process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.api.json']);
+cpSync(join(consumer, 'types/api.d.ts'), join(client, 'api.d.ts'));
+run(client, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
+run(client, process.execPath, ['node_modules/typescript/bin/tsc']);
+run(client, process.execPath, ['node_modules/typescript-6/bin/tsc']);
+run(client, process.execPath, ['program.ts']);
 
 function pack(folder: string): [name: string, tarball: string] {
   const { name, version } = readManifest(folder);
@@ -88,22 +101,20 @@ function nameOf({ group, name }: Component): string {
   return group === undefined ? name : `${group}/${name}`;
 }
 
-/** A project with both tarballs, what they ask of their user, and nothing else, of the versions tested here. */
-function createConsumer(): string {
-  const folder = join(workspace, 'consumer');
-  mkdirSync(folder);
-  cpSync(join(root, 'scripts/consumer'), folder, { recursive: true });
+/** Makes a project with some of the tarballs, with others of the versions that are tested here, and with both compilers. */
+function createConsumer(name: string, packed: readonly string[], others: readonly string[]): string {
+  const folder = join(workspace, name);
+  cpSync(join(root, 'scripts', name), folder, { recursive: true });
   const tested = {
     ...readManifest(root).devDependencies,
     ...readManifest(join(root, 'packages/core')).devDependencies,
   };
-  const names = ['@mikro-orm/core', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox', 'typescript'];
-  const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]));
-  const others = {
-    ...Object.fromEntries(names.map((name) => [name, tested[name]])),
+  const local = Object.fromEntries(packed.map((packageName) => [packageName, `file:${tarballs.get(packageName)}`]));
+  const dependencies = {
+    ...local,
+    ...Object.fromEntries([...others, 'typescript'].map((other) => [other, tested[other]])),
     'typescript-6': 'npm:typescript@6.0.3',
   };
-  const dependencies = { ...local, ...others };
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
   // auth asks for core as a peer, by a version that only the tarball has.
   writeFileSync(

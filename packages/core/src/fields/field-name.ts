@@ -1,4 +1,13 @@
-import type { EntityKey, ExpandProperty, Hidden, HiddenProps, Primary, PrimaryKeyProp, Scalar } from '@mikro-orm/core';
+import type {
+  EntityKey,
+  ExpandProperty,
+  Hidden,
+  HiddenProps,
+  Opt,
+  Primary,
+  PrimaryKeyProp,
+  Scalar,
+} from '@mikro-orm/core';
 
 /** The name of every property of an entity that is a column: a scalar, or a to-one relation (which is its foreign key). */
 export type FieldName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : K }[EntityKey<E>];
@@ -75,7 +84,7 @@ type WayName<E, Via> = Via extends 'many' ? RelationName<E> : ToOneName<E>;
 export type FieldValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true
     ? Primary<Related<E, K>> | Related<E, K>
-    : ExpandScalarReference<NonNullable<E[K]>>;
+    : Unbranded<ExpandScalarReference<NonNullable<E[K]>>>;
 
 /** The value at the end of a path. */
 export type PathValue<E, Path extends string, Separator extends string> = Path extends keyof E
@@ -85,6 +94,9 @@ export type PathValue<E, Path extends string, Separator extends string> = Path e
       ? PathValue<Related<E, Head>, Rest, Separator>
       : never
     : never;
+
+/** A value without what MikroORM says of its property on its type. */
+export type Unbranded<T> = T extends Hidden<infer Shown> ? (Shown extends Opt<infer Value> ? Value : Shown) : T;
 
 /** One step less of a path. */
 export interface Fewer {

@@ -1,5 +1,5 @@
-import type { Hidden, Opt, Primary, ScalarReference } from '@mikro-orm/core';
-import type { Related, ToOneName } from '../fields/field-name.ts';
+import type { Primary, ScalarReference } from '@mikro-orm/core';
+import type { Related, ToOneName, Unbranded } from '../fields/field-name.ts';
 
 /** The JavaScript value at the end of a path: null if the column, or a relation on the way, may be NULL. */
 export type ReadValue<E, Path extends string> = Path extends keyof E
@@ -31,4 +31,3 @@ export type NullOf<T> = T extends null | undefined
 export type Flat<T> = { [K in keyof T]: T[K] } & {};
 
 type Unreferenced<T> = T extends ScalarReference<infer Value> ? NonNullable<Value> : T;
-type Unbranded<T> = T extends Hidden<infer Shown> ? (Shown extends Opt<infer Value> ? Value : Shown) : T;
