@@ -1,45 +1,67 @@
-import type { EntityManager, EntityMetadata, FilterQuery } from '@mikro-orm/core';
+import {
+  type Dictionary,
+  type EntityManager,
+  type EntityMetadata,
+  type FilterDef,
+  type FilterQuery,
+  QueryHelper,
+} from '@mikro-orm/core';
 
-/**
- * The method by which `em.find` applies filters (internal in MikroORM). No public member tells of the filters that an
- * entity manager was given by `addFilter`. If none is on, the answer is the very condition that it was given.
- */
+/** The method by which `em.find` applies filters (internal in MikroORM). */
 interface FilteringManager {
   applyFilters(entity: unknown, where: object, options: unknown, type: 'read', findOptions: object): Promise<unknown>;
 }
 
+/** Filters by their names. */
+type Filters = Dictionary<FilterDef>;
+
 const NOTHING = Object.freeze({});
-const NO_OPTIONS: readonly string[] = Object.freeze([]);
+const NO_OPTIONS: string[] = [];
 
-function applyFilters(em: EntityManager, meta: EntityMetadata, where: object, options: unknown): Promise<unknown> {
-  return (em as unknown as FilteringManager).applyFilters(meta.class, where, options, 'read', {});
+function applyFilters(em: EntityManager, meta: EntityMetadata, options: unknown): Promise<unknown> {
+  return (em as unknown as FilteringManager).applyFilters(meta.class, NOTHING, options, 'read', {});
 }
 
-/** A condition that notes when it is returned: an async function looks at once for `then` in the object that it returns. */
-class NotedCondition {
-  #isReturned = false;
-
-  // eslint-disable-next-line unicorn/no-thenable -- it is looked for, and not there
-  get then(): undefined {
-    this.#isReturned = true;
-    return undefined;
-  }
-
-  static isReturned(condition: NotedCondition): boolean {
-    return condition.#isReturned;
-  }
-}
+const added = new WeakMap<EntityManager, Filters | null>();
 
 /**
- * True if no filter of MikroORM is on for an entity. A filter that is on may be run by this, and what it throws for lack of
- * a request's parameters is ignored.
+ * The filters that an entity manager was given by `addFilter`, now and later: no public member tells of them. Looks at
+ * what MikroORM looks through when it applies filters; null if it looks through something else.
  */
+function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
+  const known = added.get(em);
+  if (known !== undefined) return known;
+  const seen: Filters[] = [];
+  const original = Object.getOwnPropertyDescriptor(QueryHelper, 'getActiveFilters')!;
+  const value: typeof QueryHelper.getActiveFilters = (_meta, _options, filters) => {
+    seen.push(filters);
+    return [];
+  };
+  Object.defineProperty(QueryHelper, 'getActiveFilters', { ...original, value });
+  try {
+    applyFilters(em, meta, NO_OPTIONS).catch(() => {});
+  } finally {
+    Object.defineProperty(QueryHelper, 'getActiveFilters', original);
+  }
+  const [ofConfig, ofManager = null, ofEntity] = seen;
+  const isKnown = ofConfig === em.config.get('filters') && ofEntity === meta.filters;
+  added.set(em, isKnown ? ofManager : null);
+  return isKnown ? ofManager : null;
+}
+
+/** True if no filter of MikroORM is on for an entity. Runs none. */
 export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
-  const condition = new NotedCondition();
-  const applied = applyFilters(em, meta, condition, NO_OPTIONS);
-  if (NotedCondition.isReturned(condition)) return true;
-  applied.catch(() => {});
-  return false;
+  const ofManager = addedFilters(em, meta);
+  return (
+    ofManager !== null &&
+    areOff(ofManager, meta) &&
+    areOff(em.config.get('filters'), meta) &&
+    areOff(meta.filters, meta)
+  );
+}
+
+function areOff(filters: Filters, meta: EntityMetadata): boolean {
+  return Object.keys(filters).length === 0 || QueryHelper.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
 }
 
 /** The condition of the filters that are on. */
@@ -55,7 +77,7 @@ export async function activeFilter(
   meta: EntityMetadata,
   options: unknown,
 ): Promise<ActiveFilter | undefined> {
-  const where = await applyFilters(em, meta, NOTHING, options);
+  const where = await applyFilters(em, meta, options);
   if (where === NOTHING || where === undefined || Object.keys(where as object).length === 0) return undefined;
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
 }
