@@ -56,8 +56,10 @@ export async function readReference(root: string): Promise<Reference> {
   if (project === undefined) throw new Error('TypeDoc could not read the packages');
   const modules = project.children ?? [];
   for (const module of modules) module.name = module.name.replace(/\/src$/, '');
+  // If two packages have one name, it stands for that of the first.
+  const sorted = PACKAGES.flatMap((name) => modules.filter((module) => module.name === name));
   return {
-    symbols: modules.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),
+    symbols: sorted.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),
     write: (folder) => app.outputs.writeOutput({ name: 'markdown', path: folder }, project),
   };
 }

@@ -25,6 +25,6 @@ export const MINI_SEARCH = {
     prefix: (term: string) => term.length > 2,
     boost: { title: 4, titles: 2, text: 1 },
     /** A page that explains comes before the reference that lists. */
-    boostDocument: (id: string) => (/^\/(?:reference|[^#]*-changes|changes|performance)/.test(id) ? 0.3 : 1),
+    boostDocument: (id: string) => (/^\/(?:reference|[^#]*-changes|changes|performance)/.test(id) ? 0.2 : 1),
   },
 } satisfies NonNullable<DefaultTheme.LocalSearchOptions['miniSearch']>;

@@ -1,4 +1,5 @@
 import type { DefaultTheme } from 'vitepress';
+import type { PublicSymbol } from './reference.ts';
 import type { Site } from './stage.ts';
 
 const KINDS = { classes: 'Classes', interfaces: 'Interfaces', functions: 'Functions', 'type-aliases': 'Types' };
@@ -11,8 +12,9 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
     '/reference/': [...reference].map(([name, members]) => ({
       text: `@viewset/${name}`,
       link: `/reference/${name}/`,
-      items: Object.entries(KINDS).map(([folder, text]) => ({
+      items: kindsOf(members).map(([folder, text]) => ({
         text,
+        link: `/reference/${name}/#${folder}`,
         collapsed: true,
         items: members
           .filter(({ address }) => address.includes(`/${folder}/`))
@@ -30,4 +32,9 @@ export function sidebarOf({ pages, symbols }: Site): DefaultTheme.SidebarMulti {
       },
     ],
   };
+}
+
+/** The kinds that a package has any names of. */
+function kindsOf(members: readonly PublicSymbol[]): [folder: string, text: string][] {
+  return Object.entries(KINDS).filter(([folder]) => members.some(({ address }) => address.includes(`/${folder}/`)));
 }

@@ -1,6 +1,7 @@
 /** Writes the site's Markdown: every page of the repository under its address, and the reference. */
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
+import { linkGuides } from './guide-links.ts';
 import { listPages, type Page } from './pages.ts';
 import { type PublicSymbol, readReference } from './reference.ts';
 import { eachLineOfText, linkSymbols } from './symbol-links.ts';
@@ -15,6 +16,8 @@ export interface StagedPage extends Page {
 export interface Site {
   readonly pages: readonly StagedPage[];
   readonly symbols: readonly PublicSymbol[];
+  /** The symbol that a name stands for, if two packages have it. */
+  readonly byName: ReadonlyMap<string, PublicSymbol>;
 }
 
 /** Writes everything into a folder, which is emptied first. */
@@ -22,18 +25,24 @@ export async function stageSite(root: string, folder: string): Promise<Site> {
   rmSync(folder, { recursive: true, force: true });
   const { symbols, write } = await readReference(root);
   await write(join(folder, 'reference'));
-  const pages = listPages(root).map((page) => stagePage(root, folder, page, symbols));
+  const byName = new Map(symbols.toReversed().map((symbol) => [symbol.name, symbol]));
+  const pages = listPages(root).map((page) => stagePage(root, folder, page, byName));
+  linkGuides(root, folder, pages, byName);
   for (const image of globSync('docs/*.svg', { cwd: root })) {
     copyFileSync(join(root, image), join(folder, basename(image)));
   }
-  return { pages, symbols };
+  return { pages, symbols, byName };
 }
 
 /** Writes one page into the folder of the site. */
-export function stagePage(root: string, folder: string, page: Page, symbols: readonly PublicSymbol[]): StagedPage {
+export function stagePage(
+  root: string,
+  folder: string,
+  page: Page,
+  symbols: ReadonlyMap<string, PublicSymbol>,
+): StagedPage {
   const source = readFileSync(join(root, page.source), 'utf8');
   const addresses = new Map(listPages(root).map((other) => [other.source, other.address]));
-  const named = new Map(symbols.toReversed().map((symbol) => [symbol.name, symbol]));
   const text = relink(withoutMarks(source), (target) => {
     const [path = '', fragment] = target.split('#', 2);
     const address = addresses.get(normalize(join(dirname(page.source), path)));
@@ -42,7 +51,7 @@ export function stagePage(root: string, folder: string, page: Page, symbols: rea
   });
   const path = join(folder, `${page.address}.md`);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, linkSymbols(text, named));
+  writeFileSync(path, linkSymbols(text, symbols));
   return { ...page, ...wordsOf(source) };
 }
 

@@ -10,6 +10,9 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const stage = join(root, 'docs/site/.stage');
 const site = await stageSite(root, stage);
 
+const ICON =
+  'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h4l3 7 3-7h4L9.500 14h-3z" fill="%233451b2"/></svg>';
+
 /** Returns the name that a heading has in links on GitHub, where the same pages are read, and in TypeDoc's. */
 function githubSlug(heading: string): string {
   return heading
@@ -24,11 +27,15 @@ export default defineConfig({
   title: 'Viewset',
   description: 'Resources declared once, for Fastify and MikroORM',
   lang: 'en',
+  head: [['link', { rel: 'icon', href: ICON }]],
   srcDir: '.stage',
   cleanUrls: true,
   // The default; said because it is a promise: a dead link fails the build.
   ignoreDeadLinks: false,
-  markdown: { anchor: { slugify: githubSlug } },
+  markdown: {
+    anchor: { slugify: githubSlug },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
   themeConfig: {
     search: { provider: 'local', options: { miniSearch: MINI_SEARCH } },
     nav: [
