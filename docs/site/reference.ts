@@ -13,6 +13,8 @@ export interface PublicSymbol {
 
 export interface Reference {
   readonly symbols: readonly PublicSymbol[];
+  /** The fields of every interface of options. */
+  readonly options: readonly { readonly owner: string; readonly name: string }[];
   /** Writes the reference as Markdown into a folder. */
   readonly write: (folder: string) => Promise<void>;
 }
@@ -33,6 +35,7 @@ const MARKDOWN = {
   hideBreadcrumbs: true,
   useCodeBlocks: true,
   parametersFormat: 'table',
+  indexFormat: 'table',
   pageTitleTemplates: { module: ({ name }: { name: string }) => `@viewset/${name}` },
 };
 
@@ -59,6 +62,7 @@ export async function readReference(root: string): Promise<Reference> {
   // If two packages have one name, it stands for that of the first.
   const sorted = PACKAGES.flatMap((name) => modules.filter((module) => module.name === name));
   return {
+    options: sorted.flatMap((module) => (module.children ?? []).flatMap(optionsOf)),
     symbols: sorted.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),
     write: (folder) => app.outputs.writeOutput({ name: 'markdown', path: folder }, project),
   };
@@ -68,4 +72,8 @@ function symbolOf(module: string, { name, kind }: DeclarationReflection): Public
   const folder = OWN_PAGE.get(kind);
   const place = folder === undefined ? `/#${name.toLowerCase()}` : `/${folder}/${name}`;
   return { name, isFunction: kind === ReflectionKind.Function, address: `reference/${module}${place}` };
+}
+
+function optionsOf({ name: owner, children = [] }: DeclarationReflection): { owner: string; name: string }[] {
+  return /Options$|^ViewDocumentation$/.test(owner) ? children.map(({ name }) => ({ owner, name })) : [];
 }

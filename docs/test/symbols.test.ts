@@ -22,3 +22,15 @@ t.test('no public name is without a page that tells of it', async (t) => {
     [],
   );
 });
+
+t.test('no option is without a page that tells of it', async (t) => {
+  const { options } = await readReference(root);
+  const pages = listPages(root).filter(({ source }) => source.startsWith('docs/'));
+  const spans = pages.flatMap(({ source }) => readFileSync(join(root, source), 'utf8').match(/`[^`\n]+`/g) ?? []);
+  const told = new Set(spans.flatMap((span) => span.match(/\w+/g) ?? []));
+  t.ok(options.length > 100, 'the options can be read');
+  t.strictSame(
+    options.filter(({ name }) => !told.has(name)).map(({ owner, name }) => `${owner}.${name}`),
+    [],
+  );
+});
