@@ -82,7 +82,9 @@ function call(send: Send, place: Place): object {
     const query = method === 'GET' ? queryOf(first) : [];
     query.push(...queryEntries(options.query ?? {}, false));
     const path = key === undefined ? collection : `${collection}/${key}`;
-    const search = new URLSearchParams(query.map((entry) => [...entry])).toString();
+    const search = new URLSearchParams(
+      query.map(([parameter, text]): [string, string] => [parameter, text]),
+    ).toString();
     return send({
       method,
       url: path + suffix + (search === '' ? '' : `?${search}`),

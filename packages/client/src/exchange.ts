@@ -80,9 +80,9 @@ function isRaw(body: unknown): boolean {
   return ArrayBuffer.isView(body) || RAW_BODIES.some((Raw) => body instanceof Raw);
 }
 
-function bodyOf(body: unknown): { body?: BodyInit } {
+function bodyOf(body: unknown): Pick<RequestInit, 'body'> {
   if (body === undefined) return {};
-  return { body: isRaw(body) ? (body as BodyInit) : toJson(body) };
+  return { body: isRaw(body) ? (body as NonNullable<RequestInit['body']>) : toJson(body) };
 }
 
 function nameOf({ method, url }: ApiRequest): string {
