@@ -18,7 +18,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
   Records: ['views', 'actions', 'routers', 'read-shapes', 'write-shapes', 'transactions', 'query-sets'],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
   Access: ['authentication', 'permissions', 'throttles'],
-  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi'],
+  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'client'],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 

@@ -9,11 +9,12 @@ import {
   type QueryParameters,
   type QuerySet,
   readShape,
-  type Router,
+  Router,
   type Store,
   writeShape,
 } from '@viewset/core';
 import type { EmailSender } from '@viewset/auth';
+import type { Client, ErrorDetail } from '@viewset/client';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis as RedisClient } from 'ioredis';
 
@@ -72,8 +73,17 @@ OrderSchema.setClass(Order);
 
 export const read = readShape(Product, ['id', 'name', 'price']);
 export const write = writeShape(Product, ['name', 'price']);
-export class ProductViewSet extends ModelViewSet(Product, { read, write }) {}
+export class ProductViewSet extends ModelViewSet(Product, {
+  read,
+  write,
+  searchFields: ['name'],
+  filterFields: { min_price: 'price__gte' },
+  orderingFields: { price: 'price' },
+}) {}
+export const shopRouter = () => new Router({ prefix: 'api' }).register('products', ProductViewSet);
+export type Api = ReturnType<typeof shopRouter>;
 
+export declare const api: Client<Api>;
 export declare const app: FastifyInstance;
 export declare const em: EntityManager;
 export declare const orm: SqliteOrm;
@@ -90,8 +100,11 @@ export declare const projection: Projection<{ id: number }>;
 export declare const provider: { send(mail: { to: string; subject: string; text: string }): Promise<void> };
 export declare const rateLimit: FastifyPluginAsync<{ max: number; timeWindow: number; store: unknown }>;
 export declare const router: Router;
+export declare const product: { name: string; price: number };
 export declare const secret: string;
+export declare const session: { token: string };
 export declare const store: Store;
+export declare const url: string;
 export declare const view: ProductViewSet;
 /** Values of the application, of whatever the example is about. */
 export declare const key: string;
@@ -102,3 +115,4 @@ export declare const keyword: string;
 export declare const results: { id: number }[];
 export declare function readPage(parameters: QueryParameters): number;
 export declare function readSize(parameters: QueryParameters): number;
+export declare function show(details: readonly ErrorDetail[]): void;

@@ -30,7 +30,7 @@ const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: bool
  * `Api`, which is `typeof router` on the server, says which names there are.
  *
  * @example
- * const api = createClient<Api>({ url: 'https://shop.example/api', token: () => session.token });
+ * const api = createClient<Api>({ token: () => session.token, url: 'https://shop.example/api' });
  * const page = await api.products.list({ search: 'tea', min_price: 5, sort: '-price' });
  * // GET https://shop.example/api/products?search=tea&min_price=5&sort=-price
  */
