@@ -14,7 +14,7 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['guide', 'existing-application', 'typescript', 'testing'],
+  Start: ['guide', 'django', 'existing-application', 'typescript', 'testing'],
   Records: ['views', 'actions', 'routers', 'read-shapes', 'write-shapes', 'transactions', 'query-sets'],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
   Access: ['authentication', 'permissions', 'throttles'],

@@ -11,7 +11,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['cursor pagination secret', ['/pagination#cursors', '/plugin']],
   ['health check of my own', ['/health#a-health-check-of-your-own']],
   ['nested object in an answer', ['/read-shapes#nested-shapes']],
-  ['who is logged in', ['/authentication', '/guide#who-is-logged-in', '/testing#who-is-logged-in']],
+  ['who is logged in', ['/authentication', '/guide#who-is-logged-in']],
   ['upload a file', ['/actions#an-upload-a-download']],
   ['tsconfig', ['/typescript']],
   ['rename the search parameter', ['/filters']],
@@ -21,5 +21,9 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['route without a token', ['/authentication#routes-that-need-no-token']],
   ['two databases', ['/databases', '/existing-application']],
   ['optional field', ['/write-shapes']],
+  ['disable pagination', ['/pagination#without-pagination']],
+  ['serializer', ['/django', '/read-shapes', '/write-shapes']],
+  ['hide a field', ['/read-shapes#hide-a-field']],
+  ['mock a user in tests', ['/testing']],
   ['validate several fields together', ['/write-shapes']],
 ];
