@@ -17,8 +17,7 @@ export class Tokens {
 
   /** The token for a request: the source's, or what a renewal has put in its place. */
   async current(): Promise<MaybeToken> {
-    const given = await this.#given();
-    return this.#renewed !== undefined && this.#renewed.stale === given ? this.#renewed.fresh : given;
+    return this.#inPlaceOf(await this.#given());
   }
 
   /**
@@ -33,17 +32,21 @@ export class Tokens {
 
   /** Renews the token in the place of the one that was refused, unless another request has done so already. */
   async renew(refused: MaybeToken): Promise<string> {
-    const current = await this.current();
-    if (current && current !== refused) return current;
-    this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
+    this.#renewal ??= this.#renew(refused).finally(() => (this.#renewal = undefined));
     return this.#renewal;
   }
 
-  async #renew(): Promise<string> {
+  async #renew(refused: MaybeToken): Promise<string> {
     const stale = await this.#given();
+    const current = this.#inPlaceOf(stale);
+    if (current && current !== refused) return current;
     const fresh = await this.#refresh!();
     this.#renewed = { stale, fresh };
     return fresh;
+  }
+
+  #inPlaceOf(given: MaybeToken): MaybeToken {
+    return this.#renewed !== undefined && this.#renewed.stale === given ? this.#renewed.fresh : given;
   }
 
   #given(): MaybeToken | Promise<MaybeToken> {

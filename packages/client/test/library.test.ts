@@ -4,9 +4,9 @@ import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { fillLibrary, LIBRARY } from '../../core/test/support/library.ts';
 import { ApiError, createClient } from '../src/index.ts';
-import { type Api, libraryRouter } from './support/library-router.ts';
+import { type Api, libraryRouter, Loan } from './support/library-router.ts';
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
   await fillLibrary(orm);
   const app = fastify(serverOptions());
   await app.register(viewset, { orm, secret: 's'.repeat(32) });
@@ -93,6 +93,38 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.strictSame(await api.books.importText.post(new Blob(['x\ny'], { type: 'text/csv' })), { titles: ['x', 'y'] });
     t.equal(await api.books.clear.delete(), undefined);
     t.equal(last(), 'DELETE /api/books/clear');
+  });
+
+  await t.test('a write may have a query of its own', async (t) => {
+    t.strictSame(await api.books.shelve.post(3, undefined, { query: { shelf: 'B', row: 2 } }), { place: '3@B2' });
+    t.equal(last(), 'POST /api/books/3/shelve?shelf=B&row=2');
+  });
+
+  await t.test('the values of a filter are those of its field, whatever its kind', async (t) => {
+    const id = 2n ** 62n + 1n;
+    const ticket = '0189d3a4-7e5c-7cc3-98c4-dc0c0c07398f';
+    const lentAt = new Date('2026-03-01T10:00:00.000Z');
+    const loan = { id: String(id), state: 'late', fee: '1234567890.25', due: '2026-04-01', ticket } as const;
+    const made = await api.loans.create({ ...loan, lent_at: lentAt.toISOString() });
+    t.match(made, { ...loan, lent_at: lentAt.toISOString(), is_paid: false });
+    t.strictSame(await api.loans.retrieve(id), made);
+    const found = [
+      { id },
+      { ids: [id, 5n] },
+      { state: 'late' },
+      { states: ['late', 'over'] },
+      { min_fee: '1234567890.25' },
+      { due: ['2026-03-31', '2026-04-01'] },
+      { lent_before: new Date(lentAt.getTime() + 1) },
+      { lent: [lentAt, '2026-03-02T00:00:00Z'] },
+      { tickets: [ticket] },
+      { is_paid: false },
+      { no_fee: false },
+    ] as const;
+    for (const filter of found) t.equal((await api.loans.list(filter)).count, 1, JSON.stringify(Object.keys(filter)));
+    for (const filter of [{ id: id + 1n }, { lent_before: lentAt }, { state: 'open' }, { no_fee: true }] as const) {
+      t.equal((await api.loans.list(filter)).count, 0, JSON.stringify(Object.keys(filter)));
+    }
   });
 
   await t.test('each walks over all records of every paginator', async (t) => {

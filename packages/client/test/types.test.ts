@@ -1,8 +1,9 @@
 /** What compiles and what must not: nothing is sent. */
+import { Router } from '@viewset/core';
 import t from 'tap';
-import { type Answer, createClient } from '../src/index.ts';
+import { type Answer, createClient, describeApi } from '../src/index.ts';
 import type { Api as ShopApi } from '../../../examples/shop/src/router.ts';
-import type { Api } from './support/library-router.ts';
+import { type Api, BookViewSet } from './support/library-router.ts';
 
 const options = { url: '/api', fetch: async () => Response.json({ next: false, results: [] }) };
 const api = createClient<Api>(options);
@@ -33,6 +34,18 @@ t.test('parameters of lists', async () => {
     keyof ListOf<typeof shop.accounts.list>,
     'search' | 'role' | 'is_active' | 'sort' | 'filter' | 'page' | 'page_size'
   >(true);
+  type Loans = ListOf<typeof api.loans.list>;
+  type State = 'open' | 'late' | 'over';
+  same<Loans['id'], bigint | string | undefined>(true);
+  same<Loans['ids'], readonly (bigint | string)[] | undefined>(true);
+  same<Loans['state'], State | undefined>(true);
+  same<Loans['states'], readonly State[] | undefined>(true);
+  same<Loans['min_fee'], string | undefined>(true);
+  same<Loans['due'], readonly [string, string] | undefined>(true);
+  same<Loans['lent'], readonly [Date | string, Date | string] | undefined>(true);
+  same<Loans['is_paid'], boolean | undefined>(true);
+  // @ts-expect-error no value of the enum
+  await api.loans.list({ state: 'lost' });
   await api.books.list({ filter: { or: [{ '<': [1, { var: 'price' }, 5] }, { '!': { in: [{ var: 'id' }, [1]] } }] } });
   // @ts-expect-error no such parameter
   await api.books.list({ serach: 'x' });
@@ -121,6 +134,9 @@ t.test('bodies, keys and operations', async (t) => {
 
 t.test('actions', async (t) => {
   const calls = async (): Promise<void> => {
+    await api.books.shelve.post(1, undefined, { query: { shelf: 'A' } });
+    // @ts-expect-error a query that is required
+    await api.books.shelve.post(1);
     await shop.products.search({ q: 'tea', sort: '-price', page_size: 5 }, { signal: AbortSignal.timeout(1) });
     // @ts-expect-error a parameter that is required
     await shop.products.search({});
@@ -157,6 +173,25 @@ t.test('the walk over pages needs the names that it cannot know', async (t) => {
     () => api.unpaged.each({ pageSize: 10 }),
   ];
   t.equal(walks.length, 5);
+});
+
+t.test('an API that is described is the API', async (t) => {
+  const described = describeApi<Api>();
+  const client = createClient<typeof described>(options);
+  same<typeof client.books, typeof api.books>(true);
+  same<ListOf<typeof client.loans.list>, ListOf<typeof api.loans.list>>(true);
+  same<DataOf<typeof client.books.addPages.post>, { pages: number }>(true);
+  // @ts-expect-error no such parameter
+  await client.books.list({ serach: 'x' });
+  t.strictSame(described, {});
+});
+
+t.test('a path that is no literal hides no other', async (t) => {
+  const path: string = 'some/where';
+  const router = new Router().register('books', BookViewSet).register(path, BookViewSet);
+  const client = createClient<typeof router>(options);
+  same<keyof typeof client, 'books'>(true);
+  t.ok(client.books);
 });
 
 t.test('errors', async (t) => {

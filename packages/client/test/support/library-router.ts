@@ -1,3 +1,4 @@
+import { defineEntity, p } from '@mikro-orm/core';
 import {
   action,
   CursorPagination,
@@ -70,6 +71,16 @@ export class BookViewSet extends ModelViewSet(Book, {
     titles: String(request.body).split('\n'),
   }));
 
+  shelve = action(
+    {
+      methods: ['post'],
+      detail: true,
+      querystring: Type.Object({ shelf: Type.String(), row: Type.Optional(Type.Integer()) }),
+      response: Type.Object({ place: Type.String() }),
+    },
+    ({ query, params }) => ({ place: `${params.pk}@${query.shelf}${query.row ?? ''}` }),
+  );
+
   clear = action({ methods: ['delete'], responses: { 204: null } }, (_request, reply) => reply.code(204).send());
 }
 
@@ -96,6 +107,40 @@ export class RenamedViewSet extends ModelViewSet(Book, {
   filters: [OwnSearch, OrderingFilter],
 }) {}
 
+const LoanSchema = defineEntity({
+  name: 'Loan',
+  properties: {
+    id: p.bigint().primary(),
+    state: p.enum(['open', 'late', 'over'] as const).default('open'),
+    fee: p.decimal('string').precision(12).scale(2).nullable(),
+    due: p.date(),
+    lent_at: p.datetime(3),
+    ticket: p.uuid(),
+    is_paid: p.boolean().default(false),
+  },
+});
+export class Loan extends LoanSchema.class {}
+LoanSchema.setClass(Loan);
+
+/** A field of every kind that a query can say. */
+export class LoanViewSet extends ModelViewSet(Loan, {
+  read: readShape(Loan, ['id', 'state', 'fee', 'due', 'lent_at', 'ticket', 'is_paid']),
+  write: writeShape(Loan, ['id', 'state', 'fee', 'due', 'lent_at', 'ticket', 'is_paid']),
+  filterFields: {
+    id: 'id',
+    ids: 'id__in',
+    state: 'state',
+    states: 'state__in',
+    min_fee: 'fee__gte',
+    due: 'due__range',
+    lent_before: 'lent_at__lt',
+    lent: 'lent_at__range',
+    tickets: 'ticket__in',
+    is_paid: 'is_paid',
+    no_fee: 'fee__isnull',
+  },
+}) {}
+
 class PublisherViewSet extends ModelViewSet(Publisher, {
   read: readShape(Publisher, ['id', 'name']),
   write: writeShape(Publisher, ['name']),
@@ -116,6 +161,7 @@ export function libraryRouter() {
     .register('unpaged', UnpagedViewSet)
     .register('renamed', RenamedViewSet)
     .register('/shelf/publishers/', PublisherViewSet)
+    .register('loans', LoanViewSet)
     .register('status', StatusViewSet);
 }
 

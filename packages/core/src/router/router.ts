@@ -26,10 +26,10 @@ export interface RegisterOptions {
   readonly basename?: string;
 }
 
-/** The views of a router by their paths, only for the types of clients. */
-export interface Registered<Path extends string, View> {
-  readonly '~views'?: { readonly [Name in Path]: View };
-}
+/** A view of a router by its path, only for the types of clients; nothing if the path is no literal. */
+export type Registered<Path extends string, View> = string extends Path
+  ? unknown
+  : { readonly '~views'?: { readonly [Name in Path]: View } };
 
 interface Registration {
   readonly path: string;

@@ -1,0 +1,44 @@
+import { serverOptions, viewset } from '@viewset/core';
+import { fastify } from 'fastify';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { fillLibrary, LIBRARY } from '../../core/test/support/library.ts';
+import { libraryRouter, Loan } from './support/library-router.ts';
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+const deno = (...args: string[]) =>
+  promisify(execFile)(process.execPath, [path('../node_modules/deno/bin.cjs'), ...args]);
+
+forEachDatabase(t, { entities: [...LIBRARY, Loan], only: ['sqlite'] }, async (t, orm) => {
+  await fillLibrary(orm);
+  const app = fastify(serverOptions());
+  await app.register(viewset, { orm, secret: 's'.repeat(32) });
+  await app.register(libraryRouter().plugin);
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  t.teardown(() => app.close());
+
+  t.test('Deno runs the sources as they are, allowed nothing but the network', async (t) => {
+    const { stdout } = await deno(
+      'run',
+      '--no-config',
+      '--no-lock',
+      '--no-prompt',
+      '--allow-net=127.0.0.1',
+      path('support/portable-program.ts'),
+      url,
+    );
+    t.match(JSON.parse(stdout), {
+      titles: ['Elm', 'Date', 'Cedar', 'Birch', 'Ash'],
+      title: 'Fir',
+      pages: 7,
+      code: 'not_found',
+    });
+  });
+
+  t.test('and finds no fault in their types', async (t) => {
+    await t.resolves(deno('check', '--no-config', '--no-lock', path('../src/index.ts')));
+  });
+});
