@@ -15,7 +15,16 @@ export interface Page {
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
   Start: ['guide', 'django', 'existing-application', 'typescript', 'testing'],
-  Records: ['views', 'actions', 'routers', 'read-shapes', 'write-shapes', 'transactions', 'query-sets'],
+  Records: [
+    'views',
+    'actions',
+    'routers',
+    'read-shapes',
+    'write-shapes',
+    'transactions',
+    'conditional-requests',
+    'query-sets',
+  ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
   Access: ['authentication', 'permissions', 'throttles'],
   Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'client'],

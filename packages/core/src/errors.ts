@@ -111,6 +111,13 @@ export class MethodNotAllowed extends HttpError {
 /** 409: another record has the unique value already, or other records refer to this one. */
 export class TargetObjectAlreadyExist extends errorClass(409, 'conflict', 'The object already exists') {}
 
+/** 412: the record is not the one that `If-Match` names (RFC 9110, section 15.5.13); nothing was written. */
+export class PreconditionFailed extends errorClass(
+  412,
+  'precondition_failed',
+  'The record has changed since it was read; read it again',
+) {}
+
 /** 413: the body is larger than the route's `bodyLimit`. */
 export class PayloadTooLarge extends errorClass(413, 'payload_too_large', 'The request body is too large') {}
 
@@ -126,6 +133,13 @@ export class UnsupportedMediaType extends errorClass(
 
 /** 422: never raised by the library itself; for applications whose rules go beyond the form of a request. */
 export class UnprocessableEntity extends errorClass(422, 'unprocessable_entity', 'The request cannot be processed') {}
+
+/** 428: the view wants `If-Match` with a write, and none came (RFC 6585, section 3). */
+export class PreconditionRequired extends errorClass(
+  428,
+  'precondition_required',
+  'Send If-Match with the ETag of the record as you have read it',
+) {}
 
 /** 429: a throttle's limit is reached. `Retry-After` says for how many whole seconds. */
 export class TooManyRequests extends HttpError {

@@ -38,6 +38,8 @@ export {
   NotFound,
   ParseError,
   PayloadTooLarge,
+  PreconditionFailed,
+  PreconditionRequired,
   ServiceUnavailable,
   TargetObjectAlreadyExist,
   TooManyRequests,

@@ -9,10 +9,11 @@ export const SECURITY_SCHEME = 'bearerAuth';
 
 /** Writes the operation of a plan as OpenAPI has it, everything in its place. */
 export function describeOperation(plan: OperationPlan, needsToken: boolean): JsonObject {
-  const { documentation, pathParameters, queryParameters } = plan;
+  const { documentation, pathParameters, queryParameters, headerParameters } = plan;
   const parameters = [
     ...pathParameters.map((parameter) => describeParameter(parameter, 'path')),
     ...queryParameters.map((parameter) => describeParameter(parameter, 'query')),
+    ...headerParameters.map((parameter) => describeParameter(parameter, 'header')),
   ];
   return {
     operationId: plan.operationId,
@@ -79,11 +80,14 @@ function defaultDescription({ documentation: { summary } }: OperationPlan, needs
 }
 
 /** Keywords of a parameter's schema that OpenAPI has beside the schema. */
-function describeParameter({ name, required, schema }: OperationParameter, place: 'path' | 'query'): JsonObject {
+function describeParameter(
+  { name, required, schema }: OperationParameter,
+  place: 'path' | 'query' | 'header',
+): JsonObject {
   const { description, deprecated, examples, ...rest } = requestSchema(documentSchema(schema)) as JsonObject;
   const { contentMediaType, contentSchema, ...plain } = rest;
   return {
-    name,
+    name: place === 'header' ? headerName(name) : name,
     in: place,
     ...(required ? { required } : {}),
     ...(description === undefined ? {} : { description }),

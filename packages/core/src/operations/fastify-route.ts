@@ -2,6 +2,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import type { ActionHooks } from '../viewset/action.ts';
+import { tagAnswer } from './conditional-requests.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
@@ -30,7 +31,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
     preValidation: beforeValidation(route),
-    preSerialization: statusCheck(route),
+    preSerialization: [statusCheck(route) ?? [], route.tagsAnswers ? tagAnswer : []].flat(),
   };
   return {
     ...inFront(own, hooks),
@@ -54,7 +55,7 @@ function inFront(own: OwnHooks, hooks: ActionHooks): ActionHooks {
 /** Documents the route, and has Fastify call the validators below. */
 function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
   const { plan } = route;
-  const { pathParameters, queryParameters, body, documentation } = plan;
+  const { pathParameters, queryParameters, headerParameters, body, documentation } = plan;
   const { summary, description, tags, deprecated, examples } = documentation;
   const schema = {
     operationId: plan.operationId,
@@ -65,6 +66,7 @@ function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
     ...(plan.allowsAnonymous ? { security: [] } : {}),
     ...(pathParameters.length === 0 ? {} : { params: objectOf(pathParameters) }),
     ...(queryParameters.length === 0 ? {} : { querystring: objectOf(queryParameters) }),
+    ...(headerParameters.length === 0 ? {} : { headers: objectOf(headerParameters) }),
     ...(body?.schema === undefined
       ? {}
       : { body: examples.body === undefined ? body.schema : { ...body.schema, examples: [examples.body] } }),

@@ -7,7 +7,7 @@ import type { OperationHandler } from '../viewset/viewset.ts';
 /** The method of a route; a GET route answers HEAD too. */
 export type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A parameter of a route's path or query string. Its schema has type, bounds, default and description. */
+/** A parameter of a route's path, query string or headers. Its schema has type, bounds, default and description. */
 export interface OperationParameter {
   readonly name: string;
   readonly required: boolean;
@@ -77,6 +77,8 @@ export interface OperationPlan {
   readonly pathParameters: readonly OperationParameter[];
   /** Any other parameter is refused, unless the view lets it pass. */
   readonly queryParameters: readonly OperationParameter[];
+  /** By their names in lower case. */
+  readonly headerParameters: readonly OperationParameter[];
   /** Undefined if the operation declares none. */
   readonly body: OperationBody | undefined;
   /** Every answer that the route can give, by status. */

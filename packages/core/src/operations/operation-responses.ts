@@ -31,6 +31,8 @@ const RATE_LIMIT: OperationResponse['headers'] = {
   'ratelimit-reset': seconds('Seconds until a request is left again'),
 };
 
+const ETAG = { etag: Type.String({ description: 'The strong entity tag of the record' }) };
+
 const RETRY_AFTER = { 'retry-after': seconds('Seconds until another try may succeed') };
 
 /** The headers of some statuses, beside those of the throttles. */
@@ -56,6 +58,10 @@ export interface RouteFacts {
   readonly allowsAnonymous: boolean;
   readonly asksPermissions: boolean;
   readonly hasEntity: boolean;
+  /** True if answers that are records have their `ETag`. */
+  readonly sendsTag: boolean;
+  /** The headers that the route takes. */
+  readonly headerParameters: OperationPlan['headerParameters'];
   /** True if the application or the view asks a `throttleRate`. */
   readonly mayThrottle: boolean;
   /** True if throttles count the route, and write their headers on every answer. */
@@ -66,13 +72,17 @@ export interface RouteFacts {
 export function operationResponses(declared: DeclaredResponses, facts: RouteFacts): OperationPlan['responses'] {
   const responses: Record<number, OperationResponse> = {};
   const rateLimit = facts.hasRules ? RATE_LIMIT : {};
+  const tag = facts.sendsTag ? ETAG : {};
   for (const [text, schema] of declared) {
     const status = Number(text);
     const { description = STATUS_CODES[status] ?? text } = (schema ?? {}) as { description?: string };
     const own = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
-    responses[status] = { description, schema: schema ?? undefined, headers: { ...own, ...rateLimit } };
+    responses[status] = { description, schema: schema ?? undefined, headers: { ...own, ...tag, ...rateLimit } };
   }
   if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };
+  if (facts.headerParameters.some(({ name }) => name === 'if-none-match')) {
+    responses[304] = { description: STATUS_CODES[304]!, schema: undefined, headers: { ...tag, ...rateLimit } };
+  }
   for (const status of errorStatuses(facts)) {
     const headers = { ...HEADERS[status], ...rateLimit };
     responses[status] ??= { description: STATUS_CODES[status]!, schema: ERROR_SCHEMA, headers };
@@ -97,13 +107,16 @@ export function routeResponses(
     allowsAnonymous: config?.needsToken !== true,
     asksPermissions: false,
     hasEntity: false,
+    sendsTag: false,
+    headerParameters: [],
     mayThrottle: isCounted && asksThrottleRate,
     hasRules: isCounted && (rules.has('address') || rules.has('user')),
   });
 }
 
 function errorStatuses(facts: RouteFacts): number[] {
-  const { isSafe } = facts;
+  const { isSafe, headerParameters } = facts;
+  const condition = headerParameters.find(({ name }) => name === 'if-match');
   const statuses: readonly (readonly [status: number, isPossible: boolean])[] = [
     [400, facts.checksInput || !isSafe],
     [401, !facts.allowsAnonymous || facts.asksPermissions],
@@ -112,9 +125,11 @@ function errorStatuses(facts: RouteFacts): number[] {
     [405, true],
     [408, !isSafe],
     [409, !isSafe && facts.hasEntity],
+    [412, condition !== undefined],
     [413, !isSafe],
     [414, true],
     [415, !isSafe],
+    [428, condition?.required === true],
     [429, facts.hasRules || facts.mayThrottle],
     [500, true],
     [503, true],

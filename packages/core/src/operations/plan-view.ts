@@ -17,8 +17,9 @@ import {
 } from '../viewset/action.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import { inTransaction } from '../viewset/transaction.ts';
-import type { Operation, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
+import type { Operation, Preconditions, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
 import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
+import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
@@ -55,6 +56,8 @@ export interface PlannedRoute {
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  /** True if answers that are records have their `ETag`. */
+  readonly tagsAnswers: boolean;
   readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
 }
@@ -193,6 +196,7 @@ function planRoute(
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
+  const tagsAnswers = sendsTag(preconditionsOf(definition, declared), declared.action);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(answers, {
       locatesRecord: plan.action === 'create',
@@ -202,6 +206,8 @@ function planRoute(
       allowsAnonymous: plan.allowsAnonymous,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       hasEntity: view.meta !== undefined,
+      sendsTag: tagsAnswers,
+      headerParameters: plan.headerParameters,
       mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
       hasRules: plan.rules.has('address') || plan.rules.has('user'),
     });
@@ -212,6 +218,7 @@ function planRoute(
     answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
+    tagsAnswers,
     query: {
       validate: declared.validateQuery,
       listParameters: listParametersOf(definition, options).map(({ name }) => name),
@@ -226,9 +233,10 @@ function operationPlan(
   { view, definition, basename, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
-  { action, method, detail, urlName, options, transaction, handler }: Declared,
+  declared: Declared,
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
+  const { action, method, detail, urlName, options, transaction, handler } = declared;
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
   const named = { action, method, detail, basename, entity: meta?.className };
@@ -243,6 +251,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
     queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
+    headerParameters: headerParameters(preconditionsOf(definition, declared), action),
     body: bodyOf(options),
     get responses() {
       return (responses ??= responsesOf(this));
@@ -305,6 +314,11 @@ function pathParametersOf(path: string, pkSchema: TSchema | undefined): Operatio
     const schema = name === 'pk' && pkSchema !== undefined ? pkSchema : Type.String();
     return Object.freeze({ name, required: true, schema });
   });
+}
+
+/** An action knows nothing of the preconditions of its view's own operations, even if it has the name of one. */
+function preconditionsOf(definition: ViewDefinition, { suffix }: Declared): Preconditions | undefined {
+  return suffix === '' ? definition.preconditions : undefined;
 }
 
 interface QuerySchema {

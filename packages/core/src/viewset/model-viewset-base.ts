@@ -1,7 +1,7 @@
 import type { EntityData, EntityKey, EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { atOnce, type Awaitable } from '../awaitable.ts';
-import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import type { Projection } from '../language/projection.ts';
@@ -11,6 +11,7 @@ import { type Backend, type Inserted, notStored, type RowWrite } from '../backen
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
+import { entityTag, namesTag } from './entity-tag.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { ownWrite } from './own-write.ts';
@@ -151,16 +152,18 @@ export abstract class ModelViewSetBase<
   }
 
   /** PUT and PATCH on a record. */
-  override async update(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
+  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
+    const isConditional = this.#hasPrecondition(request);
     // The primary key of a record is chosen when it is created, and stays.
     const { [this.#resolved.pk.property.name]: _pk, ...data } = request.body as Record<string, unknown>;
     const { condition } = this.#one(request);
     const record = await this.#write(
       request,
-      { operation: 'update', condition, data },
+      { operation: 'update', condition, data, isConditional },
       (backend, write) => backend.update({ ...write, condition, data }),
       async () => {
         const entity = await this.getObject(request);
+        if (isConditional) await this.#checkPrecondition(request, reply);
         const changes = (await this.#resolved.resolveReferences(request, data)) as WriteData<Entity, Partial<Input>>;
         return (await this.#stored(request, await this.performUpdate(request, entity, changes))).record;
       },
@@ -171,13 +174,16 @@ export abstract class ModelViewSetBase<
 
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const isConditional = this.#hasPrecondition(request);
     const { condition } = this.#one(request);
     const isFound = await this.#write(
       request,
-      { operation: 'destroy', condition, data: {} },
+      { operation: 'destroy', condition, data: {}, isConditional },
       (backend, write) => backend.remove({ ...write, condition }),
       async () => {
-        await this.performDestroy(request, await this.getObject(request));
+        const entity = await this.getObject(request);
+        if (isConditional) await this.#checkPrecondition(request, reply);
+        await this.performDestroy(request, entity);
         return true;
       },
     );
@@ -300,6 +306,21 @@ export abstract class ModelViewSetBase<
   /** Selects the record of the path among those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
     return this.#visible(request).where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
+  }
+
+  /** Tells if a write has an `If-Match` to meet. Throws PreconditionRequired if it lacks one that the view wants. */
+  #hasPrecondition({ headers }: FastifyRequest): boolean {
+    const { preconditions } = this.#resolved;
+    if (preconditions === undefined) return false;
+    if (headers['if-match'] !== undefined) return true;
+    if (preconditions.isRequired) throw new PreconditionRequired();
+    return false;
+  }
+
+  /** Compares `If-Match` with the record as `retrieve` answers it, in the transaction that holds its lock. */
+  async #checkPrecondition(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const current = entityTag(await this.retrieve(request, reply));
+    if (!namesTag(request.headers['if-match']!, current, 'strong')) throw new PreconditionFailed();
   }
 
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */

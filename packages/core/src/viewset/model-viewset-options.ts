@@ -73,6 +73,14 @@ export interface ModelViewSetOptions<
   readonly maxPageSize?: number;
   /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
   readonly count?: Count;
+  /**
+   * True: retrieve, create and update answer with an `ETag`, a GET whose `If-None-Match` names it is a 304, and a PUT, PATCH
+   * or DELETE whose `If-Match` does not name that of the record is a 412 and writes nothing (RFC 9110, section 13). Default:
+   * true if the entity has a version, else false.
+   */
+  readonly etags?: boolean;
+  /** True: a PUT, PATCH or DELETE without `If-Match` is a 428 (RFC 6585, section 3). Default: false. */
+  readonly requireIfMatch?: boolean;
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
@@ -99,6 +107,8 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,
+  etags: BOOLEAN,
+  requireIfMatch: BOOLEAN,
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   ignoreUnknownParameters: ANYTHING,

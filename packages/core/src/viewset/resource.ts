@@ -31,6 +31,7 @@ import {
   type Operation,
   OPERATIONS,
   type OperationSchemas,
+  type Preconditions,
   type ViewContext,
   type ViewDefinition,
 } from './view-definition.ts';
@@ -60,6 +61,7 @@ export class Resource implements ViewDefinition {
   readonly answers: Projection<object>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
+  readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
   readonly #referencePermissions: ReferencePermissions;
   /** True if a hook of the view has to see the record of a path as an entity. */
@@ -107,6 +109,7 @@ export class Resource implements ViewDefinition {
     const written = Object.keys(this.write?.schema.properties ?? {});
     const fields = new Set([...Object.keys(this.readSchema.properties), ...written]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
+    this.preconditions = preconditionsOf(name, options, this.meta);
     const { orm, meta, projection } = this;
     this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
     this.#referencePermissions = referencePermissions(
@@ -198,6 +201,17 @@ function applyFilter<Entity extends object>(
 function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {
   const isShape = typeof shape === 'object' && shape !== null && ('bind' in shape || 'properties' in shape);
   if (!isShape) throw wrongOption(name, option, `a ${option}Shape() or a Type.Object()`, shape);
+}
+
+function preconditionsOf(
+  name: string,
+  { etags, requireIfMatch = false }: AnyModelOptions,
+  { versionProperty }: EntityMetadata,
+): Preconditions | undefined {
+  const sendsTags = etags ?? (requireIfMatch || versionProperty !== undefined);
+  if (sendsTags) return { isRequired: requireIfMatch };
+  if (!requireIfMatch) return undefined;
+  throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
 }
 
 function makeFilters(

@@ -43,6 +43,12 @@ export interface OperationSchemas {
   readonly validateBody?: (body: unknown) => unknown;
 }
 
+/** The preconditions of a view's own operations on one record. */
+export interface Preconditions {
+  /** True if a write needs `If-Match`. */
+  readonly isRequired: boolean;
+}
+
 /** A view as the router sees it: its declarations, resolved at the view's place. */
 export interface ViewDefinition {
   /** The operations that get a route. */
@@ -51,6 +57,8 @@ export interface ViewDefinition {
   readonly listParameters: readonly ParameterDeclaration[];
   /** The schema of a pk in a path, for documents. */
   readonly pkSchema: TSchema;
+  /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
+  readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
   schemasOf(operation: Operation, partial: boolean): OperationSchemas;

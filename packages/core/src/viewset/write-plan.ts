@@ -32,6 +32,8 @@ export interface WriteTarget {
   readonly condition?: Condition;
   /** The fields that are written, with their values. */
   readonly data: object;
+  /** True if the record has to be looked at before it is written. */
+  readonly isConditional?: boolean;
 }
 
 /** The way of one operation of a view to the database. */
@@ -95,6 +97,7 @@ export class WritePlan {
   /** Answers with the write of a request that is one statement; undefined if the unit of work has to write. */
   statementFor(request: FastifyRequest, target: WriteTarget): RowWrite<object> | undefined {
     if (this.#reasons[target.operation].length > 0 || this.#hasTriggers !== false) return undefined;
+    if (target.isConditional === true) return undefined;
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;

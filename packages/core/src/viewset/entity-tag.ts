@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+
+/** 128 bits of SHA-256, which no two contents share by chance, in base64url. */
+const TAG_LENGTH = 22;
+
+const ENTITY_TAG = /(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"/gu;
+
+/**
+ * Makes the strong entity tag of an answer (RFC 9110, section 8.8.3): the same for the same content alone, in every
+ * process.
+ *
+ * @example
+ * entityTag({ id: 7, name: 'Tea' });   // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
+ */
+export function entityTag(content: object): string {
+  const text = JSON.stringify(content, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH)}"`;
+}
+
+/**
+ * Tells if an `If-Match` or `If-None-Match` names a tag: `*` names any that exists. Compares strongly (RFC 9110, section
+ * 8.8.3.2) for `If-Match`, by which a weak tag names nothing; weakly for `If-None-Match`.
+ */
+export function namesTag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
+  if (header.trim() === '*') return true;
+  const named = [...header.matchAll(ENTITY_TAG)];
+  return named.some(([, weak, opaque]) => `"${opaque!}"` === tag && (comparison === 'weak' || weak === undefined));
+}

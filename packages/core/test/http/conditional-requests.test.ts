@@ -1,0 +1,264 @@
+/** ETag, If-None-Match, If-Match (RFC 9110, section 13) and 428 (RFC 6585, section 3). */
+import cors from '@fastify/cors';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify';
+import t from 'tap';
+import {
+  ModelViewSet,
+  Permission,
+  type PermissionView,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Counter = defineEntity({
+  name: 'Counter',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(50),
+    value: p.integer().default(0),
+    big: p.bigint('bigint').nullable(),
+    owner: p.string().length(20).default('Ada'),
+  },
+});
+const Versioned = defineEntity({
+  name: 'Versioned',
+  properties: { id: p.integer().primary(), name: p.string().length(50), version: p.integer().version() },
+});
+
+const read = readShape(Counter, ['id', 'name', 'value', 'big']);
+const write = writeShape(Counter, ['name', 'value', 'big']);
+
+class OfAda extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<InferEntity<typeof Counter>>(view, { owner: 'Ada' });
+  }
+}
+class CounterViewSet extends ModelViewSet(Counter, { read, write, etags: true, permissionClasses: [OfAda] }) {}
+class StrictViewSet extends ModelViewSet(Counter, { read, write, requireIfMatch: true }) {}
+class PlainViewSet extends ModelViewSet(Counter, { read, write }) {}
+/** Its records are made of entities, and those of `retrieve` have more than is stored. */
+class RepresentingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override represent(entity: { value: number; name: string }) {
+    return { ...super.represent(entity as never), name: entity.name.toUpperCase() };
+  }
+  override async retrieve(request: FastifyRequest, reply: FastifyReply) {
+    const record = await super.retrieve(request, reply);
+    return { ...record, value: record.value * 2 };
+  }
+}
+class VersionedViewSet extends ModelViewSet(Versioned, {
+  read: readShape(Versioned, ['id', 'name']),
+  write: writeShape(Versioned, ['name']),
+}) {}
+class UntaggedViewSet extends ModelViewSet(Versioned, { read: readShape(Versioned, ['id', 'name']), etags: false }) {}
+
+const router = (): Router =>
+  new Router()
+    .register('counters', CounterViewSet)
+    .register('strict', StrictViewSet)
+    .register('plain', PlainViewSet)
+    .register('representing', RepresentingViewSet)
+    .register('versioned', VersionedViewSet)
+    .register('untagged', UntaggedViewSet);
+
+const STRONG = /^"[\w-]{22}"$/;
+
+forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
+  const app = await testApp(t, orm, [router()]);
+  const send = (method: InjectOptions['method'], url: string, payload?: object, headers: Record<string, string> = {}) =>
+    app.inject({ method: method!, url, headers, ...(payload === undefined ? {} : { payload }) });
+  const make = async (path = '/counters', body: object = { name: 'a', value: 1 }) => {
+    const made = await send('POST', path, body);
+    t.equal(made.statusCode, 201, made.body);
+    return { url: `${path}/${made.json().id}`, tag: made.headers['etag'] as string, made };
+  };
+
+  t.test('a record has the same strong tag in every answer, and another one when it has changed', async (t) => {
+    const { url, tag } = await make('/counters', { name: 'tôt', value: 1, big: '9007199254740993' });
+    t.match(tag, STRONG);
+    const retrieved = await send('GET', url);
+    t.equal(retrieved.headers['etag'], tag);
+    const head = await send('HEAD', url);
+    t.equal(head.headers['etag'], tag);
+    t.equal(head.headers['content-length'], retrieved.headers['content-length']);
+    const same = await send('PATCH', url, {});
+    t.equal(same.headers['etag'], tag, 'an empty change');
+    const changed = await send('PATCH', url, { value: 2 });
+    t.match(changed.headers['etag'], STRONG);
+    t.not(changed.headers['etag'], tag);
+    t.equal((await send('GET', url)).headers['etag'], changed.headers['etag']);
+    t.equal((await send('GET', '/counters')).headers['etag'], undefined, 'a list has none');
+    t.equal((await send('GET', '/counters/999999')).headers['etag'], undefined, 'an error has none');
+  });
+
+  t.test('If-None-Match of a GET draws a 304 without a body', async (t) => {
+    const { url, tag } = await make();
+    const headOf = await send('HEAD', url);
+    for (const known of [tag, `W/${tag}`, '*', `"other", ${tag}`, `"a,b" , W/${tag}`]) {
+      for (const method of ['GET', 'HEAD'] as const) {
+        const answer = await send(method, url, undefined, { 'if-none-match': known });
+        t.equal(answer.statusCode, 304, `${method} ${known}`);
+        t.equal(answer.body, '');
+        t.equal(answer.headers['etag'], tag);
+        // RFC 9110, section 15.4.5: no length, or that of the record.
+        const length = method === 'GET' ? undefined : headOf.headers['content-length'];
+        t.equal(answer.headers['content-length'], length);
+        t.notOk('content-type' in answer.headers);
+      }
+    }
+    for (const known of ['"other"', tag.slice(1, -1), '', `x${tag.slice(1)}`]) {
+      const answer = await send('GET', url, undefined, { 'if-none-match': known });
+      t.equal(answer.statusCode, 200, known);
+      t.equal(answer.json().name, 'a');
+    }
+    await send('PATCH', url, { value: 5 });
+    t.equal((await send('GET', url, undefined, { 'if-none-match': tag })).statusCode, 200);
+    t.equal((await send('GET', '/counters/999999', undefined, { 'if-none-match': '*' })).statusCode, 404);
+  });
+
+  t.test('a write whose If-Match does not name the record is a 412 and writes nothing', async (t) => {
+    const { url, tag } = await make();
+    const body = { name: 'changed', value: 9 };
+    for (const wrong of ['"other"', `W/${tag}`, tag.slice(1, -1), '', '"a", "b"', `"${tag}`]) {
+      for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+        const answer = await send(method, url, method === 'DELETE' ? undefined : body, { 'if-match': wrong });
+        t.equal(answer.statusCode, 412, `${method} ${wrong}`);
+        t.equal(answer.json().code, 'precondition_failed');
+      }
+      t.match((await send('GET', url)).json(), { name: 'a', value: 1 });
+    }
+    const changed = await send('PUT', url, body, { 'if-match': `"other", ${tag}` });
+    t.equal(changed.statusCode, 200);
+    t.equal((await send('PATCH', url, { value: 10 }, { 'if-match': tag })).statusCode, 412, 'the tag has been used up');
+    t.equal((await send('PATCH', url, { value: 10 }, { 'if-match': '*' })).statusCode, 200);
+    t.equal((await send('PATCH', url, { value: 11 })).statusCode, 200, 'without a condition as ever');
+    t.equal((await send('DELETE', url, undefined, { 'if-match': tag })).statusCode, 412);
+    const last = (await send('GET', url)).headers['etag'] as string;
+    t.equal((await send('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
+    t.equal((await send('PATCH', url, { value: 1 }, { 'if-match': '*' })).statusCode, 404, 'there is no such record');
+  });
+
+  t.test('a record out of sight is a 404, a bad body a 400, whatever the condition', async (t) => {
+    const { url } = await make();
+    await orm.em.fork().nativeUpdate(Counter, { id: Number(url.split('/').at(-1)) }, { owner: 'Bob' });
+    for (const condition of ['*', '"other"']) {
+      t.equal((await send('PATCH', url, { value: 1 }, { 'if-match': condition })).statusCode, 404);
+      t.equal((await send('PATCH', url, { value: 'x' }, { 'if-match': condition })).statusCode, 400);
+    }
+  });
+
+  t.test('a view may require the condition', async (t) => {
+    const { url, tag } = await make('/strict');
+    for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+      const answer = await send(method, url, method === 'DELETE' ? undefined : { name: 'b', value: 1 });
+      t.equal(answer.statusCode, 428, method);
+      t.equal(answer.json().code, 'precondition_required');
+    }
+    t.equal((await send('PATCH', url, { value: 2 }, { 'if-match': '"other"' })).statusCode, 412);
+    const changed = await send('PATCH', url, { value: 2 }, { 'if-match': tag });
+    t.equal(changed.statusCode, 200);
+    t.equal((await send('DELETE', url, undefined, { 'if-match': changed.headers['etag'] as string })).statusCode, 204);
+  });
+
+  t.test('the tag is that of what the view answers, by its own hooks too', async (t) => {
+    const { url, made } = await make('/representing', { name: 'low', value: 3 });
+    t.equal(made.json().name, 'LOW');
+    const retrieved = await send('GET', url);
+    t.match(retrieved.json(), { name: 'LOW', value: 6 });
+    const tag = retrieved.headers['etag'] as string;
+    t.equal((await send('GET', url, undefined, { 'if-none-match': tag })).statusCode, 304);
+    t.equal((await send('PATCH', url, { value: 4 }, { 'if-match': tag })).statusCode, 200);
+    t.equal((await send('PATCH', url, { value: 5 }, { 'if-match': tag })).statusCode, 412);
+  });
+
+  t.test(
+    'an entity with a version has tags unless its view says no, others have none unless it says yes',
+    async (t) => {
+      const { url, tag } = await make('/versioned', { name: 'a' });
+      t.match(tag, STRONG);
+      t.equal((await send('PATCH', url, { name: 'b' }, { 'if-match': tag })).statusCode, 200);
+      t.equal((await send('PATCH', url, { name: 'c' }, { 'if-match': tag })).statusCode, 412);
+      const untagged = await send('GET', url.replace('versioned', 'untagged'), undefined, { 'if-none-match': '*' });
+      t.equal(untagged.statusCode, 200);
+      t.equal(untagged.headers['etag'], undefined);
+      const plain = await make('/plain');
+      t.equal(plain.tag, undefined);
+      t.equal((await send('PATCH', plain.url, { value: 2 }, { 'if-match': '"x"' })).statusCode, 200);
+    },
+  );
+
+  t.test('of many clients that each add one by If-Match, no addition is lost', async (t) => {
+    const { url } = await make('/counters', { name: 'count', value: 0 });
+    await Promise.all(Array.from({ length: 30 }, () => addOne(app, url)));
+    t.equal((await send('GET', url)).json().value, 30);
+  });
+});
+
+async function addOne(app: FastifyInstance, url: string): Promise<void> {
+  for (;;) {
+    const known = await app.inject(url);
+    const answer = await app.inject({
+      method: 'PATCH',
+      url,
+      headers: { 'if-match': known.headers['etag'] as string },
+      payload: { value: known.json().value + 1 },
+    });
+    if (answer.statusCode === 200) return;
+    if (answer.statusCode !== 412) throw new Error(`${answer.statusCode} ${answer.body}`);
+  }
+}
+
+t.test('a page of another origin reads tags, 304s and 412s', async (t) => {
+  const orm = await openSqlite(t, { entities: [Counter, Versioned] });
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  const origin = 'https://shop.example';
+  await app.register(cors, { origin: [origin], exposedHeaders: ['ETag'], methods: ['GET', 'HEAD', 'POST', 'PATCH'] });
+  await app.register(viewset, { orm });
+  await app.register(router().plugin);
+  const made = await app.inject({ method: 'POST', url: '/counters', payload: { name: 'a' }, headers: { origin } });
+  const [url, tag] = [`/counters/${made.json().id}`, made.headers['etag'] as string];
+  const answers = await Promise.all([
+    app.inject({ url, headers: { origin, 'if-none-match': tag } }),
+    app.inject({ method: 'HEAD', url, headers: { origin } }),
+    app.inject({ method: 'PATCH', url, headers: { origin, 'if-match': '"x"' }, payload: { value: 1 } }),
+  ]);
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [304, 200, 412],
+  );
+  for (const { headers } of [made, ...answers]) {
+    t.equal(headers['access-control-allow-origin'], origin);
+    t.equal(headers['access-control-expose-headers'], 'ETag');
+  }
+});
+
+t.test('what a view says of conditions stands in its plans, and must make sense', async (t) => {
+  const orm = await openSqlite(t, { entities: [Counter, Versioned] });
+  const app = await testApp(t, orm, [router()]);
+  const planOf = (route: string, method: string) =>
+    app.viewset.operations.find((plan) => plan.route === route && plan.method === method)!;
+  const retrieve = planOf('counters-detail', 'GET');
+  t.match(retrieve.headerParameters, [{ name: 'if-none-match', required: false }]);
+  t.ok(retrieve.responses[200]?.headers['etag']);
+  t.match(retrieve.responses[304], { schema: undefined, headers: { etag: {} } });
+  t.match(planOf('counters-detail', 'PATCH').headerParameters, [{ name: 'if-match', required: false }]);
+  t.ok(planOf('counters-list', 'POST').responses[201]?.headers['etag']);
+  t.ok(planOf('counters-detail', 'DELETE').responses[412]);
+  t.notOk(planOf('counters-detail', 'DELETE').responses[428]);
+  t.ok(planOf('strict-detail', 'PUT').responses[428]);
+  t.match(planOf('strict-detail', 'PUT').headerParameters, [{ name: 'if-match', required: true }]);
+  t.strictSame(planOf('plain-detail', 'PATCH').headerParameters, []);
+  t.notOk(planOf('plain-detail', 'PATCH').responses[412]);
+
+  class Senseless extends ModelViewSet(Counter, { read, write, etags: false, requireIfMatch: true }) {}
+  await t.rejects(testApp(t, orm, [new Router().register('senseless', Senseless)]), {
+    message: /Senseless: requireIfMatch needs the ETags that "etags: false" switches off/,
+  });
+});
