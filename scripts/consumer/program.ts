@@ -16,12 +16,14 @@ import {
 import { openapi } from '@viewset/openapi';
 import fastify from 'fastify';
 
-const Role = defineEntity({
+const RoleSchema = defineEntity({
   name: 'Role',
   properties: { id: p.integer().primary(), name: p.string().length(50).unique() },
 });
+class Role extends RoleSchema.class {}
+RoleSchema.setClass(Role);
 
-const Account = defineEntity({
+const AccountSchema = defineEntity({
   name: 'Account',
   properties: {
     id: p.integer().primary(),
@@ -33,11 +35,15 @@ const Account = defineEntity({
     last_login: p.datetime().nullable(),
   },
 });
+class Account extends AccountSchema.class {}
+AccountSchema.setClass(Account);
 
-const Note = defineEntity({
+const NoteSchema = defineEntity({
   name: 'Note',
   properties: { id: p.integer().primary(), title: p.string().length(120), pinned: p.boolean().default(false) },
 });
+class Note extends NoteSchema.class {}
+NoteSchema.setClass(Note);
 
 class NoteViewSet extends ModelViewSet(Note, {
   read: readShape(Note, ['id', 'title', 'pinned']),

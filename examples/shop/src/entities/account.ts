@@ -1,7 +1,7 @@
-import { defineEntity, p, type InferEntity } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 import { Role } from './role.ts';
 
-export const Account = defineEntity({
+const AccountSchema = defineEntity({
   name: 'Account',
   properties: {
     id: p.integer().primary(),
@@ -17,4 +17,5 @@ export const Account = defineEntity({
   },
 });
 
-export type Account = InferEntity<typeof Account>;
+export class Account extends AccountSchema.class {}
+AccountSchema.setClass(Account);

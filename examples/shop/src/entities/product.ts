@@ -1,6 +1,6 @@
-import { defineEntity, p, type InferEntity } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
-export const Product = defineEntity({
+const ProductSchema = defineEntity({
   name: 'Product',
   properties: {
     id: p.integer().primary(),
@@ -10,4 +10,5 @@ export const Product = defineEntity({
   },
 });
 
-export type Product = InferEntity<typeof Product>;
+export class Product extends ProductSchema.class {}
+ProductSchema.setClass(Product);

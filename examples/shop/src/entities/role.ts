@@ -1,6 +1,6 @@
-import { defineEntity, p, type InferEntity } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
-export const Role = defineEntity({
+const RoleSchema = defineEntity({
   name: 'Role',
   properties: {
     id: p.integer().primary(),
@@ -9,4 +9,5 @@ export const Role = defineEntity({
   },
 });
 
-export type Role = InferEntity<typeof Role>;
+export class Role extends RoleSchema.class {}
+RoleSchema.setClass(Role);
