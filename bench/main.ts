@@ -9,8 +9,10 @@ import { keepResults, publish, publishPicture } from './publish.ts';
 import { latencyPicture } from './scale/picture.ts';
 import { scaleReport } from './scale/report.ts';
 import { scale } from './scale/scale.ts';
+import { typesReport } from './types/report.ts';
+import { typeCosts } from './types/types.ts';
 
-const COMMANDS = { compare: runComparison, 'in-process': runInProcess, profile, scale: runScale };
+const COMMANDS = { compare: runComparison, 'in-process': runInProcess, profile, scale: runScale, types: runTypes };
 
 const given = optionsOrExit(process.argv.slice(2));
 await COMMANDS[given.command](given);
@@ -53,4 +55,12 @@ async function runScale(options: Options): Promise<void> {
   if (!options.publish) return;
   publish('scale', run, report);
   publishPicture('performance-scale.svg', latencyPicture(run.lists));
+}
+
+async function runTypes(options: Options): Promise<void> {
+  const run = typeCosts(options.quick ? 1 : 3);
+  const report = typesReport(run);
+  show(report, options);
+  keepResults('types', run);
+  if (options.publish) publish('types', run, report);
 }

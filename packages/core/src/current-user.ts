@@ -17,8 +17,12 @@ export interface AnyUser {
   readonly role?: { readonly name: string } | null | undefined;
 }
 
-/** The application's user: `ViewsetTypes['user']` if it is declared. */
-export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : AnyUser;
+/** The application's user: `ViewsetTypes['user']` if it is declared. Of nobody's kind if something else is declared there. */
+export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : OnlyUser<keyof ViewsetTypes>;
+
+type OnlyUser<Declared> = [Declared] extends [never]
+  ? AnyUser
+  : `ViewsetTypes has no "${Declared & string}", but "user"`;
 
 declare module 'fastify' {
   interface FastifyRequest {

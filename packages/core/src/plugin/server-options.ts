@@ -1,6 +1,15 @@
 import { maxHeaderSize, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { Http2Server } from 'node:http2';
+import type { Server as HttpsServer } from 'node:https';
+import type {
+  FastifyHttp2Options,
+  FastifyHttpOptions,
+  FastifyHttpsOptions,
+  FastifyReply,
+  FastifyRequest,
+  FastifyServerOptions,
+} from 'fastify';
 import { HeadersTooLarge, type HttpError, ParseError, UriTooLong } from '../errors.ts';
 import { SLOW_REQUEST } from './admission.ts';
 import { sendError, toHttpError } from './error-handler.ts';
@@ -31,7 +40,9 @@ const CHECK_INTERVAL_MS = 5_000;
  * @example
  * const app = fastify(serverOptions({ logger: true }));
  */
-export function serverOptions<Options extends FastifyServerOptions>(options?: Options): Options & FastifyServerOptions {
+export function serverOptions<Options extends FastifyServerOptions>(
+  options?: Options & { readonly [Name in Exclude<keyof Options, OptionName>]: 'Fastify has no such option' },
+): Options & FastifyServerOptions {
   const given = options ?? ({} as Options);
   const { requestTimeout = REQUEST_TIMEOUT_MS } = given;
   const { http, https } = given as { http?: object; https?: object | null };
@@ -47,6 +58,11 @@ export function serverOptions<Options extends FastifyServerOptions>(options?: Op
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAM_LENGTH, ...given.routerOptions },
   };
 }
+
+type OptionName =
+  | keyof FastifyHttpOptions<Server>
+  | keyof FastifyHttpsOptions<HttpsServer>
+  | keyof FastifyHttp2Options<Http2Server>;
 
 /** Returns the options that Fastify hands on to Node as they are. */
 function nodeOptions(requestTimeoutMs: number): ServerOptions {

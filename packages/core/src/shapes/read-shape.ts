@@ -76,7 +76,8 @@ export type ReadOutput<Entity, Names extends string, Extra> = Flat<
 
 type ExtraOutput<Entity, Name, Source> =
   Source extends Computed<never, string, infer Schema>
-    ? Static<Schema>
+    ? // Nothing is inferred from the value of a schema: the compiler would unfold all that a schema can be.
+      NoInfer<Static<Schema>>
     : Source extends string
       ? WireValue<Entity, Source>
       : Source extends { readonly output?: infer Nested }

@@ -12,6 +12,7 @@ import {
   type ModelViewSetOptions,
   readShape,
   requireUser,
+  serverOptions,
   type SearchField,
   type JsonLogicField,
   Unauthorized,
@@ -80,4 +81,13 @@ t.test('the user of a request is there, or it is refused', async (t) => {
   t.equal(requireUser(request(ada)), ada);
   t.equal(getCurrentUser(request(ada)), ada);
   t.throws(() => requireUser(request(null)), Unauthorized);
+});
+
+t.test('a misspelt option of the server does not compile', async (t) => {
+  const options = serverOptions({ logger: true, trustProxy: true, http: { maxHeaderSize: 9000 } });
+  t.equal(options.logger, true);
+  serverOptions({ https: null, bodyLimit: 1 });
+  serverOptions();
+  // @ts-expect-error -- misspelt
+  serverOptions({ logegr: true });
 });

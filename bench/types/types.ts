@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeApplication } from './application.ts';
+
+/** The cost of an application to the compiler, and so to an editor. */
+export interface TypeCost {
+  readonly application: string;
+  /** True: of the packages as they are published; false: of their sources, as in this repository. */
+  readonly isPacked: boolean;
+  /** Of one checker. The compiler has several, each of which makes most types anew. */
+  readonly types: number;
+  readonly instantiations: number;
+  readonly checkSeconds: number;
+  /** From start to end, the median of the rounds. */
+  readonly totalSeconds: number;
+}
+
+const APPLICATIONS = [
+  { application: 'one view', views: 1, hasClient: false },
+  { application: 'fifty views', views: 50, hasClient: false },
+  { application: 'fifty views and their client', views: 50, hasClient: true },
+] as const;
+
+const PACKAGES = ['core', 'client'] as const;
+const root = fileURLToPath(new URL('../..', import.meta.url));
+// Below the bench, whose packages the applications import.
+const scratch = join(root, 'bench/.types');
+const compiler = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
+
+/** Measures the check of applications of one view and of fifty, against the declarations of the packages and their sources. */
+export function typeCosts(rounds: number): TypeCost[] {
+  rmSync(scratch, { recursive: true, force: true });
+  try {
+    for (const name of PACKAGES) declare(name);
+    return [true, false].flatMap((isPacked) =>
+      APPLICATIONS.map((each, index) => {
+        const folder = join(scratch, `${isPacked ? 'packed' : 'sources'}-${index}`);
+        writeApplication(folder, each.views, each.hasClient);
+        writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configOf(isPacked)));
+        return { application: each.application, isPacked, ...costOf(folder, rounds) };
+      }),
+    );
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Writes the declarations of a package, as its build does. */
+function declare(name: string): void {
+  const folder = join(root, 'packages', name);
+  const outDir = join(scratch, 'declarations', name);
+  mkdirSync(outDir, { recursive: true });
+  run(folder, ['-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--declarationMap', 'false', '--outDir', outDir]);
+}
+
+function configOf(isPacked: boolean): object {
+  const entryOf = (name: string): string =>
+    isPacked ? `../declarations/${name}/index.d.ts` : `../../../packages/${name}/src/index.ts`;
+  const paths = Object.fromEntries(PACKAGES.map((name) => [`@viewset/${name}`, [entryOf(name)]]));
+  const compilerOptions = { lib: ['es2024', 'dom'], paths };
+  return { extends: '../../../tsconfig.base.json', compilerOptions, include: ['*.ts'] };
+}
+
+function costOf(folder: string, rounds: number): Omit<TypeCost, 'application' | 'isPacked'> {
+  const alone = figuresOf(folder, ['--checkers', '1']);
+  const totals = Array.from({ length: rounds }, () => figuresOf(folder, []).get('Total time') ?? 0).toSorted(
+    (a, b) => a - b,
+  );
+  return {
+    types: alone.get('Types') ?? 0,
+    instantiations: alone.get('Instantiations') ?? 0,
+    checkSeconds: alone.get('Check time') ?? 0,
+    totalSeconds: totals[Math.floor(totals.length / 2)] ?? 0,
+  };
+}
+
+/** The figures of `--extendedDiagnostics` by their names. */
+function figuresOf(folder: string, options: readonly string[]): Map<string, number> {
+  const said = run(folder, ['-p', '.', '--extendedDiagnostics', ...options]);
+  return new Map([...said.matchAll(/^([A-Z][\w ]+):\s+([\d.]+)/gm)].map(([, name, figure]) => [name!, Number(figure)]));
+}
+
+function run(cwd: string, args: readonly string[]): string {
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '--pretty', 'false', ...args], {
+    cwd,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`The compiler finds mistakes in ${cwd}:\n${stdout.slice(0, 2000)}`);
+  return stdout;
+}
