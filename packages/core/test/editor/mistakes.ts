@@ -234,7 +234,7 @@ export class V extends ModelViewSet(Book, { read }) {
 export class V extends ModelViewSet(Book, { read }) {
   override getQueryset(request: FastifyRequest) { return super.getQueryset(request).filter({ pages__gte: 'x' }); }
 }`,
-    message: "Type 'string' is not assignable to type 'NonNullable<Opt<number>>'.",
+    message: "Type 'string' is not assignable to type 'number'.",
   },
   {
     name: 'a misspelt option of an action',
