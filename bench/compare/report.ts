@@ -10,7 +10,7 @@ import type { Comparison, ComparisonRun } from './comparison.ts';
 export function comparisonReport({ machine, settings, comparisons }: ComparisonRun): string {
   const { rounds, roundsAProcess, durationSeconds, warmUpSeconds, connections } = settings;
   const groups = Map.groupBy(comparisons, ({ database, rows }) => tableTitle(database, rows));
-  const sections = [...groups].map(([title, group]) => `#### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
+  const sections = [...groups].map(([title, group]) => `### ${title}\n\n${costTable(group)}\n\n${rateTable(group)}`);
   return [
     machineSentence(machine),
     `Medians of ${rounds} alternating rounds of ${durationSeconds} s, in new processes after every ${roundsAProcess}, each warmed up for ${warmUpSeconds} s (hand for ${warmUpSeconds * WARM_UP_TIMES.hand} s); ${connections} connections.`,

@@ -14,7 +14,7 @@ export function inProcessReport({ machine, settings, costs }: InProcessRun): str
     machineSentence(machine),
     `Medians of ${rounds} rounds with new processes: ${durationSeconds} s of the processor each, in alternating slices of ${SLICE_SECONDS * 1000} ms,`,
     `after ${warmUpSeconds} s of warm-up; ${connections} requests in flight.`,
-    ...[...groups].map(([title, group]) => `\n#### ${title}\n\n${costTable(group)}`),
+    ...[...groups].map(([title, group]) => `\n### ${title}\n\n${costTable(group)}`),
   ].join('\n');
 }
 

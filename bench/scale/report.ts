@@ -11,8 +11,8 @@ export function scaleReport({ machine, lists, applications }: ScaleRun, picture:
   return [
     machineSentence(machine),
     `\n![Latency of a list as its table grows](${picture})`,
-    ...[...groups].map(([database, group]) => `\n#### ${DATABASE_TITLES[database]}\n\n${latencyTable(group)}`),
-    `\n#### Applications\n\n${applicationTable(applications)}`,
+    ...[...groups].map(([database, group]) => `\n### ${DATABASE_TITLES[database]}\n\n${latencyTable(group)}`),
+    `\n### Applications\n\n${applicationTable(applications)}`,
   ].join('\n');
 }
 

@@ -19,6 +19,7 @@ const dist = fileURLToPath(new URL('.vitepress/dist', import.meta.url));
 const pages = new Map(globSync('**/*.html', { cwd: dist }).map((file) => [addressOf(file), readPage(file)]));
 const faults = [
   ...[...pages.values()].flatMap((page) => [...deadLinks(page), ...foreignFiles(page)]),
+  ...foreignStyles(),
   ...missingMarkdown(),
 ];
 faults.push(...(await unanswered()));
@@ -52,6 +53,16 @@ function deadLinks({ address, html }: HtmlPage): string[] {
 function foreignFiles({ address, html }: HtmlPage): string[] {
   const elements = html.matchAll(/<(?:script|link|img|source|iframe)\b[^>]*\s(?:src|href)="(?:https?:)?\/\/[^"]*"/g);
   return [...elements].map(([element]) => `${address}: from another host: ${element}`);
+}
+
+/** Finds fonts and pictures of other hosts in style sheets. */
+function foreignStyles(): string[] {
+  return globSync('**/*.css', { cwd: dist }).flatMap((file) => {
+    const urls = readFileSync(join(dist, file), 'utf8').matchAll(
+      /(?:url\(|@import )\s*["']?((?:https?:)?\/\/[^"')]*)/g,
+    );
+    return [...urls].map(([, url]) => `${file}: from another host: ${url}`);
+  });
 }
 
 function missingMarkdown(): string[] {

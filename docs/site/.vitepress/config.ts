@@ -34,6 +34,14 @@ export default defineConfig({
   ignoreDeadLinks: false,
   markdown: {
     anchor: { slugify: githubSlug },
+    config: (md) => {
+      // A block of code that is indented gets the frame of one that is fenced: it scrolls, and the page does not.
+      md.renderer.rules.code_block = (tokens, index, options, env, self) => {
+        const token = tokens[index];
+        if (token !== undefined) token.info = 'text';
+        return md.renderer.rules.fence?.(tokens, index, options, env, self) ?? '';
+      };
+    },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
   themeConfig: {
