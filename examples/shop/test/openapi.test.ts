@@ -1,4 +1,4 @@
-import { withShop } from './support/shop.ts';
+import { startShop, withShop } from './support/shop.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -22,6 +22,14 @@ withShop({}, async (t, shop) => {
     const again = await shop.get('/openapi.json', { token: await shop.login() });
     t.equal(again.headers.get('etag'), headers.get('etag'));
     t.equal((await fetch(`${shop.url}/openapi.yaml`)).status, 200);
+  });
+
+  await t.test('the document is the same in every process, byte for byte', async (t) => {
+    const other = await startShop(t, { kind: shop.kind });
+    for (const path of ['/openapi.json', '/openapi.yaml']) {
+      const [one, two] = await Promise.all([shop, other].map(async ({ url }) => (await fetch(url + path)).text()));
+      t.equal(one, two, path);
+    }
   });
 
   await t.test('operations have their names', async (t) => {

@@ -1,9 +1,10 @@
+import { componentName } from './component-name.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
-import type { NamedSchema } from './shared-components.ts';
 
 interface HoistedDocument {
   readonly document: JsonObject;
-  readonly named: NamedSchema[];
+  /** The definitions, by their names as components. */
+  readonly definitions: JsonObject;
   /** The copy of an object of the document before. */
   readonly copyOf: (original: JsonObject) => JsonObject;
 }
@@ -11,46 +12,43 @@ interface HoistedDocument {
 /**
  * Takes the definitions (`$defs`) out of the schemas of a document, where nothing could refer to them, and makes components
  * of them. Those of one name that differ are told apart by a number.
+ *
+ * @param taken the schemas that are components already, whose names are taken
  */
-export function hoistDefinitions(document: JsonObject): HoistedDocument {
-  const named = new Map<string, { readonly text: string; readonly schema: JsonObject }>();
+export function hoistDefinitions(document: JsonObject, taken: JsonObject): HoistedDocument {
+  const definitions: Record<string, JsonObject> = {};
+  /** The names of the definitions of one schema, which may stand in a document many times, by its text. */
+  const known = new Map<string, ReadonlyMap<string, string>>();
   const copies = new Map<JsonObject, JsonObject>();
   const hoist = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
     if (Array.isArray(value)) return value.map((item) => hoist(item, names));
     if (!isObject(value)) return value;
-    const { $defs: definitions, ...rest } = value;
-    const known = isObject(definitions) ? new Map([...names, ...nameAll(definitions)]) : names;
+    const { $defs: own, ...rest } = value;
+    const visible = isObject(own) ? new Map([...names, ...nameAll(own)]) : names;
     const entries = Object.entries(rest).map(([key, child]) => [
       key,
-      referredTo(key, child, known) ?? hoist(child, known),
+      referredTo(key, child, visible) ?? hoist(child, visible),
     ]);
     const copy = Object.fromEntries(entries) as JsonObject;
     copies.set(value, copy);
     return copy;
   };
-  const nameAll = (definitions: JsonObject): Map<string, string> => {
-    const text = JSON.stringify(definitions);
+  const nameAll = (own: JsonObject): ReadonlyMap<string, string> => {
+    const text = JSON.stringify(own);
+    const before = known.get(text);
+    if (before !== undefined) return before;
     const names = new Map<string, string>();
-    const added: string[] = [];
-    for (const name of Object.keys(definitions)) {
-      let free = name;
-      for (let number = 2; (named.get(free)?.text ?? text) !== text; number++) free = `${name}${number}`;
+    known.set(text, names);
+    for (const name of Object.keys(own)) {
+      const free = componentName(name, (each) => !Object.hasOwn(taken, each) && !Object.hasOwn(definitions, each));
       names.set(name, free);
-      if (!named.has(free)) added.push(name);
-      if (!named.has(free)) named.set(free, { text, schema: {} });
+      definitions[free] = {};
     }
-    for (const name of added) {
-      const schema = hoist(definitions[name], names) as JsonObject;
-      named.set(names.get(name)!, { text, schema });
-    }
+    for (const [name, free] of names) definitions[free] = hoist(own[name], names) as JsonObject;
     return names;
   };
   const hoisted = hoist(document, new Map()) as JsonObject;
-  return {
-    document: hoisted,
-    named: [...named].map(([name, { schema }]) => ({ name, schema })),
-    copyOf: (original) => copies.get(original)!,
-  };
+  return { document: hoisted, definitions, copyOf: (original) => copies.get(original)! };
 }
 
 /** The component that a `$ref` to a definition becomes. */

@@ -1,8 +1,10 @@
 import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
-import { isObject, type JsonObject, withNull } from './json-schema.ts';
+import { documentSchema, isObject, type JsonObject } from './json-schema.ts';
 import { hoistDefinitions } from './definitions.ts';
 import { completeOperation, describeOperation, SECURITY_SCHEME } from './operation.ts';
+import { withOperationIds } from './operation-ids.ts';
 import type { ResolvedOptions } from './options.ts';
+import { withoutLostReferences } from './references.ts';
 import { type DescribedOperation, schemaNames } from './schema-names.ts';
 import { shareComponents } from './shared-components.ts';
 
@@ -40,7 +42,9 @@ export function completeDocument(
   options: ResolvedOptions,
 ): JsonObject {
   const described: DescribedOperation[] = [];
-  const paths: Record<string, Record<string, unknown>> = withoutPlans((base['paths'] ?? {}) as Paths, routes);
+  const planned = new Set(routes.map(({ plan }) => plan?.operationId).filter((id) => id !== undefined));
+  const own = ownPaths((base['paths'] ?? {}) as Paths, routes);
+  const paths = withOperationIds(own, planned) as Record<string, Record<string, unknown>>;
   for (const { path, methods, plan, needsToken, responses } of routes) {
     const there = paths[path];
     if (plan !== undefined) {
@@ -50,8 +54,8 @@ export function completeDocument(
       continue;
     }
     for (const method of methods) {
-      const own = there?.[method];
-      if (isObject(own)) there![method] = completeOperation(own, responses, needsToken);
+      const operation = there?.[method];
+      if (isObject(operation)) there![method] = completeOperation(operation, responses, needsToken);
     }
   }
   return assemble(base, paths, described, options);
@@ -65,32 +69,39 @@ function assemble(
 ): JsonObject {
   const taken = (base['components'] ?? {}) as JsonObject;
   // Definitions first: the schemas that refer to them say by then what they will say in the document.
-  const hoisted = hoistDefinitions(paths);
+  const hoisted = hoistDefinitions(paths, (taken['schemas'] ?? {}) as JsonObject);
   const operations = described.map(({ plan, operation }) => ({ plan, operation: hoisted.copyOf(operation) }));
   const names = schemaNames(hoisted.document, operations);
-  const shared = shareComponents(hoisted.document, [...hoisted.named, ...names], taken);
+  const shared = shareComponents(hoisted.document, hoisted.definitions, names, taken);
   const plans = described.map(({ plan }) => plan);
   const components = mergeComponents(taken, shared.components);
-  return {
+  return withoutLostReferences({
     ...base,
     servers: base['servers'] ?? options.servers,
     tags: tagsOf(shared.paths, plans, (base['tags'] ?? []) as readonly JsonObject[], options.tags),
     paths: shared.paths,
     components: withScheme(components, options.securityScheme),
-  };
+  });
 }
 
 type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Copies the paths without the operations of plans, and those that differ from another by a slash at the end alone. */
-function withoutPlans(paths: Paths, routes: readonly DocumentedRoute[]): Record<string, Record<string, unknown>> {
-  const ids = new Set(routes.map(({ plan }) => plan?.operationId).filter((id) => id !== undefined));
+/** The methods that OpenAPI 3.1 has a place for. */
+const METHODS: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']);
+
+/** Copies the paths without the operations of plans and of methods that OpenAPI does not know, and those that differ from another by a slash at the end alone. */
+function ownPaths(paths: Paths, routes: readonly DocumentedRoute[]): Paths {
+  const planned = new Set(
+    routes.flatMap(({ path, plan }) => (plan === undefined ? [] : [`${plan.method.toLowerCase()} ${path}`])),
+  );
   const kept = Object.entries(paths).map(([path, methods]) => {
-    const others = Object.entries(methods).filter(([method, operation]) => {
-      const id = isObject(operation) ? operation['operationId'] : undefined;
-      const isSame = path.length > 1 && path.endsWith('/') && paths[path.slice(0, -1)]?.[method] !== undefined;
-      return !ids.has(id as string) && !isSame;
-    });
+    const withoutSlash = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+    const others = Object.entries(methods).filter(
+      ([method]) =>
+        METHODS.has(method) &&
+        !planned.has(`${method} ${withoutSlash}`) &&
+        (path === withoutSlash || paths[withoutSlash]?.[method] === undefined),
+    );
     return [path, Object.fromEntries(others)] as const;
   });
   return Object.fromEntries(kept.filter(([, methods]) => Object.keys(methods).length > 0));
@@ -138,7 +149,7 @@ function operationsOf(paths: JsonObject): JsonObject[] {
 }
 
 /**
- * Writes a document of OpenAPI 3.0 as 3.1 has it.
+ * Writes a document of OpenAPI 3.0 as 3.1 has it, and the schemas of either as those of plans are written.
  *
  * @throws ImproperlyConfigured for a document of Swagger 2
  */
@@ -150,14 +161,9 @@ export function asOpenapi31(document: JsonObject): JsonObject {
         'option "openapi": { openapi: "3.1.1", info: { … } }',
     );
   }
-  return version.startsWith('3.0') ? { ...(withTypes(document) as JsonObject), openapi: OPENAPI_VERSION } : document;
+  const { paths = {}, components = {} } = document;
+  const schemas = { paths: documentSchema(paths), components: documentSchema(components) };
+  return { ...document, ...schemas, openapi: version.startsWith('3.0') ? OPENAPI_VERSION : version };
 }
 
 export const OPENAPI_VERSION = '3.1.1';
-
-/** Writes `nullable` as a type. */
-function withTypes(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withTypes);
-  if (!isObject(value)) return value;
-  return withNull(Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withTypes(child)])));
-}

@@ -7,6 +7,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Writes a value as JSON has it: Dates as text, BigInts as numbers; undefined for what JSON has no place for. */
+export function jsonValue(value: unknown): unknown {
+  const text = JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? Number(each) : each)) as
+    | string
+    | undefined;
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
 /** Keywords whose values are data and no schemas. */
 export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
@@ -17,29 +25,37 @@ export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'default', '
 export function documentSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(documentSchema);
   if (schema instanceof RegExp) return schema.source;
-  if (typeof schema === 'bigint') return Number(schema);
-  if (!isObject(schema)) return schema;
+  if (!isObject(schema)) return typeof schema === 'string' ? schema : jsonValue(schema);
   const entries = Object.entries(schema)
     .filter(
       ([keyword, value]) =>
         !keyword.startsWith('~') && keyword !== '$id' && keyword !== '$schema' && value !== undefined,
     )
     .map(([keyword, value]) => [keyword, changeInside(keyword, value, documentSchema)]);
-  return withTuple(withNull(Object.fromEntries(entries) as JsonObject));
+  return withTuple(withNull(withEnumType(Object.fromEntries(entries) as JsonObject)));
 }
 
 /** Changes the schemas that a keyword has. The names of properties are no keywords. */
 function changeInside(keyword: string, value: unknown, change: (schema: unknown) => unknown): unknown {
-  if (DATA_KEYWORDS.has(keyword)) return value;
+  if (DATA_KEYWORDS.has(keyword)) return jsonValue(value);
   if (!isObject(value) || !(keyword === 'properties' || keyword === 'patternProperties')) return change(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
 /** Writes OpenAPI 3.0's `nullable` as a type. */
-export function withNull(schema: JsonObject): JsonObject {
+function withNull(schema: JsonObject): JsonObject {
   const { nullable, ...rest } = schema;
   if (typeof nullable !== 'boolean') return schema;
   return nullable && rest['type'] !== undefined ? { ...rest, type: [rest['type'], 'null'].flat() } : rest;
+}
+
+/** Writes the type that the values of an enum have, which generators of clients go by. */
+function withEnumType(schema: JsonObject): JsonObject {
+  const { enum: values } = schema;
+  if (!Array.isArray(values) || schema['type'] !== undefined) return schema;
+  const types = [...new Set(values.map((value) => (value === null ? 'null' : typeof value)))];
+  if (types.length === 0 || types.includes('object')) return schema;
+  return { type: types.length === 1 ? types[0] : types, ...schema };
 }
 
 /** Many readers ask for `items` in every schema of an array. */

@@ -1,11 +1,13 @@
 import swagger from '@fastify/swagger';
 import type { OperationPlan } from '@viewset/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { stringify } from 'yaml';
 import { asOpenapi31, completeDocument, type JsonObject, OPENAPI_VERSION, type DocumentedRoute } from './document.ts';
+import { isObject } from './json-schema.ts';
 import { type OpenapiOptions, resolveOptions, type ResolvedOptions } from './options.ts';
 import { addReferencePage } from './reference-page.ts';
+import { referenceNames } from './references.ts';
 import { sendFile, type StaticFile, staticFile } from './static-file.ts';
 
 /**
@@ -85,12 +87,31 @@ function swaggerOptions({ info, servers }: ResolvedOptions): swagger.FastifyDyna
     openapi: { openapi: OPENAPI_VERSION, info: { ...info! }, servers: servers.map((server) => ({ ...server })) },
     convertConstToEnum: false,
     stripBasePath: false,
+    refResolver: referenceNames(),
     transform: ({ schema, url, route }) => ({
       schema:
-        (schema as object | undefined) === undefined || route.config?.viewset !== undefined ? { hide: true } : schema,
+        (schema as object | undefined) === undefined || route.config?.viewset !== undefined
+          ? { hide: true }
+          : withoutForeignSchemas(schema),
       url,
     }),
   };
+}
+
+/** Leaves out what is no JSON Schema: a validator of another library, which a compiler of the application understands. */
+function withoutForeignSchemas(schema: FastifySchema): FastifySchema {
+  const entries = Object.entries(schema).map(([part, value]: [string, unknown]) => [
+    part,
+    part === 'response' && isObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([status, answer]) => [status, isForeign(answer) ? {} : answer]))
+      : value,
+  ]);
+  return Object.fromEntries(entries.filter(([, value]) => !isForeign(value))) as FastifySchema;
+}
+
+function isForeign(value: unknown): boolean {
+  if (typeof value === 'function') return true;
+  return isObject(value) && ![Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
 }
 
 function addDocument(app: FastifyInstance, path: string, complete: () => JsonObject): void {

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
-import { documentSchema, isObject, type JsonObject, requestSchema } from './json-schema.ts';
+import { documentSchema, isObject, type JsonObject, jsonValue, requestSchema } from './json-schema.ts';
 import { capitalized } from './words.ts';
 
 /** The name of the security scheme that operations refer to. */
@@ -33,7 +33,7 @@ function mapResponses({ responses, documentation, view }: OperationPlan): JsonOb
     status,
     describeResponse(
       { ...response, schema: withWords(documentSchema(response.schema), view.fieldWords) as TSchema | undefined },
-      documentation.examples.responses?.[Number(status)],
+      jsonValue(documentation.examples.responses?.[Number(status)]),
     ),
   ]);
   return Object.fromEntries(described) as JsonObject;
@@ -47,9 +47,11 @@ export function completeOperation(
 ): JsonObject {
   const own = operation['responses'] as Readonly<Record<string, JsonObject>>;
   const all: Record<string, JsonObject> = { ...own };
+  const saysSuccess = Object.keys(own).some((status) => /^(?:2XX|default)$/i.test(status));
   for (const [status, response] of Object.entries(responses)) {
     const described = describeResponse(response, undefined);
     const declared = own[status];
+    if (declared === undefined && saysSuccess && status.startsWith('2')) continue;
     all[status] = declared === undefined ? described : withHeaders(asDeclared(declared, status), described['headers']);
   }
   return {
@@ -126,7 +128,7 @@ function examplesOf(examples: unknown): JsonObject {
 
 function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
   const { schema, required, contentTypes } = body!;
-  const example = documentation.examples.body;
+  const example = jsonValue(documentation.examples.body);
   const content = contentTypes.map((type) => [
     type,
     {

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { componentName } from './component-name.ts';
 import { DATA_KEYWORDS, isObject, type JsonObject } from './json-schema.ts';
 import { pascalCase } from './words.ts';
 
@@ -26,30 +27,34 @@ interface Part {
 type Replace = (part: Part) => JsonObject | undefined;
 
 /**
- * Writes as components what stands in operations more than once: schemas of objects, answers, headers and parameters; and
- * the schemas that have names, however often they stand there.
+ * Writes as components the schemas of objects, which generators of clients make types of, and what else stands in operations
+ * more than once: answers, headers and parameters.
  *
  * @param paths the operations by path and method
+ * @param definitions schemas that the paths refer to as components already, by their names
  * @param named schemas with their names; of two that say the same the first
  * @param taken components that the application has already, whose names are taken
  */
 export function shareComponents(
   paths: JsonObject,
+  definitions: JsonObject,
   named: readonly NamedSchema[],
   taken: JsonObject,
 ): { readonly paths: JsonObject; readonly components: ComponentMap } {
-  const names = new ComponentNames(taken);
+  const names = new ComponentNames(definitions, taken);
   for (const { name, schema } of named) names.add({ kind: 'schemas', name, value: schema });
   const seen = new Set<string>();
-  // A part that is a component has been looked into already.
-  const nameRepeated: Replace = (part) => {
+  // A part that is a component already has been looked into.
+  const nameParts: Replace = (part) => {
+    const known = names.referenceTo(part);
+    if (known !== undefined) return known;
     const key = keyOf(part);
-    if (seen.has(key)) names.add(part);
+    if (part.kind === 'schemas' || seen.has(key)) names.add(part);
     seen.add(key);
-    return names.referenceTo(part);
+    return undefined;
   };
-  for (const [name, schema] of names.entries('schemas')) replaceInSchema(schema, name, nameRepeated);
-  replaceInPaths(paths, nameRepeated);
+  for (const [name, schema] of names.entries('schemas')) replaceInSchema(schema, name, nameParts);
+  replaceInPaths(paths, nameParts);
   const refer: Replace = (part) => names.referenceTo(part);
   const shared = (kind: Kind, name: string, value: JsonObject): unknown =>
     kind === 'schemas' ? replaceInSchema(value, name, refer) : replaceInside(kind, name, value, refer);
@@ -66,8 +71,12 @@ class ComponentNames {
   readonly #names = new Map<string, string>();
   readonly #values = new Map(KINDS.map((kind) => [kind, new Map<string, JsonObject>()]));
 
-  constructor(taken: JsonObject) {
+  constructor(definitions: JsonObject, taken: JsonObject) {
     this.#taken = taken;
+    for (const [name, value] of Object.entries(definitions) as [string, JsonObject][]) {
+      this.#values.get('schemas')!.set(name, value);
+      this.#names.set(keyOf({ kind: 'schemas', name, value }), name);
+    }
   }
 
   /** Adds a component, unless there is one that says the same. If its name is taken, a number is put behind it. */
@@ -76,8 +85,7 @@ class ComponentNames {
     if (this.#names.has(key)) return;
     const values = this.#values.get(part.kind)!;
     const taken = this.#taken[part.kind] ?? {};
-    let { name } = part;
-    for (let number = 2; values.has(name) || Object.hasOwn(taken, name); number++) name = `${part.name}${number}`;
+    const name = componentName(part.name, (each) => !values.has(each) && !Object.hasOwn(taken, each));
     values.set(name, part.value);
     this.#names.set(key, name);
   }

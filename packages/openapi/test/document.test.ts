@@ -89,25 +89,31 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
       requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/BookPatch' } } } },
     });
     t.match(paths['/api/books/newest']!['get']!.responses['200'], {
-      content: {
-        'application/json': { schema: { properties: { results: { items: { $ref: '#/components/schemas/Book' } } } } },
-      },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/NewestBooksResponse' } } },
     });
-    t.strictSame(repeatedObjects(document), []);
+    t.match(schema('NewestBooksResponse').properties['results'], { items: { $ref: '#/components/schemas/Book' } });
   });
 
   t.test('a body need not have what the server fills in', async (t) => {
-    const { requestBody } = paths['/api/books/{pk}/recount']!['post'] as { requestBody?: unknown };
-    const from = { required: undefined, properties: { page: { default: 1 } } };
-    t.match(requestBody, { content: { 'application/json': { schema: { required: ['from'], properties: { from } } } } });
+    const from = { $ref: '#/components/schemas/RecountBookBodyFrom' };
+    t.match(components['schemas'], {
+      RecountBookBody: { required: ['from'], properties: { from } },
+      RecountBookBodyFrom: { required: undefined, properties: { page: { default: 1 } } },
+    });
   });
 
   t.test('a property that is named like a keyword is a property', async (t) => {
-    const { requestBody } = paths['/api/books/{pk}/recount']!['post'] as { requestBody?: unknown };
-    const body = requestBody as { content: { 'application/json': { schema: { properties: Record<string, object> } } } };
-    const { properties } = body.content['application/json'].schema;
+    const { properties } = schema('RecountBookBody');
     t.match(properties['example'], { type: 'string', pattern: '^[^\\u0000]*$' });
-    t.notOk('required' in (resolve(document, properties['not']) as object));
+    t.strictSame(Object.keys(resolve(document, properties['not'])), ['type', 'properties']);
+  });
+
+  t.test('every schema of an object has a name, which generators of clients make a type of', async (t) => {
+    t.match(paths['/api/books/{pk}/recount']!['post']!.requestBody, {
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/RecountBookBody' } } },
+    });
+    const unnamed = Object.values(components['schemas']!).flatMap((each) => objectsInside(each, false));
+    t.strictSame([...objectsInside(paths, true), ...unnamed], []);
   });
 
   t.test('a body says what its columns can hold, and has examples and the words of fields', async (t) => {
@@ -173,17 +179,9 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
   });
 });
 
-/** The schemas of objects that stand in a document more than once. */
-function repeatedObjects(document: unknown): string[] {
-  const seen = new Map<string, number>();
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return;
-    if ('properties' in value && 'type' in value) {
-      const text = JSON.stringify(value);
-      seen.set(text, (seen.get(text) ?? 0) + 1);
-    }
-    for (const child of Object.values(value)) visit(child);
-  };
-  visit(document);
-  return [...seen].filter(([, times]) => times > 1).map(([text]) => text);
+/** The schemas of objects in a value, and the value itself if it is asked for. */
+function objectsInside(value: unknown, withItself: boolean): object[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = withItself && 'properties' in value && 'type' in value ? [value] : [];
+  return [...own, ...Object.values(value).flatMap((child) => objectsInside(child, true))];
 }

@@ -22,7 +22,10 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
       const document = await documentOf(app);
       t.equal(document.openapi, '3.1.1');
       t.match(document.paths['/earlier']!['get']!.responses['200'], {
-        content: { 'application/json': { schema: { properties: { a: { type: ['string', 'null'] } } } } },
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/GetEarlierResponse' } } },
+      });
+      t.match(document.components['schemas']!['GetEarlierResponse'], {
+        properties: { a: { type: ['string', 'null'] } },
       });
       for (const path of Object.keys(ours.paths).filter((each) => each.startsWith('/api'))) {
         t.strictSame(document.paths[path], ours.paths[path], path);

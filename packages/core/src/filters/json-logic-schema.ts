@@ -6,25 +6,42 @@ import { lookupsFor } from '../language/lookup.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the schema of the rules that a JsonLogicFilter takes, for documents: comparisons, and lists of them. Rules may be
- * nested deeper, and have the value on the left, which would take a schema that no reader of documents is up to. What a
- * rule means, and which one is refused, is JsonLogicReader's to say.
+ * Makes the schema of the rules that a JsonLogicFilter takes, for documents: an object with one operator, whose operands are
+ * rules again, or a field and values of its type in either order. No schema counts how deep rules are nested, nor their
+ * comparisons. What a rule means, and which one is refused, is JsonLogicReader's to say.
  *
  * @param subject begins the names of the definitions, `Product`
  */
 export function jsonLogicSchema(subject: string, fields: readonly FieldPath[]): TSchema {
-  const comparison = { $ref: `#/$defs/${subject}Comparison` };
-  const several = { type: 'array', items: comparison, minItems: 1 };
-  const groups = groupsOf(fields).map((group, index) => ({ group, name: `${subject}Field${index + 1}` }));
-  const named = groups.map(({ group, name }) => [name, oneOf({ var: { type: 'string', enum: group.names } })] as const);
-  const compared = groups.map(({ group, name }) => comparisonSchema(group, { $ref: `#/$defs/${name}` }));
-  const definitions = {
-    ...Object.fromEntries(named),
-    [`${subject}Comparison`]: { anyOf: compared },
-    [`${subject}Rule`]: { anyOf: [comparison, oneOf({ and: several, or: several, '!': comparison })] },
+  const ref = (name: string): Schema => ({ $ref: `#/$defs/${subject}${name}` });
+  const rule = ref('Rule');
+  const groups = groupsOf(fields);
+  const operands = groups.map((group, index) => operandsOf(group, ref(`Field${index + 1}`)));
+  const kinds = (Object.keys(OPERATORS) as OperandKind[])
+    .map((kind) => [kind, operands.flatMap((each) => each[kind])] as const)
+    .filter(([, members]) => members.length > 0);
+  const several = { type: 'array', items: rule, minItems: 1 };
+  const operators = {
+    '^(?:and|or)$': several,
+    '^!$': { anyOf: [rule, { ...several, maxItems: 1 }] },
+    ...Object.fromEntries(kinds.map(([kind]) => [OPERATORS[kind], ref(kind)])),
   };
-  return { $ref: `#/$defs/${subject}Rule`, $defs: definitions };
+  const definitions = {
+    // No properties: generators of clients make variables of their names, and "==" names none.
+    Rule: { ...ONE_PROPERTY, patternProperties: operators },
+    ...Object.fromEntries(kinds.map(([kind, members]) => [kind, { type: 'array', anyOf: members }])),
+    ...Object.fromEntries(groups.map(({ names }, index) => [`Field${index + 1}`, variable(names)])),
+  };
+  const named = Object.entries(definitions).map(([name, schema]) => [subject + name, schema]);
+  return { ...rule, $defs: Object.fromEntries(named) as Schema };
 }
+
+/** The operators that take these operands, as patterns. */
+const OPERATORS = { Equality: '^[=!]=$', Order: '^>=?$', Between: '^<=?$', Membership: '^in$' } as const;
+
+type OperandKind = keyof typeof OPERATORS;
+
+const ONE_PROPERTY = { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: false };
 
 /** Fields that are compared in the same ways, with the same values. */
 interface FieldGroup {
@@ -44,25 +61,24 @@ function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   return [...groups.values()];
 }
 
-function comparisonSchema({ kind, value }: FieldGroup, field: Schema): Schema {
+/** Makes the schemas of a field of a group and its values, in the orders that they may have. */
+function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
   const lookups = lookupsFor(kind);
-  const equal = list(field, lookups.includes('exact') ? { anyOf: [value, { type: 'null' }] } : { type: 'null' });
-  const operators: Record<string, Schema> = { '==': equal, '!=': equal };
-  if (lookups.includes('gt')) {
-    const pair = list(field, value);
-    const between = { anyOf: [pair, list(value, field, value)] };
-    Object.assign(operators, { '>': pair, '>=': pair, '<': between, '<=': between });
-  }
-  if (lookups.includes('in')) {
-    const values = list(field, { type: 'array', items: value });
-    operators['in'] = kind === 'string' ? { anyOf: [values, list(value, field)] } : values;
-  }
-  return oneOf(operators);
+  const isOrdered = lookups.includes('gt');
+  const equal = lookups.includes('exact') ? { anyOf: [value, { type: 'null' }] } : { type: 'null' };
+  return {
+    Equality: [list(field, equal), list(equal, field)],
+    Order: isOrdered ? [list(field, value), list(value, field)] : [],
+    Between: isOrdered ? [list(field, value), list(value, field), list(value, field, value)] : [],
+    Membership: [
+      ...(lookups.includes('in') ? [list(field, { type: 'array', items: value })] : []),
+      ...(kind === 'string' ? [list(value, field)] : []),
+    ],
+  };
 }
 
-/** Makes the schema of an object that has one of these properties, and no other. */
-function oneOf(properties: Schema): Schema {
-  return { type: 'object', properties, minProperties: 1, maxProperties: 1, additionalProperties: false };
+function variable(names: readonly string[]): Schema {
+  return { ...ONE_PROPERTY, properties: { var: { type: 'string', enum: names } } };
 }
 
 function list(...items: readonly Schema[]): Schema {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Check } from 'typebox/schema';
 import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
 import { JsonLogicFilter } from '../../src/filters/json-logic-filter.ts';
 import { QueryParameters } from '../../src/parameters.ts';
@@ -194,6 +195,21 @@ forEachDatabase(t, { entities }, async (t, orm) => {
       details: [{ in: 'query', path: '/filter' }],
     });
   });
+
+  t.test(
+    'the schema of the parameter takes what the filter takes, and nothing else that a schema can tell',
+    async (t) => {
+      const schema = filter.parameters[0]!.schema as { readonly contentSchema?: object };
+      const fits = (rule: unknown): boolean => Check(schema.contentSchema!, rule);
+      for (const [rule] of KEPT) t.ok(fits(rule), JSON.stringify(rule));
+      for (const [rule] of REFUSED.filter(([each]) => typeof each !== 'string')) {
+        t.notOk(fits(rule), JSON.stringify(rule)?.slice(0, 200));
+      }
+      const deep = { and: [{ or: [{ '!': [{ and: [{ '<': [1, price, 5] }] }] }] }] };
+      t.ok(fits(deep), 'rules in rules');
+      t.notOk(fits({ and: [{ or: [{ '!': [{ and: [{ '<': [1, price, 'x'] }] }] }] }] }));
+    },
+  );
 
   t.test('messages repeat little of what the client sent', async (t) => {
     try {

@@ -136,6 +136,21 @@ export async function startLibrary(t: Test, orm: MikroORM, given: AppOptions = {
   return app;
 }
 
+/** An application with a document, and what a test registers. */
+export async function startApp(
+  t: Test,
+  orm: MikroORM,
+  register: (app: FastifyInstance) => unknown,
+): Promise<FastifyInstance> {
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(openapi, { info: INFO });
+  await app.register(viewset, { orm });
+  await register(app);
+  await app.ready();
+  return app;
+}
+
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];

@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from './json-schema.ts';
+import { pascalCase } from './words.ts';
+
+/**
+ * Gives every operation an `operationId` of its own: those of plans stay, a missing one is made of method and path,
+ * `getHoursDay`, and one that is taken gets a number.
+ *
+ * @param planned the operationIds of plans
+ */
+export function withOperationIds(paths: JsonObject, planned: ReadonlySet<string>): JsonObject {
+  const taken = new Set<unknown>(planned);
+  const named = (path: string, method: string, operation: JsonObject): JsonObject => {
+    const given = operation['operationId'];
+    const base = typeof given === 'string' && given !== '' ? given : method + pascalCase(path);
+    let operationId = base;
+    for (let number = 2; taken.has(operationId); number++) operationId = `${base}${number}`;
+    taken.add(operationId);
+    return { operationId, ...operation, ...(operationId === given ? {} : { operationId }) };
+  };
+  const entries = Object.entries(paths).map(([path, methods]) => {
+    const operations = Object.entries(methods as JsonObject).map(([method, operation]) => [
+      method,
+      isObject(operation) ? named(path, method, operation) : operation,
+    ]);
+    return [path, Object.fromEntries(operations)] as const;
+  });
+  return Object.fromEntries(entries);
+}
