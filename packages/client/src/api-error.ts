@@ -101,12 +101,21 @@ export class ApiError<Status extends number = number, Body = unknown> extends Er
   }
 }
 
-/** Makes the error of an answer that is not a success. */
-export function errorOfAnswer(request: string, { status, headers }: Response, body: unknown): ApiError {
+/** Makes the error of an answer that is not a success, or that cannot be read. */
+export function errorOfAnswer(request: string, { status, headers }: Response, text: string): ApiError {
+  const body = jsonOr(text);
   const { error, code } = (typeof body === 'object' && body !== null ? body : {}) as Partial<ErrorBody>;
   const isOurs = typeof error === 'string' && typeof code === 'string';
-  const facts = isOurs ? { message: error, code } : { message: `The answer is ${status}`, code: 'unexpected_answer' };
-  return new ApiError({ status, request, body, headers, ...facts });
+  const unexpected = { message: `The answer (${status}) is none of this API`, code: 'unexpected_answer' };
+  return new ApiError({ status, request, body, headers, ...(isOurs ? { message: error, code } : unexpected) });
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return text;
+  }
 }
 
 /** Makes the error of a request to which no answer came. */

@@ -13,7 +13,7 @@ export type Resource<Routes> = {
       ? Reading<Routes[Name]>
       : Call<
           Routes[Name],
-          WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<Routes[Name]['body']>>
+          WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
         >
     : Action<Routes[Name]>;
 } & EachOf<Routes> & {
@@ -24,7 +24,7 @@ export type Resource<Routes> = {
 /** The calls of an action: itself for GET, by the method's name for others. */
 type Action<Methods> = (Methods extends { readonly get: infer Get extends Route } ? Reading<Get> : unknown) & {
   readonly [Method in Exclude<keyof Methods, 'get'>]: Methods[Method] extends Route
-    ? Call<Methods[Method], WriteArguments<Methods[Method], BodyArgument<Methods[Method]['body']>>>
+    ? Call<Methods[Method], WriteArguments<Methods[Method], BodyArgument<BodyOf<Methods[Method]>>>>
     : never;
 };
 
@@ -59,6 +59,13 @@ type QueryArgument<Parameters> =
   Requires<Parameters> extends true
     ? [query: Parameters, options?: CallOptions]
     : [query?: Query<Parameters>, options?: CallOptions];
+
+/** The body of a route. On a collection a bare text or number would be taken for the key of a record: it is sent as a Blob. */
+type BodyOf<R extends Route> = R['detail'] extends true
+  ? R['body']
+  : unknown extends R['body']
+    ? object | boolean | null | undefined
+    : Exclude<R['body'], Key> | ([Extract<R['body'], Key>] extends [never] ? never : Blob);
 
 type BodyArgument<Body> = unknown extends Body
   ? [body?: unknown]

@@ -88,7 +88,7 @@ function call(send: Send, place: Place): object {
     return send({
       method,
       url: path + suffix + (search === '' ? '' : `?${search}`),
-      isRecord: suffix === '' && key !== undefined,
+      isAction: suffix !== '',
       body: method === 'GET' ? undefined : first,
       options,
     });

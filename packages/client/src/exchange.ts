@@ -1,5 +1,5 @@
 import { type ApiError, errorOfAnswer, unanswered } from './api-error.ts';
-import { KeptAnswers } from './kept-answers.ts';
+import { type AnswerText, KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions, WriteRecordOptions } from './options.ts';
 import { toJson } from './url.ts';
 
@@ -8,8 +8,8 @@ export interface ApiRequest {
   readonly method: string;
   /** The address, with its query. */
   readonly url: string;
-  /** True if the address is that of a record, whose `ETag` a write may name. */
-  readonly isRecord: boolean;
+  /** True if the address is that of an action, and not of records themselves. */
+  readonly isAction: boolean;
   readonly body: unknown;
   readonly options: WriteRecordOptions;
 }
@@ -31,13 +31,13 @@ const RAW_BODIES = [Blob, ArrayBuffer, FormData, URLSearchParams];
 export function createExchange(client: ClientOptions): Exchange {
   const kept = new KeptAnswers(client.keptAnswers ?? 100);
   return async (request, token) => {
-    const { method, url, isRecord, options } = request;
+    const { method, url, isAction, options } = request;
     const address = `${token ?? ''} ${url}`;
     const known = kept.get(address);
     const signals = [options.signal, AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 30_000)];
     const init = {
       method,
-      headers: headersOf(request, { ...client.headers, ...options.headers }, token, known?.etag),
+      headers: headersOf(request, { ...client.headers, ...options.headers }, token, known?.etag ?? undefined),
       signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
       ...bodyOf(request.body),
     };
@@ -46,16 +46,20 @@ export function createExchange(client: ClientOptions): Exchange {
     let text: string;
     try {
       response = await fetch(url, init);
-      if (response.status === 304 && known !== undefined) return success(response, known.text);
       text = await response.text();
     } catch (cause) {
       options.signal?.throwIfAborted();
       return unanswered(nameOf(request), cause);
     }
-    if (!response.ok) return errorOfAnswer(nameOf(request), response, parsed(response, text));
-    const etag = response.headers.get('etag');
-    if (method === 'GET' || isRecord) kept.set(address, etag === null ? undefined : { etag, text });
-    return success(response, text);
+    const { status, headers } = response;
+    if (status === 304 && known !== undefined) return { status: 200, headers, ...dataOf(request, known)! };
+    const answer = { text, etag: headers.get('etag'), type: headers.get('content-type') };
+    const data = response.ok ? dataOf(request, answer) : undefined;
+    if (data === undefined) return errorOfAnswer(nameOf(request), response, text);
+    // A new record has another address, and what an action answers is no record.
+    const isOfAddress = method === 'GET' || !(isAction || method === 'POST');
+    if (isOfAddress) kept.set(address, answer);
+    return { status, headers, ...data };
   };
 }
 
@@ -89,19 +93,16 @@ function nameOf({ method, url }: ApiRequest): string {
   return `${method} ${url.split('?')[0]}`;
 }
 
-function success(response: Response, text: string): Success {
-  const { headers } = response;
-  const status = response.status === 304 ? 200 : response.status;
-  return { status, headers, data: parsed(response, text) };
-}
-
-/** Reads a body: JSON by what it says it is or by having no type, as an answer that is not modified may; else as a text. */
-function parsed({ headers }: Response, text: string): unknown {
-  if (text === '') return undefined;
-  const isJson = headers.get('content-type')?.includes('json') ?? true;
+/**
+ * Reads the body of a success; undefined if it cannot be read. It is JSON unless it says that it is something else, which an
+ * action may answer with, and an operation never does.
+ */
+function dataOf({ isAction }: ApiRequest, { text, type }: AnswerText): { readonly data: unknown } | undefined {
+  if (text === '') return { data: undefined };
+  if (type?.includes('json') === false) return isAction ? { data: text } : undefined;
   try {
-    return isJson ? (JSON.parse(text) as unknown) : text;
+    return { data: JSON.parse(text) as unknown };
   } catch {
-    return text;
+    return undefined;
   }
 }

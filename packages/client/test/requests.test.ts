@@ -205,6 +205,10 @@ t.test('an answer with an ETag is kept, and asked for by it', async (t) => {
   await t.rejects(api.books.update(2, { price: 4 }, { ifMatch: true }), { name: 'TypeError', message: /retrieve it/ });
   t.equal(seen.length, sent);
 
+  await api.books.create({ title: 'Elm' });
+  await api.books.list();
+  t.equal(seen.at(-1)?.headers['if-none-match'], undefined, 'the tag of a new record is not that of the list');
+
   for (const key of [2, 3, 1]) await api.books.retrieve(key);
   t.equal(seen.at(-1)?.headers['if-none-match'], undefined, 'only the last two are kept');
 });
@@ -227,6 +231,14 @@ t.test('answers that are not of a Viewset server are errors of their status', as
   const error = await errorOf(api.books.retrieve(1));
   t.strictSame([error.status, error.code, error.body, error.details], [502, 'unexpected_answer', '<html>', []]);
   t.equal((await errorOf(api.books.retrieve(2))).code, 'unexpected_answer');
+  const page = await answeringServer(t, ({ url: path }) =>
+    path.endsWith('/1')
+      ? { body: '{"id":', headers: { 'content-type': 'application/json' } }
+      : { body: '<html>', headers: { 'content-type': 'text/html' } },
+  );
+  const behind = createClient<Api>({ url: page.url });
+  for (const key of [1, 2]) t.strictSame((await errorOf(behind.books.retrieve(key))).code, 'unexpected_answer');
+  t.equal(await behind.books['/each'](), '<html>', 'an action may answer with a text');
 });
 
 t.test('bigints are sent as texts, and a router with other paths is followed', async (t) => {

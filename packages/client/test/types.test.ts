@@ -138,6 +138,8 @@ t.test('actions', async (t) => {
     await api.books['/lists/top_ten']({});
     // @ts-expect-error the list's parameters are not the action's
     await api.books['/lists/top_ten']({ titles: [], sort: 'price' });
+    // @ts-expect-error a bare text would be the key of a record
+    await api.books.importText.post('x,y');
     // @ts-expect-error no such action
     await api.books.feature();
     // @ts-expect-error it answers GET alone
