@@ -36,7 +36,10 @@ const MARKDOWN = {
   useCodeBlocks: true,
   parametersFormat: 'table',
   indexFormat: 'table',
-  pageTitleTemplates: { module: ({ name }: { name: string }) => `@viewset/${name}` },
+  pageTitleTemplates: {
+    module: ({ name }: { name: string }) => `@viewset/${name}`,
+    member: ({ kind, rawName }: { kind: string; rawName: string }) => `${kind}: ${rawName.replace(/<.*$/, '')}`,
+  },
 };
 
 /** Reads the public names of every package. */
