@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
@@ -17,15 +18,17 @@ export interface EntityOptions {
 export interface RowWrite<Record> {
   readonly em: EntityManager;
   readonly meta: EntityMetadata;
+  /** The column whose value names the record that is made. */
+  readonly key: FieldPath;
   /** Reads the record as it was stored. */
   readonly projection: Projection<Record>;
   /** The request that the record is written for; nothing is written once it is given up. */
   readonly request: object;
 }
 
-/** A record that was stored, and its primary key. */
+/** A record that was stored, and the value that names it. */
 export interface Inserted<Record> {
-  readonly pk: unknown;
+  readonly key: unknown;
   readonly record: Record;
 }
 
@@ -45,7 +48,7 @@ export interface Backend {
     slice: Slice | undefined,
     projection: Projection<Record>,
   ): Awaitable<Record[]>;
-  /** The record for which a condition on its primary key is true as well. */
+  /** The record for which a condition on a unique column is true as well. */
   find<Record>(
     source: Source,
     query: Query,
@@ -76,7 +79,7 @@ export interface Backend {
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
   ): Awaitable<Record | undefined>;
   /** Deletes the record that the condition names, without an entity; false if it is true of none. */
-  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
+  remove(write: Omit<RowWrite<unknown>, 'projection' | 'key'> & { readonly condition: Condition }): Awaitable<boolean>;
   /**
    * The tables whose records the database itself may change or drop after a write, which the answer of the write does not
    * show: in lower case and of any schema.

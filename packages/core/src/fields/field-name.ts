@@ -17,6 +17,11 @@ export type ToOneName<E> = {
   [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : IsEntity<Related<E, K>> extends true ? K : never;
 }[EntityKey<E>];
 
+/** The name of every column by whose value a record may be named in a path: a text or a whole number that is never NULL. */
+export type LookupField<E> = {
+  [K in FieldName<E>]: [E[K]] extends [string | number | bigint] ? K : never;
+}[FieldName<E>];
+
 /** The name of every relation to many other records. */
 export type ToManyName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? K : never }[EntityKey<E>];
 

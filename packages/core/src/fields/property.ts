@@ -58,6 +58,12 @@ export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty |
   return others.length > 0 ? undefined : key;
 }
 
+/** True if no two records have the same value of a property. */
+export function isUnique(meta: EntityMetadata, { name, primary, unique = false }: EntityProperty): boolean {
+  const alone = [...(meta.uniques ?? [])].some(({ properties }) => [properties].flat().join() === name);
+  return alone || unique !== false || (primary === true && onlyPrimaryKey(meta) !== undefined);
+}
+
 /** True of relations, to one or to many. */
 export function isReference(property: EntityProperty): boolean {
   return isToOne(property) || isToMany(property);

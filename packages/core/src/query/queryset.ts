@@ -170,11 +170,12 @@ export class QuerySet<Entity extends object> {
   }
 
   /**
-   * The record of a primary key among these, whatever the order and the slice: at once if the driver answers at once.
+   * The record of a primary key among these, or of the value of another unique column, whatever the order and the slice: at
+   * once if the driver answers at once.
    * @internal
    */
-  find<R>(key: unknown, projection: Projection<R>): Awaitable<R | undefined> {
-    const asked = compare(primaryKey(this.meta), 'exact', key);
+  find<R>(key: unknown, projection: Projection<R>, column = primaryKey(this.meta)): Awaitable<R | undefined> {
+    const asked = compare(column, 'exact', key);
     return this.#backend.find(this.#source, this.#query, asked, projection);
   }
 

@@ -3,7 +3,7 @@ import type { TObject, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value.ts';
-import { isInlineEmbeddable, isToMany, isToOne, onlyPrimaryKey, ownsColumn, referredKey } from '../fields/property.ts';
+import { isInlineEmbeddable, isToMany, isToOne, isUnique, ownsColumn, referredKey } from '../fields/property.ts';
 import { isRecord, pointerStep } from '../json.ts';
 import { type ColumnRule, columnRule } from './column-rule.ts';
 import { invalidInput } from '../schema/error-details.ts';
@@ -196,9 +196,9 @@ function checkWritableProperty(owner: string, property: EntityProperty): void {
 }
 
 /** @throws ImproperlyConfigured if several records may have the same value */
-function checkUnique(target: EntityMetadata, { name, primary, unique = false }: EntityProperty): void {
-  const alone = [...(target.uniques ?? [])].some(({ properties }) => [properties].flat().join() === name);
-  const isOnlyKey = primary === true && onlyPrimaryKey(target) !== undefined;
-  if (alone || isOnlyKey || unique !== false) return;
-  throw new ImproperlyConfigured(`${target.className}.${name} is not unique, so no reference can be made by it`);
+function checkUnique(target: EntityMetadata, property: EntityProperty): void {
+  if (isUnique(target, property)) return;
+  throw new ImproperlyConfigured(
+    `${target.className}.${property.name} is not unique, so no reference can be made by it`,
+  );
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { atOnce, type Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import type { Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -104,7 +105,7 @@ export abstract class ModelViewSetBase<
     const records = this.#one(request);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
     if (lock && !this.#resolved.asksOwnColumns(request, records.condition)) {
-      await this.#byKey(request, state.pk).entity({ lock });
+      await this.#named(request, this.#resolved.key, state.pk).entity({ lock });
     }
     const entity = await records.entity({ populate: this.#resolved.projection.populate, lock });
     if (entity === undefined) throw new NotFound();
@@ -130,7 +131,7 @@ export abstract class ModelViewSetBase<
     // A hook of the view or an object permission has to see the entity.
     const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
     if (wantsEntity) return this.represent(await this.getObject(request));
-    const record = await this.#visible(request).find(stateOf(request).pk, this.#answers);
+    const record = await this.#visible(request).find(stateOf(request).pk, this.#answers, this.#resolved.key);
     if (record === undefined) throw new NotFound();
     return record;
   }
@@ -138,7 +139,7 @@ export abstract class ModelViewSetBase<
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const data = request.body as object;
-    const { pk, record } = await this.#write(
+    const { key, record } = await this.#write(
       request,
       { operation: 'create', data },
       (backend, write) => backend.insert({ ...write, data }),
@@ -147,7 +148,7 @@ export abstract class ModelViewSetBase<
         return this.#stored(request, await this.performCreate(request, resolved as WriteData<Entity, Input>));
       },
     );
-    reply.code(201).header('location', this.#resolved.pathOf(pk, request));
+    reply.code(201).header('location', this.#resolved.pathOf(key, request));
     return record;
   }
 
@@ -305,7 +306,7 @@ export abstract class ModelViewSetBase<
 
   /** Selects the record of the path among those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
-    return this.#visible(request).where(compare(this.#resolved.pk, 'exact', stateOf(request).pk));
+    return this.#visible(request).where(compare(this.#resolved.key, 'exact', stateOf(request).pk));
   }
 
   /** Tells if a write has an `If-Match` to meet. Throws PreconditionRequired if it lacks one that the view wants. */
@@ -340,8 +341,9 @@ export abstract class ModelViewSetBase<
     return ownWrite(this.meta, request.body, () => request.em.flush());
   }
 
-  #byKey(request: FastifyRequest, pk: unknown): QuerySet<Entity> {
-    return QuerySet.of(request.em, this.entity).where(compare(this.#resolved.pk, 'exact', pk));
+  /** Selects a record by the value of a unique column, whoever may see it. */
+  #named(request: FastifyRequest, column: FieldPath, value: unknown): QuerySet<Entity> {
+    return QuerySet.of(request.em, this.entity).where(compare(column, 'exact', value));
   }
 
   /**
@@ -349,13 +351,15 @@ export abstract class ModelViewSetBase<
    * that has left the scope of whoever wrote it must not have been written.
    */
   async #stored(request: FastifyRequest, entity: Entity): Promise<Inserted<Output>> {
-    const pk = (entity as Record<string, unknown>)[this.#resolved.pk.property.name];
+    const { pk: primary, key: named } = this.#resolved;
+    const values = entity as Record<string, unknown>;
+    const [pk, key] = [values[primary.property.name], values[named.property.name]];
     if (pk === undefined || pk === null) throw notStored(this.meta);
-    const stored = this.#byKey(request, pk);
+    const stored = this.#named(request, primary, pk);
     const record = await this.#scoped(request, stored).first(this.#answers);
-    if (record !== undefined) return { pk, record };
+    if (record !== undefined) return { key, record };
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
-    return { pk, record: this.represent(entity) };
+    return { key, record: this.represent(entity) };
   }
 }
 

@@ -1,7 +1,7 @@
-import type { PathOf, ToOneName } from '../fields/field-name.ts';
+import type { LookupField, PathOf, ToOneName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
-import { ANYTHING, BOOLEAN, LIST, type OptionRule, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { ANYTHING, BOOLEAN, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
@@ -51,6 +51,11 @@ export interface ModelViewSetOptions<
    * the request. Default: to any that the filters of its entity show, whose existence an answer then tells.
    */
   readonly referencePermissions?: Readonly<Partial<Record<ToOneName<Entity>, readonly PermissionClass[]>>>;
+  /**
+   * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
+   * Default: the primary key. The parameter of the path is `pk` all the same.
+   */
+  readonly lookupField?: LookupField<Entity>;
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Offered[];
   /** Fields that `?search=` looks in. */
@@ -96,6 +101,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   read: ANYTHING,
   write: ANYTHING,
   referencePermissions: ['lists of permission classes by field', isRecord],
+  lookupField: TEXT,
   operations: LIST,
   searchFields: TEXTS,
   filterFields: TEXTS_BY_NAME,

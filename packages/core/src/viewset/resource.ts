@@ -3,8 +3,9 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
-import type { FieldPath } from '../fields/field-path.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
+import { isUnique } from '../fields/property.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
@@ -55,6 +56,8 @@ export class Resource implements ViewDefinition {
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly pk: FieldPath;
+  /** The column whose value names a record in its path: the primary key, unless the view says otherwise. */
+  readonly key: FieldPath;
   /** Reads the fields of the read shape, of rows and of entities. */
   readonly projection: Projection<object>;
   /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
@@ -92,8 +95,10 @@ export class Resource implements ViewDefinition {
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(context.orm.em, entity));
     this.meta = records.meta;
     this.pk = primaryKey(this.meta);
-    const pkSchema = lookupTextSchema({ path: this.pk, lookup: 'exact' });
-    this.pkSchema = { ...pkSchema, description: 'The primary key of the record' };
+    this.key = options.lookupField === undefined ? this.pk : lookupKey(name, this.meta, options.lookupField);
+    const pkSchema = lookupTextSchema({ path: this.key, lookup: 'exact' });
+    const words = this.key === this.pk ? 'primary key' : this.key.key.replaceAll('_', ' ');
+    this.pkSchema = { ...pkSchema, description: `The ${words} of the record` };
     checkShape(name, 'read', options.read);
     if (options.write !== undefined) checkShape(name, 'write', options.write);
     const read = toReadShape(entity, options.read);
@@ -110,8 +115,8 @@ export class Resource implements ViewDefinition {
     const fields = new Set([...Object.keys(this.readSchema.properties), ...written]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
-    const { orm, meta, projection } = this;
-    this.writes = new WritePlan({ name, orm, meta, written, projection, overridden });
+    const { orm, meta, key, projection } = this;
+    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden });
     this.#referencePermissions = referencePermissions(
       view,
       this.write?.references ?? [],
@@ -121,8 +126,8 @@ export class Resource implements ViewDefinition {
     checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
-    const ordering = (options.ordering ?? []).map((key) =>
-      resolveOption(name, 'ordering', key, () => orderKey(this.meta, key)),
+    const ordering = (options.ordering ?? []).map((sort) =>
+      resolveOption(name, 'ordering', sort, () => orderKey(this.meta, sort)),
     );
     this.records = records.orderByPaths(ordering).by('view');
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
@@ -159,7 +164,7 @@ export class Resource implements ViewDefinition {
 
   parsePk(text: string): unknown {
     try {
-      return parseFieldText(this.pk.type, text);
+      return parseFieldText(this.key.type, text);
     } catch {
       return undefined;
     }
@@ -178,10 +183,10 @@ export class Resource implements ViewDefinition {
   }
 
   /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
-  pathOf(pk: unknown, request: FastifyRequest): string {
+  pathOf(key: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
     const path = this.#fillPath((parameter) => params[parameter]);
-    return `${path}/${typeof pk === 'number' ? pk : encodeURIComponent(String(pk))}`;
+    return `${path}/${typeof key === 'number' ? key : encodeURIComponent(String(key))}`;
   }
 }
 
@@ -201,6 +206,15 @@ function applyFilter<Entity extends object>(
 function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {
   const isShape = typeof shape === 'object' && shape !== null && ('bind' in shape || 'properties' in shape);
   if (!isShape) throw wrongOption(name, option, `a ${option}Shape() or a Type.Object()`, shape);
+}
+
+const LOOKUP_KINDS: ReadonlySet<string> = new Set(['string', 'integer', 'bigint', 'uuid']);
+
+function lookupKey(name: string, meta: EntityMetadata, field: string): FieldPath {
+  const path = resolveOption(name, 'lookupField', field, () => fieldPath(meta, field, '.'));
+  const isNamable = path.steps.length === 0 && LOOKUP_KINDS.has(path.type.kind);
+  if (isNamable && !path.nullable && isUnique(meta, path.property)) return path;
+  throw wrongOption(name, 'lookupField', 'a unique text or whole number of the entity that is never NULL', field);
 }
 
 function preconditionsOf(

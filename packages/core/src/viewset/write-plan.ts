@@ -49,6 +49,8 @@ export interface WriteDeclarations {
   readonly name: string;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
+  /** The column whose value names a record. */
+  readonly key: FieldPath;
   /** The fields that a body may name. */
   readonly written: readonly string[];
   readonly projection: Projection<object>;
@@ -74,6 +76,7 @@ export class WritePlan {
   readonly name: string;
   readonly #orm: MikroORM;
   readonly #meta: EntityMetadata;
+  readonly #key: FieldPath;
   readonly #projection: Projection<object>;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   /** Undefined until the database has told. */
@@ -81,11 +84,12 @@ export class WritePlan {
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
   #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
-  constructor({ name, orm, meta, written, projection, overridden }: WriteDeclarations) {
+  constructor({ name, orm, meta, key, written, projection, overridden }: WriteDeclarations) {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
-    const ofEntity = entityReasons(meta, written, projection.paths);
+    this.#key = key;
+    const ofEntity = entityReasons(meta, written, [...projection.paths, key]);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
       ...ofEntity,
@@ -102,7 +106,7 @@ export class WritePlan {
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     if (this.#isHeard()) return undefined;
-    return { em: reader, meta: this.#meta, projection: this.#projection, request };
+    return { em: reader, meta: this.#meta, key: this.#key, projection: this.#projection, request };
   }
 
   /** Tells how each operation writes, and what keeps it from being one statement. */

@@ -19,9 +19,10 @@ export interface EntityPlan {
   readonly inserts: WeakMap<readonly FieldPath[], KnownInsert[]>;
 }
 
-/** An insert that was written, and the columns that it stores. */
+/** An insert that was written, the columns that it stores, and the one that it reads as the key. */
 export interface KnownInsert {
   readonly stored: readonly FieldPath[];
+  readonly key: FieldPath | undefined;
   readonly statement: Statement;
 }
 

@@ -114,14 +114,14 @@ export class SqlBackend implements Backend {
   }
 
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>> {
-    const { meta, projection } = write;
+    const { meta, key, projection } = write;
     const { paths } = projection;
-    const shown = paths.indexOf(primaryKey(meta));
+    const shown = paths.indexOf(key);
     const assignments = assignmentsOf(meta, write.data);
-    const stored = this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths });
+    const stored = this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths, key });
     return whenReady(stored, ([row]) => {
       if (row === undefined) throw notStored(meta);
-      return { pk: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
+      return { key: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
     });
   }
 
@@ -134,7 +134,7 @@ export class SqlBackend implements Backend {
     return whenReady(changed, ([row]) => (row === undefined ? undefined : projection.readRow(row)));
   }
 
-  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
+  remove(write: Omit<RowWrite<unknown>, 'projection' | 'key'> & { readonly condition: Condition }): Awaitable<boolean> {
     const { meta, condition } = write;
     const returning = [primaryKey(meta)];
     const removed = this.#write(write, { kind: 'delete', assignments: [], condition, returning });
@@ -159,7 +159,7 @@ export class SqlBackend implements Backend {
     return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
   }
 
-  #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
+  #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection' | 'key'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
     return this.#dialect.write(em, (reader) => {
       checkNotGivenUp(request);

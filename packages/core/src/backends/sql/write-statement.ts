@@ -1,7 +1,6 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { primaryKey } from '../../language/order.ts';
 import { VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
@@ -17,13 +16,15 @@ export interface Assignment {
   readonly value: unknown;
 }
 
-/** A statement that writes, and the columns that it reads of the written records: an insert adds the primary key, if absent. */
+/** A statement that writes, and the columns that it reads of the written records. */
 export interface Write {
   readonly kind: 'insert' | 'update' | 'delete';
   readonly assignments: readonly Assignment[];
   /** The records to write; an insert has none. */
   readonly condition: Condition | undefined;
   readonly returning: readonly FieldPath[];
+  /** The column that an insert reads as well, if it is not among them. */
+  readonly key?: FieldPath;
 }
 
 /** The number of inserts that are kept for an entity: a client chooses which of its optional fields it sends. */
@@ -42,12 +43,12 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
 }
 
 /** The text of an insert depends on its columns alone, so that it is written once for those that come again. */
-function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning }: Write): Bound {
+function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning, key }: Write): Bound {
   let inserts = plan.inserts.get(returning);
   if (inserts === undefined) plan.inserts.set(returning, (inserts = []));
-  let known = inserts.find(({ stored }) => storesInto(assignments, stored));
+  let known = inserts.find((each) => each.key === key && storesInto(assignments, each.stored));
   if (known === undefined) {
-    known = writeInsert(em, plan, assignments, returning);
+    known = writeInsert(em, plan, assignments, returning, key);
     if (inserts.unshift(known) > MAX_INSERTS) inserts.pop();
   }
   return { statement: known.statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
@@ -62,12 +63,12 @@ function writeInsert(
   plan: EntityPlan,
   assignments: readonly Assignment[],
   returning: readonly FieldPath[],
+  key: FieldPath | undefined,
 ): KnownInsert {
-  const pk = primaryKey(plan.meta);
-  const read = returning.includes(pk) ? returning : [...returning, pk];
+  const read = key === undefined || returning.includes(key) ? returning : [...returning, key];
   const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, read)}`);
   const statement = { sql: text.numbered(plan.dialect), one: true, isShapedByClient: true };
-  return { stored: assignments.map(({ path }) => path), statement };
+  return { stored: assignments.map(({ path }) => path), key, statement };
 }
 
 function insertSql(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): string {
