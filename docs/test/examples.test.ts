@@ -8,14 +8,14 @@ import { compileProjects } from './support/compile-projects.ts';
 import { docstringExamples, exampleProgram, exportedNames } from './support/docstring-examples.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const scratch = join(root, 'docs/.snippets/examples');
+const scratch = join(root, 'docs/test/.snippets');
 rmSync(scratch, { recursive: true, force: true });
 
 const namesIn = (path: string): string[] => exportedNames(readFileSync(join(root, path), 'utf8'));
 const shared = new Map([
   ...PACKAGES.map((name) => [`@viewset/${name}`, namesIn(`packages/${name}/src/index.ts`)] as const),
   ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
-  ['../../../test/support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
+  ['../../support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
 ]);
 
 const programs = PACKAGES.flatMap((name) => {
@@ -41,6 +41,10 @@ const programs = PACKAGES.flatMap((name) => {
   });
 });
 
+// A compiler that read nothing would find nothing.
+const mistaken = PACKAGES.map((name) => join(scratch, name, 'mistake.ts'));
+for (const path of mistaken) writeFileSync(path, "export const mistake: number = 'text';\n");
+
 const mistakes = compileProjects(
   root,
   PACKAGES.map((name) => join(scratch, name)),
@@ -54,7 +58,11 @@ for (const { source, line, path } of programs) {
     `${source}:${line}`,
   );
 }
-const elsewhere = mistakes.filter(({ path }) => !programs.some((program) => program.path === path));
+for (const path of mistaken) {
+  t.equal(mistakes.filter((mistake) => mistake.path === path).length, 1, 'a mistake is found');
+}
+const known = new Set([...mistaken, ...programs.map(({ path }) => path)]);
+const elsewhere = mistakes.filter(({ path }) => !known.has(path));
 t.strictSame(
   elsewhere.map(({ path, text }) => path + text),
   [],
