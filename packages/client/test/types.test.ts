@@ -1,6 +1,17 @@
 /** What compiles and what must not: nothing is sent. */
-import { Router } from '@viewset/core';
+import {
+  DEFAULT_FILTERS,
+  Filter,
+  ModelViewSet,
+  OrderingFilter,
+  type QuerySet,
+  readShape,
+  Router,
+  SearchFilter,
+} from '@viewset/core';
 import t from 'tap';
+import { Type } from 'typebox';
+import { Book } from '../../core/test/support/library.ts';
 import { type Answer, createClient, describeApi } from '../src/index.ts';
 import { type Api, BookViewSet } from './support/library-router.ts';
 
@@ -182,6 +193,37 @@ t.test('an API that is described is the API', async (t) => {
   // @ts-expect-error no such parameter
   await client.books.list({ serach: 'x' });
   t.strictSame(described, {});
+});
+
+t.test('filters of a view', async (t) => {
+  class InPrintFilter extends Filter {
+    static override readonly reads = [];
+    readonly parameters = [{ name: 'in_print', schema: Type.Boolean() }];
+    apply<E extends object>(queryset: QuerySet<E>): QuerySet<E> {
+      return queryset;
+    }
+  }
+  const declared = {
+    read: readShape(Book, ['id', 'title']),
+    searchFields: ['title'],
+    orderingFields: { title: 'title' },
+  } as const;
+  class MoreViewSet extends ModelViewSet(Book, {
+    ...declared,
+    filterFields: { pages: 'pages__gt' },
+    filters: [...DEFAULT_FILTERS, InPrintFilter],
+  }) {}
+  class FewerViewSet extends ModelViewSet(Book, {
+    ...declared,
+    filters: [SearchFilter, OrderingFilter, InPrintFilter],
+  }) {}
+  const router = new Router().register('more', MoreViewSet).register('fewer', FewerViewSet);
+  const client = createClient<typeof router>(options);
+  same<keyof ListOf<typeof client.more.list>, 'search' | 'filter' | 'pages' | 'sort' | 'page' | 'page_size'>(true);
+  same<keyof ListOf<typeof client.fewer.list>, 'search' | 'sort' | 'page' | 'page_size'>(true);
+  // A filter of one's own tells its parameters when the server starts, not before.
+  await client.fewer.list({ search: 'x' }, { query: { in_print: true } });
+  t.ok(client.more);
 });
 
 t.test('a path that is no literal hides no other', async (t) => {
