@@ -51,6 +51,7 @@ export abstract class Paginator {
   /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
   readonly maxPageSize: number = 100;
   protected readonly options: PaginatorOptions;
+  #sizes: PageSizes | undefined;
 
   constructor(options: PaginatorOptions = {}) {
     this.options = options;
@@ -96,6 +97,10 @@ export abstract class Paginator {
    * @throws ImproperlyConfigured when a size is not a positive integer, or pageSize exceeds maxPageSize
    */
   protected get sizes(): PageSizes {
+    return (this.#sizes ??= this.#checkSizes());
+  }
+
+  #checkSizes(): PageSizes {
     const { pageSize = this.pageSize, maxPageSize = this.maxPageSize } = this.options;
     checkSize(this.owner, 'pageSize', pageSize);
     checkSize(this.owner, 'maxPageSize', maxPageSize);
