@@ -45,6 +45,7 @@ const gates: readonly Gate[] = [
     env: { NODE_V8_COVERAGE: coverage },
     isFigure: true,
   },
+  { name: 'who notices a misspelt name first', command: 'pnpm mutate --each 8' },
   { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts' },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'requests at random, compared with a model', command: 'pnpm fuzz --seconds 60' },

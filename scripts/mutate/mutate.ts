@@ -1,0 +1,110 @@
+/**
+ * `pnpm mutate [--only FILE] [--each N]`: misspells each name and literal in the entities, views and servers of the examples, one at a time,
+ * and counts who notices first: the compiler, the start of the application, the answers to its first requests, or nobody.
+ *
+ * `--each 8` takes every eighth change, as CI does. Fails if anything goes unnoticed that is not on the list of what only its author can know (`accepted.ts`).
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ACCEPTED } from './accepted.ts';
+import { compile } from './compiler.ts';
+import { Sources } from './copies.ts';
+import { type Example, EXAMPLES } from './examples.ts';
+import { fateOfProgram, ShopRunner } from './fates.ts';
+import { type Mutant, mutantsOf } from './mutants.ts';
+
+const STAGES = ['compiler', 'start', 'first request', 'nobody'] as const;
+type Stage = (typeof STAGES)[number];
+
+/** Copies for one run of the compiler: each has types of its own, which stay in its memory. */
+const BATCH = 120;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+// Below the shop, whose packages the copies import.
+const scratch = mkdtempSync(join(root, 'examples/shop/.mutants-'));
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    each: { type: 'string', default: '1' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+let isClean = true;
+try {
+  for (const example of EXAMPLES) isClean = (await judge(example)) && isClean;
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+process.exitCode = isClean ? 0 : 1;
+
+/** Judges all mutants of an example and prints the counts; true if nobody has overlooked what could be known. */
+async function judge(example: Example): Promise<boolean> {
+  for (const name of readdirSync(scratch)) rmSync(join(scratch, name), { recursive: true });
+  const sources = new Sources(join(root, example.folder));
+  const files = example.mutated.filter((file) => values.only === undefined || file.includes(values.only));
+  const all = files.flatMap((file) => mutantsOf(file, sources.textOf(file)));
+  const judged = all.filter(({ isEquivalent }) => !isEquivalent);
+  const mutants = judged.filter((_, index) => index % Number(values.each) === 0);
+  if (mutants.length === 0) return true;
+  const folders = new Map(mutants.map((mutant, index) => [mutant, `m${index}`] as const));
+  for (const [mutant, folder] of folders) sources.write(join(scratch, folder), mutant.file, mutant);
+  const stages = new Map<Mutant, Stage>();
+  for (const mutant of refused(mutants, folders)) stages.set(mutant, 'compiler');
+  sources.write(join(scratch, 'original'), example.entry);
+  const isProgram = example.entry === 'program.ts';
+  const runner = new ShopRunner();
+  const fateOf = (folder: string) => {
+    const entry = join(scratch, folder, example.entry);
+    return isProgram ? fateOfProgram(entry) : runner.fateOf(entry);
+  };
+  const original = JSON.stringify(await fateOf('original'));
+  if (original !== JSON.stringify(await fateOf('original'))) throw new Error(`${example.name} never answers alike`);
+  for (const [mutant, folder] of folders) {
+    if (stages.has(mutant)) continue;
+    const fate = await fateOf(folder);
+    if (values.verbose && 'refused' in fate) console.log(place(mutant), fate.refused.slice(0, 200));
+    const noticed = 'refused' in fate ? 'start' : 'first request';
+    stages.set(mutant, JSON.stringify(fate) === original ? 'nobody' : noticed);
+  }
+  runner.close();
+  return report(example, all.length - judged.length, stages);
+}
+
+/** Returns those mutants in whose copies the compiler finds a mistake. */
+function refused(mutants: readonly Mutant[], folders: ReadonlyMap<Mutant, string>): Mutant[] {
+  const alone = mutants.filter(({ isGlobal }) => isGlobal).map((mutant) => [mutant]);
+  const together = mutants.filter(({ isGlobal }) => !isGlobal);
+  const batches: Mutant[][] = [...alone];
+  for (let from = 0; from < together.length; from += BATCH) batches.push(together.slice(from, from + BATCH));
+  return batches.flatMap((batch) => {
+    const wrong = compile(
+      scratch,
+      batch.map((mutant) => folders.get(mutant) as string),
+    );
+    return batch.filter((mutant) => wrong.has(folders.get(mutant) as string));
+  });
+}
+
+function report({ name }: Example, equivalent: number, stages: ReadonlyMap<Mutant, Stage>): boolean {
+  console.log(`\n${name}: ${stages.size} mutants, and ${equivalent} that change words for people alone`);
+  for (const stage of STAGES) {
+    const found = [...stages].filter(([, reached]) => reached === stage).map(([mutant]) => mutant);
+    console.log(`${String(found.length).padStart(6)}  ${stage}`);
+    const listed = stage === 'nobody' || (values.verbose && stage !== 'compiler') ? found : [];
+    for (const mutant of listed) console.log(`        ${place(mutant)}`);
+  }
+  const overlooked = [...stages].filter(([mutant, stage]) => stage === 'nobody' && !isAccepted(mutant));
+  for (const [mutant] of overlooked) console.log(`overlooked: ${place(mutant)}`);
+  return overlooked.length === 0;
+}
+
+function isAccepted({ file, was }: Mutant): boolean {
+  return ACCEPTED.some((accepted) => accepted.file === file && accepted.names.includes(was));
+}
+
+function place({ file, line, was, is }: Mutant): string {
+  return `${file}:${line} ${was} → ${is}`;
+}
