@@ -29,7 +29,7 @@ for (const manifest of globSync('packages/*/package.json', { cwd: copy })) {
 }
 writeFileSync(
   join(copy, 'pnpm-workspace.yaml'),
-  JSON.stringify({ packages: ['packages/*'], allowBuilds: { bcrypt: false, deno: false, esbuild: false } }),
+  JSON.stringify({ packages: ['packages/*'], allowBuilds: { bcrypt: false, esbuild: false } }),
 );
 
 run('pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
