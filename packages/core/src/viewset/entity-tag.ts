@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
 
 /** 128 bits of SHA-256, which no two contents share by chance, in base64url. */
 const TAG_LENGTH = 22;
 
-const ENTITY_TAG = /(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"/gu;
+/** One of a list. Those behind something that is no entity tag are not read. */
+const ENTITY_TAG = /[ \t,]*(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"[ \t]*(?:,|$)/guy;
 
 /**
  * Makes the strong entity tag of an answer (RFC 9110, section 8.8.3): the same for the same content alone, in every
@@ -12,7 +14,7 @@ const ENTITY_TAG = /(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"/gu;
  * @example
  * entityTag({ id: 7, name: 'Tea' });   // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
  */
-export function entityTag(content: object): string {
+export function entityTag(content: unknown): string {
   const text = JSON.stringify(content, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH)}"`;
 }
@@ -25,4 +27,31 @@ export function namesTag(header: string, tag: string, comparison: 'strong' | 'we
   if (header.trim() === '*') return true;
   const named = [...header.matchAll(ENTITY_TAG)];
   return named.some(([, weak, opaque]) => `"${opaque!}"` === tag && (comparison === 'weak' || weak === undefined));
+}
+
+/** Returns the content that a handler answers with, returned or sent, of which the client gets nothing. */
+export async function answerOf(
+  handle: (reply: FastifyReply) => Promise<unknown>,
+  reply: FastifyReply,
+): Promise<unknown> {
+  let content: unknown;
+  const ignore = (): FastifyReply => silent;
+  const send = (payload: unknown): FastifyReply => {
+    content = payload;
+    return silent;
+  };
+  const changes = {
+    send,
+    // A reply can be awaited, until it is sent.
+    // oxlint-disable-next-line unicorn/no-thenable
+    then: undefined,
+    code: ignore,
+    status: ignore,
+    header: ignore,
+    headers: ignore,
+    type: ignore,
+  };
+  const silent = Object.assign(Object.create(reply), changes) as FastifyReply;
+  const returned = await handle(silent);
+  return returned === undefined || returned === silent ? content : returned;
 }

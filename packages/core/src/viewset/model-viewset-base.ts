@@ -12,7 +12,7 @@ import { type Backend, type Inserted, notStored, type RowWrite } from '../backen
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
-import { entityTag, namesTag } from './entity-tag.ts';
+import { answerOf, entityTag, namesTag } from './entity-tag.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { ownWrite } from './own-write.ts';
@@ -163,8 +163,7 @@ export abstract class ModelViewSetBase<
       { operation: 'update', condition, data, isConditional },
       (backend, write) => backend.update({ ...write, condition, data }),
       async () => {
-        const entity = await this.getObject(request);
-        if (isConditional) await this.#checkPrecondition(request, reply);
+        const entity = await this.#writable(request, reply, isConditional);
         const changes = (await this.#resolved.resolveReferences(request, data)) as WriteData<Entity, Partial<Input>>;
         return (await this.#stored(request, await this.performUpdate(request, entity, changes))).record;
       },
@@ -182,8 +181,7 @@ export abstract class ModelViewSetBase<
       { operation: 'destroy', condition, data: {}, isConditional },
       (backend, write) => backend.remove({ ...write, condition }),
       async () => {
-        const entity = await this.getObject(request);
-        if (isConditional) await this.#checkPrecondition(request, reply);
+        const entity = await this.#writable(request, reply, isConditional);
         await this.performDestroy(request, entity);
         return true;
       },
@@ -318,10 +316,16 @@ export abstract class ModelViewSetBase<
     return false;
   }
 
-  /** Compares `If-Match` with the record as `retrieve` answers it, in the transaction that holds its lock. */
-  async #checkPrecondition(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const current = entityTag(await this.retrieve(request, reply));
+  /** Finds the record to write. Compares an `If-Match` with it as `retrieve` answers it, in the transaction that holds its lock. */
+  async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
+    if (!isConditional) return this.getObject(request);
+    // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
+    const isLocking = this.getObject === ModelViewSetBase.prototype.getObject;
+    if (!isLocking) await this.#named(request, this.#resolved.key, stateOf(request).pk).entity({ lock: true });
+    const entity = await this.getObject(request);
+    const current = entityTag(await answerOf((silent) => this.retrieve(request, silent), reply));
     if (!namesTag(request.headers['if-match']!, current, 'strong')) throw new PreconditionFailed();
+    return entity;
   }
 
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */

@@ -7,6 +7,7 @@ import {
   ModelViewSet,
   Permission,
   type PermissionView,
+  type RecordRequest,
   readShape,
   Router,
   serverOptions,
@@ -52,6 +53,19 @@ class RepresentingViewSet extends ModelViewSet(Counter, { read, write, etags: tr
     return { ...record, value: record.value * 2 };
   }
 }
+/** Its look-up takes no lock. */
+class OwnLookUpViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override async getObject(request: RecordRequest) {
+    const { pk } = request.params as { pk: string };
+    return await request.em.findOneOrFail(Counter, { id: Number(pk) });
+  }
+}
+/** It sends its records itself, with a header. */
+class SendingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override async retrieve(request: FastifyRequest, reply: FastifyReply) {
+    return reply.header('x-of', 'retrieve').send(await super.retrieve(request, reply)) as never;
+  }
+}
 class VersionedViewSet extends ModelViewSet(Versioned, {
   read: readShape(Versioned, ['id', 'name']),
   write: writeShape(Versioned, ['name']),
@@ -64,6 +78,8 @@ const router = (): Router =>
     .register('strict', StrictViewSet)
     .register('plain', PlainViewSet)
     .register('representing', RepresentingViewSet)
+    .register('looking-up', OwnLookUpViewSet)
+    .register('sending', SendingViewSet)
     .register('versioned', VersionedViewSet)
     .register('untagged', UntaggedViewSet);
 
@@ -125,7 +141,8 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
   t.test('a write whose If-Match does not name the record is a 412 and writes nothing', async (t) => {
     const { url, tag } = await make();
     const body = { name: 'changed', value: 9 };
-    for (const wrong of ['"other"', `W/${tag}`, tag.slice(1, -1), '', '"a", "b"', `"${tag}`]) {
+    const malformed = [`w/${tag}`, `W/ ${tag}`, `x${tag}`, `${tag}x`, `"a"${tag}`, `x, ${tag}`, `'${tag}'`];
+    for (const wrong of ['"other"', `W/${tag}`, tag.slice(1, -1), '', '"a", "b"', `"${tag}`, ...malformed]) {
       for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
         const answer = await send(method, url, method === 'DELETE' ? undefined : body, { 'if-match': wrong });
         t.equal(answer.statusCode, 412, `${method} ${wrong}`);
@@ -133,7 +150,7 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
       }
       t.match((await send('GET', url)).json(), { name: 'a', value: 1 });
     }
-    const changed = await send('PUT', url, body, { 'if-match': `"other", ${tag}` });
+    const changed = await send('PUT', url, body, { 'if-match': `"other" , ,\t${tag} ,` });
     t.equal(changed.statusCode, 200);
     t.equal((await send('PATCH', url, { value: 10 }, { 'if-match': tag })).statusCode, 412, 'the tag has been used up');
     t.equal((await send('PATCH', url, { value: 10 }, { 'if-match': '*' })).statusCode, 200);
@@ -193,10 +210,26 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
     },
   );
 
-  t.test('of many clients that each add one by If-Match, no addition is lost', async (t) => {
-    const { url } = await make('/counters', { name: 'count', value: 0 });
-    await Promise.all(Array.from({ length: 30 }, () => addOne(app, url)));
-    t.equal((await send('GET', url)).json().value, 30);
+  const clients = { '/counters': 30, '/looking-up': 6, '/sending': 6 };
+  for (const [path, count] of Object.entries(clients)) {
+    t.test(`${path}: of many clients that each add one by If-Match, no addition is lost`, async (t) => {
+      const { url } = await make(path, { name: 'count', value: 0 });
+      await Promise.all(Array.from({ length: count }, () => addOne(app, url)));
+      t.equal((await send('GET', url)).json().value, count);
+    });
+  }
+
+  t.test('a retrieve that replies by itself replies to reads alone', async (t) => {
+    const { url, tag } = await make('/sending');
+    const retrieved = await send('GET', url);
+    t.equal(retrieved.headers['etag'], tag);
+    t.equal(retrieved.headers['x-of'], 'retrieve');
+    t.equal((await send('PATCH', url, { value: 2 }, { 'if-match': '"other"' })).statusCode, 412);
+    const changed = await send('PATCH', url, { value: 2 }, { 'if-match': tag });
+    t.match(changed.json(), { value: 2 });
+    t.notOk('x-of' in changed.headers);
+    const last = changed.headers['etag'] as string;
+    t.equal((await send('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
   });
 });
 
