@@ -83,7 +83,7 @@ function defaultDescription({ documentation: { summary } }: OperationPlan, needs
 
 /** Keywords of a parameter's schema that OpenAPI has beside the schema. */
 function describeParameter(
-  { name, required, schema }: OperationParameter,
+  { name, required, schema, isCommaSeparated = false }: OperationParameter,
   place: 'path' | 'query' | 'header',
 ): JsonObject {
   const { description, deprecated, examples, ...rest } = requestSchema(documentSchema(schema)) as JsonObject;
@@ -99,7 +99,7 @@ function describeParameter(
       : {
           // An empty value counts as absent.
           ...(place === 'query' && !required ? { allowEmptyValue: true } : {}),
-          ...(plain['type'] === 'array' ? { style: 'form', explode: false } : {}),
+          ...(plain['type'] === 'array' ? { style: 'form', explode: !isCommaSeparated } : {}),
           schema: plain,
           ...examplesOf(examples),
         }),

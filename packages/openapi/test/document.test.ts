@@ -62,6 +62,9 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.match(parameter('unpriced'), { schema: { type: 'boolean' } });
     t.match(parameter('published_after'), { schema: { type: 'string', format: 'date-time' } });
     t.match(parameter('sort'), { explode: false, schema: { items: { enum: ['price', '-price', 'title', '-title'] } } });
+    const newest = paths['/api/books/newest']!['get']!.parameters.map((each) => resolve(document, each));
+    t.match(newest, [{ name: 'years', style: 'form', explode: true, schema: { type: 'array' } }]);
+    t.equal((await app.inject('/api/books/newest?years=1999&years=2026')).statusCode, 200, 'as the document says');
     t.match(parameter('page'), { schema: { type: 'integer', minimum: 1, default: 1 } });
     t.match(parameter('page_size'), { description: /at most 50/, schema: { default: 20 } });
     t.match(parameter('filter'), { content: { 'application/json': { schema: { $ref: /BookRule$/ } } } });

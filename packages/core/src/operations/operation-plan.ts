@@ -12,6 +12,11 @@ export interface OperationParameter {
   readonly name: string;
   readonly required: boolean;
   readonly schema: TSchema;
+  /**
+   * The way in which a list comes in a query string. True: in one text, separated by commas, as filters and `sort` read it.
+   * Left out: each value under the name anew, `n=1&n=2`, as the `querystring` of an action has it.
+   */
+  readonly isCommaSeparated?: boolean;
 }
 
 /** The body that a route takes. */

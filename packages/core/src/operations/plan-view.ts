@@ -343,13 +343,14 @@ function queryParametersOf(
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
-  const ofList = listParametersOf(definition, options).map(({ name, schema }) => [name, schema] as const);
-  const schemas = [...Object.entries(properties), ...ofList];
-  return schemas.map(([name, schema]) => ({
-    name,
-    required: required.includes(name),
-    schema: { ...schema, ...words[name] },
-  }));
+  const worded = (name: string, schema: TSchema): TSchema => ({ ...schema, ...words[name] });
+  const own = Object.entries(properties).map(([name, schema]) => {
+    return { name, required: required.includes(name), schema: worded(name, schema) };
+  });
+  const ofList = listParametersOf(definition, options).map(({ name, schema }) => {
+    return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };
+  });
+  return [...own, ...ofList];
 }
 
 function bodyOf({ body, contentTypes }: Declared['options']): OperationBody | undefined {

@@ -67,6 +67,7 @@ class BookViewSet extends ModelViewSet(Book, {
       allowAnonymous: true,
       listParameters: false,
       deprecated: true,
+      querystring: Type.Object({ years: Type.Optional(Type.Array(Type.Integer())) }),
       response: Type.Object({ results: Type.Array(book.schema) }),
     },
     async (request) => ({ results: await this.rows(this.getQueryset(request)) }),
