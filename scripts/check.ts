@@ -49,6 +49,12 @@ const gates: readonly Gate[] = [
   { name: 'the newest MikroORM', command: 'node scripts/check-newest-mikro-orm.ts' },
   { name: 'faults, under load', command: 'pnpm test:faults', counts: true },
   { name: 'requests at random, compared with a model', command: 'pnpm fuzz --seconds 60' },
+  {
+    name: 'requests of Schemathesis, as the document describes them',
+    command: 'pnpm test:schemathesis',
+    counts: true,
+    env: { SCHEMATHESIS_EXAMPLES: '20', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' },
+  },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
 ];
 

@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Tells if a program can be run. */
+export function findsProgram(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+}
+
+/** Returns a folder that outlives the tests, for programs of other languages which the package manager does not bring. */
+export function inCache(name: string): string {
+  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'viewset', name);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/**
+ * Finds a program of a Python package in this version, and lets pip install it if it is not there yet. Undefined if
+ * that cannot be done: there is no Python, or PyPI does not answer.
+ */
+export function pythonProgram(name: string, version: string): string | undefined {
+  const folder = inCache(`${name}-${version}`);
+  const program = join(folder, 'bin', name);
+  if (findsProgram(program, '--version')) return program;
+  spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
+  spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', `${name}==${version}`], { stdio: 'inherit' });
+  return findsProgram(program, '--version') ? program : undefined;
+}
