@@ -1,6 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
-import type { FieldPath } from '../fields/field-path.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
@@ -18,18 +17,10 @@ export interface EntityOptions {
 export interface RowWrite<Record> {
   readonly em: EntityManager;
   readonly meta: EntityMetadata;
-  /** The column whose value names the record that is made. */
-  readonly key: FieldPath;
   /** Reads the record as it was stored. */
   readonly projection: Projection<Record>;
   /** The request that the record is written for; nothing is written once it is given up. */
   readonly request: object;
-}
-
-/** A record that was stored, and the value that names it. */
-export interface Inserted<Record> {
-  readonly key: unknown;
-  readonly record: Record;
 }
 
 /**
@@ -73,13 +64,13 @@ export interface Backend {
    * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
    * written once the request is given up, and a statement that waits by then is cancelled.
    */
-  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>>;
+  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record>;
   /** Changes the record that the condition names, without an entity; undefined if it is true of none. */
   update<Record>(
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
   ): Awaitable<Record | undefined>;
   /** Deletes the record that the condition names, without an entity; false if it is true of none. */
-  remove(write: Omit<RowWrite<unknown>, 'projection' | 'key'> & { readonly condition: Condition }): Awaitable<boolean>;
+  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
   /**
    * The tables whose records the database itself may change or drop after a write, which the answer of the write does not
    * show: in lower case and of any schema.

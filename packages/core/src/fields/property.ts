@@ -60,7 +60,10 @@ export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty |
 
 /** True if no two records have the same value of a property. */
 export function isUnique(meta: EntityMetadata, { name, primary, unique = false }: EntityProperty): boolean {
-  const alone = [...(meta.uniques ?? [])].some(({ properties }) => [properties].flat().join() === name);
+  const alone = [...(meta.uniques ?? [])].some(
+    ({ properties, where, expression, disabled = false }) =>
+      [properties].flat().join() === name && where === undefined && expression === undefined && !disabled,
+  );
   return alone || unique !== false || (primary === true && onlyPrimaryKey(meta) !== undefined);
 }
 

@@ -27,6 +27,25 @@ export function ofEntities<Record>(
   return { ...base, paths: [], readEntity: represent, ofEntities: true };
 }
 
+/** A record, and the value that names it as the database has it. */
+export interface Keyed<Record> {
+  readonly key: unknown;
+  readonly record: Record;
+}
+
+/** A projection that reads a column as well, as the key of the record. */
+export function withKey<Record>(base: Projection<Record>, key: FieldPath): Projection<Keyed<Record>> {
+  const shown = base.paths.indexOf(key);
+  const paths = shown === -1 ? [...base.paths, key] : base.paths;
+  const index = shown === -1 ? base.paths.length : shown;
+  return {
+    ...base,
+    paths,
+    readRow: (row) => ({ key: row[index], record: base.readRow(row) }),
+    readEntity: (entity, row) => ({ key: row?.[index], record: base.readEntity(entity, row) }),
+  };
+}
+
 /** A value of an order's key, fit for JSON. */
 export type OrderValue = string | number | boolean | null;
 

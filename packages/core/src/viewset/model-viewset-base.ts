@@ -5,10 +5,10 @@ import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, Preco
 import { checkNotGivenUp } from '../given-up.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
-import type { Projection } from '../language/projection.ts';
+import type { Keyed, Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { type Backend, type Inserted, notStored, type RowWrite } from '../backends/backend.ts';
+import { type Backend, notStored, type RowWrite } from '../backends/backend.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
@@ -142,7 +142,7 @@ export abstract class ModelViewSetBase<
     const { key, record } = await this.#write(
       request,
       { operation: 'create', data },
-      (backend, write) => backend.insert({ ...write, data }),
+      (backend, write) => backend.insert({ ...write, projection: this.#keyed, data }),
       async () => {
         const resolved = await this.#resolved.resolveReferences(request, data);
         return this.#stored(request, await this.performCreate(request, resolved as WriteData<Entity, Input>));
@@ -287,6 +287,10 @@ export abstract class ModelViewSetBase<
     return this.#resolved.answers as Projection<Output>;
   }
 
+  get #keyed(): Projection<Keyed<Output>> {
+    return this.#resolved.keyed as Projection<Keyed<Output>>;
+  }
+
   /** Selects the records that the request may see. */
   #visible(request: FastifyRequest): QuerySet<Entity> {
     return this.#scoped(
@@ -354,16 +358,16 @@ export abstract class ModelViewSetBase<
    * Reads a record as the database has stored it: its defaults, roundings and triggers are not to be guessed. A record
    * that has left the scope of whoever wrote it must not have been written.
    */
-  async #stored(request: FastifyRequest, entity: Entity): Promise<Inserted<Output>> {
+  async #stored(request: FastifyRequest, entity: Entity): Promise<Keyed<Output>> {
     const { pk: primary, key: named } = this.#resolved;
     const values = entity as Record<string, unknown>;
-    const [pk, key] = [values[primary.property.name], values[named.property.name]];
+    const pk = values[primary.property.name];
     if (pk === undefined || pk === null) throw notStored(this.meta);
     const stored = this.#named(request, primary, pk);
-    const record = await this.#scoped(request, stored).first(this.#answers);
-    if (record !== undefined) return { key, record };
+    const record = await this.#scoped(request, stored).first(this.#keyed);
+    if (record !== undefined) return record;
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
-    return { key, record: this.represent(entity) };
+    return { key: values[named.property.name], record: this.represent(entity) };
   }
 }
 

@@ -18,7 +18,7 @@ import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
-import { ofEntities, type Projection } from '../language/projection.ts';
+import { type Keyed, ofEntities, type Projection, withKey } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
@@ -62,6 +62,8 @@ export class Resource implements ViewDefinition {
   readonly projection: Projection<object>;
   /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
   readonly answers: Projection<object>;
+  /** Makes them with the values that name them. */
+  readonly keyed: Projection<Keyed<object>>;
   readonly readSchema: TObject;
   readonly write: BoundWriteShape<object> | undefined;
   readonly preconditions: Preconditions | undefined;
@@ -107,6 +109,7 @@ export class Resource implements ViewDefinition {
     this.answers = overridden.includes('represent')
       ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
       : this.projection;
+    this.keyed = withKey(this.answers, this.key);
     this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
     if (this.write !== undefined && this.operations.includes('create')) {
       checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden });

@@ -76,7 +76,6 @@ export class WritePlan {
   readonly name: string;
   readonly #orm: MikroORM;
   readonly #meta: EntityMetadata;
-  readonly #key: FieldPath;
   readonly #projection: Projection<object>;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   /** Undefined until the database has told. */
@@ -88,7 +87,6 @@ export class WritePlan {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
-    this.#key = key;
     const ofEntity = entityReasons(meta, written, [...projection.paths, key]);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
@@ -106,7 +104,7 @@ export class WritePlan {
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     if (this.#isHeard()) return undefined;
-    return { em: reader, meta: this.#meta, key: this.#key, projection: this.#projection, request };
+    return { em: reader, meta: this.#meta, projection: this.#projection, request };
   }
 
   /** Tells how each operation writes, and what keeps it from being one statement. */

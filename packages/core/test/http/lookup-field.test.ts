@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import t from 'tap';
 import { action, ModelViewSet, readShape, Router, type ViewSet, writeShape } from '../../src/index.ts';
-import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Country = defineEntity({
@@ -16,6 +16,18 @@ const Country = defineEntity({
     name: p.string().length(50),
     capital: () => p.manyToOne(Country).nullable(),
   },
+});
+
+/** Its table has a trigger that makes slugs lower-case. */
+const City = defineEntity({
+  name: 'City',
+  properties: { id: p.integer().primary(), slug: p.string().length(50).unique() },
+});
+/** Only those that are there have slugs of their own. */
+const Ruin = defineEntity({
+  name: 'Ruin',
+  properties: { id: p.integer().primary(), slug: p.string().length(50), gone: p.boolean().default(false) },
+  uniques: [{ properties: ['slug'], where: 'gone = false' }],
 });
 
 const read = readShape(Country, ['id', 'name']);
@@ -37,12 +49,31 @@ class EntityViewSet extends ModelViewSet(Country, { read, write, lookupField: 's
     return super.getObject(request);
   }
 }
+const cityShapes = { read: readShape(City, ['id']), write: writeShape(City, ['slug']) };
+class CityViewSet extends ModelViewSet(City, { ...cityShapes, lookupField: 'slug' }) {}
+/** Its records are made of entities. */
+class RepresentedCityViewSet extends ModelViewSet(City, { ...cityShapes, lookupField: 'slug' }) {
+  override represent(...[city]: Parameters<CityViewSet['represent']>) {
+    return super.represent(city);
+  }
+}
 
-forEachDatabase(t, { entities: [Country] }, async (t, orm) => {
+const LOWER: Record<DatabaseName, string[]> = {
+  sqlite: ['create trigger lower_slug after insert on city begin update city set slug = lower(slug); end'],
+  postgresql: [
+    'create function lower_slug() returns trigger language plpgsql as $$ begin new.slug := lower(new.slug); return new; end $$',
+    'create trigger lower_slug before insert on city for each row execute function lower_slug()',
+  ],
+};
+
+forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
+  for (const statement of LOWER[database]) await orm.em.getConnection().execute(statement);
   const router = new Router({ prefix: 'api' })
     .register('slugs', SlugViewSet)
     .register('numbers', NumberViewSet)
-    .register('entities', EntityViewSet);
+    .register('entities', EntityViewSet)
+    .register('cities', CityViewSet)
+    .register('represented', RepresentedCityViewSet);
   const app = await testApp(t, orm, [router]);
   const send = (method: InjectOptions['method'], url: string, payload?: object) =>
     app.inject({ method: method!, url, ...(payload === undefined ? {} : { payload }) });
@@ -92,6 +123,15 @@ forEachDatabase(t, { entities: [Country] }, async (t, orm) => {
     }
   });
 
+  t.test('Location leads to the record by what the database has made of its slug', async (t) => {
+    for (const path of ['cities', 'represented']) {
+      const made = await send('POST', `/api/${path}`, { slug: `ROME ${path}` });
+      t.equal(made.statusCode, 201, made.body);
+      t.equal(made.headers['location'], `/api/${path}/rome%20${path}`);
+      t.strictSame((await send('GET', made.headers['location'] as string)).json(), made.json());
+    }
+  });
+
   t.test('a write by the slug takes the lock and the condition that others take', async (t) => {
     const made = await send('POST', '/api/slugs', body('pine'));
     const tag = made.headers['etag'] as string;
@@ -105,7 +145,7 @@ forEachDatabase(t, { entities: [Country] }, async (t, orm) => {
 });
 
 t.test('what cannot name a record is refused at start, and does not compile', async (t) => {
-  const orm = await openSqlite(t, { entities: [Country] });
+  const orm = await openSqlite(t, { entities: [Country, Ruin] });
   const refused = async (View: new () => ViewSet, message: RegExp): Promise<void> =>
     void (await t.rejects(testApp(t, orm, [new Router().register('countries', View)]), { message }));
   const expected = /lookupField" must be a unique text or whole number of the entity that is never NULL/;
@@ -116,6 +156,7 @@ t.test('what cannot name a record is refused at start, and does not compile', as
   // @ts-expect-error misspelt
   await refused(ModelViewSet(Country, { read, lookupField: 'slgu' }), /did you mean "slug"/);
   await refused(ModelViewSet(Country, { read, lookupField: 'name' }), expected);
+  await refused(ModelViewSet(Ruin, { read: readShape(Ruin, ['id']), lookupField: 'slug' }), expected);
 });
 
 t.test('a document tells by what a record is named', async (t) => {

@@ -19,10 +19,9 @@ export interface EntityPlan {
   readonly inserts: WeakMap<readonly FieldPath[], KnownInsert[]>;
 }
 
-/** An insert that was written, the columns that it stores, and the one that it reads as the key. */
+/** An insert that was written, and the columns that it stores. */
 export interface KnownInsert {
   readonly stored: readonly FieldPath[];
-  readonly key: FieldPath | undefined;
   readonly statement: Statement;
 }
 

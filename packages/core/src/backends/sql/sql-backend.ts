@@ -8,7 +8,7 @@ import { primaryKey } from '../../language/order.ts';
 import type { Projection } from '../../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../../language/query.ts';
 import { dispatchOnLoad } from '../../mikro/entities.ts';
-import { type Backend, type EntityOptions, type Inserted, notStored, type RowWrite } from '../backend.ts';
+import { type Backend, type EntityOptions, notStored, type RowWrite } from '../backend.ts';
 import { withFilters } from '../entity-filters.ts';
 import type { Source } from '../source.ts';
 import type { Dialect } from './dialects/dialect.ts';
@@ -113,15 +113,13 @@ export class SqlBackend implements Backend {
     return entities;
   }
 
-  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Inserted<Record>> {
-    const { meta, key, projection } = write;
-    const { paths } = projection;
-    const shown = paths.indexOf(key);
+  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record> {
+    const { meta, projection } = write;
     const assignments = assignmentsOf(meta, write.data);
-    const stored = this.#write(write, { kind: 'insert', assignments, condition: undefined, returning: paths, key });
-    return whenReady(stored, ([row]) => {
+    const returning = projection.paths;
+    return whenReady(this.#write(write, { kind: 'insert', assignments, condition: undefined, returning }), ([row]) => {
       if (row === undefined) throw notStored(meta);
-      return { key: row[shown === -1 ? paths.length : shown], record: projection.readRow(row) };
+      return projection.readRow(row);
     });
   }
 
@@ -134,7 +132,7 @@ export class SqlBackend implements Backend {
     return whenReady(changed, ([row]) => (row === undefined ? undefined : projection.readRow(row)));
   }
 
-  remove(write: Omit<RowWrite<unknown>, 'projection' | 'key'> & { readonly condition: Condition }): Awaitable<boolean> {
+  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
     const { meta, condition } = write;
     const returning = [primaryKey(meta)];
     const removed = this.#write(write, { kind: 'delete', assignments: [], condition, returning });
@@ -159,7 +157,7 @@ export class SqlBackend implements Backend {
     return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
   }
 
-  #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection' | 'key'>, write: Write): Awaitable<unknown[][]> {
+  #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
     return this.#dialect.write(em, (reader) => {
       checkNotGivenUp(request);

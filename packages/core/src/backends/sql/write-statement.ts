@@ -23,8 +23,6 @@ export interface Write {
   /** The records to write; an insert has none. */
   readonly condition: Condition | undefined;
   readonly returning: readonly FieldPath[];
-  /** The column that an insert reads as well, if it is not among them. */
-  readonly key?: FieldPath;
 }
 
 /** The number of inserts that are kept for an entity: a client chooses which of its optional fields it sends. */
@@ -43,12 +41,12 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
 }
 
 /** The text of an insert depends on its columns alone, so that it is written once for those that come again. */
-function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning, key }: Write): Bound {
+function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning }: Write): Bound {
   let inserts = plan.inserts.get(returning);
   if (inserts === undefined) plan.inserts.set(returning, (inserts = []));
-  let known = inserts.find((each) => each.key === key && storesInto(assignments, each.stored));
+  let known = inserts.find(({ stored }) => storesInto(assignments, stored));
   if (known === undefined) {
-    known = writeInsert(em, plan, assignments, returning, key);
+    known = writeInsert(em, plan, assignments, returning);
     if (inserts.unshift(known) > MAX_INSERTS) inserts.pop();
   }
   return { statement: known.statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
@@ -63,12 +61,10 @@ function writeInsert(
   plan: EntityPlan,
   assignments: readonly Assignment[],
   returning: readonly FieldPath[],
-  key: FieldPath | undefined,
 ): KnownInsert {
-  const read = key === undefined || returning.includes(key) ? returning : [...returning, key];
-  const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, read)}`);
+  const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, returning)}`);
   const statement = { sql: text.numbered(plan.dialect), one: true, isShapedByClient: true };
-  return { stored: assignments.map(({ path }) => path), key, statement };
+  return { stored: assignments.map(({ path }) => path), statement };
 }
 
 function insertSql(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): string {
