@@ -1,6 +1,7 @@
 import { type ApiError, errorOfAnswer, unanswered } from './api-error.ts';
-import { type AnswerText, KeptAnswers } from './kept-answers.ts';
+import type { AnswerText, KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions, WriteRecordOptions } from './options.ts';
+import type { MaybeToken } from './tokens.ts';
 import { toJson } from './url.ts';
 
 /** A request to be sent. */
@@ -22,18 +23,16 @@ export interface Success {
 }
 
 /** Sends a request once, with a token; gives the error of an answer back. */
-export type Exchange = (request: ApiRequest, token: string | null | undefined) => Promise<Success | ApiError>;
+export type Exchange = (request: ApiRequest, token: MaybeToken) => Promise<Success | ApiError>;
 
 /** Bodies that are sent as they are: `fetch` knows their media type. */
 const RAW_BODIES = [Blob, ArrayBuffer, FormData, URLSearchParams];
 
 /** Makes the function that sends a client's requests once each, and keeps the answers that have an `ETag`. */
-export function createExchange(client: ClientOptions): Exchange {
-  const kept = new KeptAnswers(client.keptAnswers ?? 100);
+export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchange {
   return async (request, token) => {
-    const { method, url, isAction, options } = request;
-    const address = `${token ?? ''} ${url}`;
-    const known = kept.get(address);
+    const { method, url, options } = request;
+    const known = kept.get(token, url);
     const signals = [options.signal, AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 30_000)];
     const init = {
       method,
@@ -56,18 +55,29 @@ export function createExchange(client: ClientOptions): Exchange {
     const answer = { text, etag: headers.get('etag'), type: headers.get('content-type') };
     const data = response.ok ? dataOf(request, answer) : undefined;
     if (data === undefined) return errorOfAnswer(nameOf(request), response, text);
-    // A new record has another address, and what an action answers is no record.
-    const isOfAddress = method === 'GET' || !(isAction || method === 'POST');
-    if (isOfAddress) kept.set(address, answer);
+    const address = addressOf(request, headers);
+    if (address !== undefined) kept.set(token, address, answer);
     return { status, headers, ...data };
   };
+}
+
+/**
+ * Returns the address of what a success shows. A new record is below its collection, by the key at the end of its `Location`,
+ * whose front a proxy may have changed. What an action answers to a write is no record.
+ */
+function addressOf({ method, url, isAction }: ApiRequest, headers: Headers): string | undefined {
+  if (method === 'GET') return url;
+  if (isAction) return undefined;
+  if (method !== 'POST') return url;
+  const key = headers.get('location')?.match(/\/[^/]+$/)?.[0];
+  return key && url.split('?')[0] + key;
 }
 
 /** @throws TypeError if `ifMatch` asks for an `ETag` that is not known */
 function headersOf(
   { method, body, options }: ApiRequest,
   given: Readonly<Record<string, string>>,
-  token: string | null | undefined,
+  token: MaybeToken,
   etag: string | undefined,
 ): Headers {
   const headers = new Headers({ accept: 'application/json', ...given });

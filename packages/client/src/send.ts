@@ -1,5 +1,6 @@
 import { ApiError } from './api-error.ts';
 import { type ApiRequest, createExchange, type Success } from './exchange.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions } from './options.ts';
 import { Tokens } from './tokens.ts';
 import { sleep, unlessAborted } from './waiting.ts';
@@ -14,7 +15,8 @@ const FIRST_WAIT_MS = 200;
 export function createSend(client: ClientOptions): Send {
   const { retries: retriesOfGet = 2, maxRetryWaitMs = 10_000 } = client;
   const tokens = new Tokens(client.token, client.refresh);
-  const exchange = createExchange(client);
+  const kept = new KeptAnswers(client.keptAnswers ?? 100);
+  const exchange = createExchange(client, kept);
   return async (request) => {
     const { signal, retries = request.method === 'GET' ? retriesOfGet : 0 } = request.options;
     let token = await unlessAborted(tokens.current(), signal);
@@ -25,10 +27,12 @@ export function createSend(client: ClientOptions): Send {
       if (!(answer instanceof ApiError)) return answer;
       if (!isRenewed && tokens.isRefused(answer, token)) {
         isRenewed = true;
-        token = await unlessAborted(tokens.renew(token), signal).catch((cause: unknown) => {
+        const fresh = await unlessAborted(tokens.renew(token), signal).catch((cause: unknown) => {
           signal?.throwIfAborted();
           throw Object.assign(answer, { cause });
         });
+        kept.handOver(token, fresh);
+        token = fresh;
         continue;
       }
       const waitMs = waitMsAfter(answer, retry++);

@@ -1,6 +1,7 @@
 /** A token, or a function that is asked for one before every request; undefined or null: none. */
 export type TokenSource = string | (() => MaybeToken | Promise<MaybeToken>) | undefined;
-type MaybeToken = string | null | undefined;
+/** A token, or none. */
+export type MaybeToken = string | null | undefined;
 
 /** The token of a client's requests, and its renewal, which is asked for once by all requests that wait. */
 export class Tokens {

@@ -223,6 +223,35 @@ t.test('what was kept for one token is not asked for by another', async (t) => {
   t.equal(seen[1]?.headers['if-none-match'], undefined);
 });
 
+t.test('a record read before its token was renewed can be written by ifMatch after it', async (t) => {
+  let good = 'one';
+  const { url, seen } = await answeringServer(t, ({ headers }) =>
+    headers.authorization === `Bearer ${good}` ? { body: BOOK, headers: { etag: '"1"' } } : EXPIRED,
+  );
+  let token = good;
+  const api = createClient<Api>({ url, token: () => token, refresh: async () => (token = good) });
+  await api.books.retrieve(1);
+  good = 'two';
+  t.match(await api.books.update(1, { price: 2 }, { ifMatch: true }), BOOK, 'the write finds the token too old');
+  t.equal(seen.at(-1)?.headers['if-match'], '"1"');
+  good = 'three';
+  await api.books.list();
+  await api.books.update(1, { price: 3 }, { ifMatch: true });
+  t.equal(seen.at(-1)?.headers['if-match'], '"1"', 'another call has found it too old');
+});
+
+t.test('a record that was just created can be written by ifMatch', async (t) => {
+  const { url, seen } = await answeringServer(t, ({ method }) => ({
+    status: method === 'POST' ? 201 : 200,
+    body: BOOK,
+    headers: { etag: '"1"', ...(method === 'POST' && { location: '/prefix/of/the/server/books/green%20tea' }) },
+  }));
+  const api = createClient<Api>({ url });
+  await api.books.create({ title: 'Ash' });
+  await api.books.update('green tea', { price: 2 }, { ifMatch: true });
+  t.match(seen.at(-1), { url: '/books/green%20tea', headers: { 'if-match': '"1"' } });
+});
+
 t.test('answers that are not of a Viewset server are errors of their status', async (t) => {
   const { url } = await answeringServer(t, ({ url: path }) =>
     path.endsWith('/1') ? { status: 502, body: '<html>' } : { status: 500, body: { message: 'x' } },
