@@ -311,24 +311,26 @@ export abstract class ModelViewSetBase<
     return this.#visible(request).where(compare(this.#resolved.key, 'exact', stateOf(request).pk));
   }
 
-  /** Tells if a write has an `If-Match` to meet. Throws PreconditionRequired if it lacks one that the view wants. */
+  /** Tells if a write has an `If-Match` to meet, or lacks one that the view wants. */
   #hasPrecondition({ headers }: FastifyRequest): boolean {
     const { preconditions } = this.#resolved;
-    if (preconditions === undefined) return false;
-    if (headers['if-match'] !== undefined) return true;
-    if (preconditions.isRequired) throw new PreconditionRequired();
-    return false;
+    return preconditions !== undefined && (preconditions.isRequired || headers['if-match'] !== undefined);
   }
 
-  /** Finds the record to write. Compares an `If-Match` with it as `retrieve` answers it, in the transaction that holds its lock. */
+  /**
+   * Finds the record to write. Compares an `If-Match` with it as `retrieve` answers it, in the transaction that holds its lock.
+   * Throws PreconditionRequired if there is none.
+   */
   async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
     if (!isConditional) return this.getObject(request);
     // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
     const isLocking = this.getObject === ModelViewSetBase.prototype.getObject;
     if (!isLocking) await this.#named(request, this.#resolved.key, stateOf(request).pk).entity({ lock: true });
     const entity = await this.getObject(request);
+    const named = request.headers['if-match'];
+    if (named === undefined) throw new PreconditionRequired();
     const current = entityTag(await answerOf((silent) => this.retrieve(request, silent), reply));
-    if (!namesTag(request.headers['if-match']!, current, 'strong')) throw new PreconditionFailed();
+    if (!namesTag(named, current, 'strong')) throw new PreconditionFailed();
     return entity;
   }
 

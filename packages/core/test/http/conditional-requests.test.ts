@@ -181,6 +181,8 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
     const changed = await send('PATCH', url, { value: 2 }, { 'if-match': tag });
     t.equal(changed.statusCode, 200);
     t.equal((await send('DELETE', url, undefined, { 'if-match': changed.headers['etag'] as string })).statusCode, 204);
+    t.equal((await send('PATCH', url, { value: 2 })).statusCode, 404, 'a record that is not there lacks no condition');
+    t.equal((await send('DELETE', url)).statusCode, 404);
   });
 
   t.test('the tag is that of what the view answers, by its own hooks too', async (t) => {
