@@ -21,9 +21,6 @@ type Stage = (typeof STAGES)[number];
 /** Copies for one run of the compiler: each has types of its own, which stay in its memory. */
 const BATCH = 120;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-// Below the shop, whose packages the copies import.
-const scratch = mkdtempSync(join(root, 'examples/shop/.mutants-'));
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -31,6 +28,15 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 });
+const { only = '' } = values;
+if (!/^[1-9]\d*$/.test(values.each)) throw new Error(`--each takes a whole number above 0, not "${values.each}"`);
+if (!EXAMPLES.some(({ mutated }) => mutated.some((file) => file.includes(only)))) {
+  throw new Error(`--only names no file that is mutated: "${only}"`);
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+// Below the shop, whose packages the copies import.
+const scratch = mkdtempSync(join(root, 'examples/shop/.mutants-'));
 
 let isClean = true;
 try {
@@ -44,7 +50,7 @@ process.exitCode = isClean ? 0 : 1;
 async function judge(example: Example): Promise<boolean> {
   for (const name of readdirSync(scratch)) rmSync(join(scratch, name), { recursive: true });
   const sources = new Sources(join(root, example.folder));
-  const files = example.mutated.filter((file) => values.only === undefined || file.includes(values.only));
+  const files = example.mutated.filter((file) => file.includes(only));
   const all = files.flatMap((file) => mutantsOf(file, sources.textOf(file)));
   const judged = all.filter(({ isEquivalent }) => !isEquivalent);
   const mutants = judged.filter((_, index) => index % Number(values.each) === 0);
