@@ -20,11 +20,13 @@ interface Codes {
   readonly 403: 'forbidden';
   readonly 404: 'not_found';
   readonly 405: 'method_not_allowed';
+  readonly 408: 'request_timeout';
   readonly 409: 'conflict';
   readonly 412: 'precondition_failed';
   readonly 413: 'payload_too_large';
   readonly 414: 'uri_too_long';
   readonly 415: 'unsupported_media_type';
+  readonly 422: 'unprocessable_entity';
   readonly 428: 'precondition_required';
   readonly 429: 'too_many_requests';
   readonly 500: 'internal_error' | 'improperly_configured';

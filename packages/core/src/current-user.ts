@@ -17,7 +17,7 @@ export interface AnyUser {
   readonly role?: { readonly name: string } | null | undefined;
 }
 
-/** The application's user: `ViewsetTypes['user']` if it is declared. Of nobody's kind if something else is declared there. */
+/** The application's user: `ViewsetTypes['user']` if it is declared. If another name is declared there, no user fits the type. */
 export type CurrentUser = ViewsetTypes extends { user: infer User } ? User : OnlyUser<keyof ViewsetTypes>;
 
 type OnlyUser<Declared> = [Declared] extends [never]
@@ -52,7 +52,7 @@ export function getCurrentUser(request: FastifyRequest): CurrentUser | null {
 }
 
 /**
- * Returns the user who is logged in. Behind IsAuthenticated there is one; where nobody is logged in it throws Unauthorized.
+ * Returns the user who is logged in; behind IsAuthenticated there always is one. Throws Unauthorized if nobody is logged in.
  *
  * @example
  * override performCreate(request: FastifyRequest, data: WriteData<Order, InputOf<typeof write>>) {

@@ -14,7 +14,7 @@ export interface RequestInFlight {
   work: unknown;
   isClosed: boolean;
   isGivenUp: boolean;
-  /** Its place among all. */
+  /** The place of the request in the list of all. */
   index: number;
 }
 
