@@ -51,13 +51,20 @@ function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
 
 /** True if no filter of MikroORM is on for an entity. Runs none. */
 export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
-  const ofManager = addedFilters(em, meta);
+  const ofManager = addedFilters(inContext(em), meta);
   return (
     ofManager !== null &&
     areOff(ofManager, meta) &&
     areOff(em.config.get('filters'), meta) &&
     areOff(meta.filters, meta)
   );
+}
+
+/** Returns what the global entity manager stands for within a RequestContext: forks take over the filters of that. */
+function inContext(em: EntityManager): EntityManager {
+  const context = em.getContext(false);
+  // Two ORMs of one application may have one name.
+  return context.config === em.config ? context : em;
 }
 
 function areOff(filters: Filters, meta: EntityMetadata): boolean {

@@ -1,5 +1,5 @@
 /** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
-import { defineEntity, p, QueryHelper } from '@mikro-orm/core';
+import { defineEntity, p, QueryHelper, RequestContext } from '@mikro-orm/core';
 import t from 'tap';
 import { endable } from '../../src/mikro/endable-transaction.ts';
 import { dispatchOnLoad, originOf, showLoaded } from '../../src/mikro/entities.ts';
@@ -48,6 +48,14 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm, database) => {
       t.strictSame(Object.getOwnPropertyDescriptor(QueryHelper, 'getActiveFilters'), looking, 'as MikroORM has it');
     },
   );
+
+  t.test('EntityManager.getContext: tells what the global entity manager stands for', async (t) => {
+    RequestContext.create(orm.em, () => {
+      orm.em.addFilter({ name: 'late', cond: { name: 'x' }, entity: Thing });
+      t.equal(hasNoFilter(orm.em, meta), false);
+    });
+    t.equal(hasNoFilter(orm.em, meta), true);
+  });
 
   t.test('driver.createQueryBuilder: makes a statement with its parameters apart', async (t) => {
     const { sql, params } = keysQuery(orm.em.fork(), meta, { name: 'x' }, false);
