@@ -119,7 +119,8 @@ export class Resource implements ViewDefinition {
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
     const { orm, meta, key, projection } = this;
-    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden });
+    const requiresMatch = this.preconditions?.isRequired === true;
+    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden, requiresMatch });
     this.#referencePermissions = referencePermissions(
       view,
       this.write?.references ?? [],

@@ -56,6 +56,8 @@ export interface WriteDeclarations {
   readonly projection: Projection<object>;
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
+  /** True if every update and destroy has to compare an `If-Match`. */
+  readonly requiresMatch: boolean;
 }
 
 /** The hooks whose overrides have to see an entity, by operation. */
@@ -83,13 +85,14 @@ export class WritePlan {
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
   #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
-  constructor({ name, orm, meta, key, written, projection, overridden }: WriteDeclarations) {
+  constructor({ name, orm, meta, key, written, projection, overridden, requiresMatch }: WriteDeclarations) {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
     const ofEntity = entityReasons(meta, written, [...projection.paths, key]);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
+      ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
       ...ofEntity,
     ];
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };

@@ -4,6 +4,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify';
 import t from 'tap';
 import {
+  action,
   ModelViewSet,
   Permission,
   type PermissionView,
@@ -41,7 +42,9 @@ class OfAda extends Permission {
   }
 }
 class CounterViewSet extends ModelViewSet(Counter, { read, write, etags: true, permissionClasses: [OfAda] }) {}
-class StrictViewSet extends ModelViewSet(Counter, { read, write, requireIfMatch: true }) {}
+class StrictViewSet extends ModelViewSet(Counter, { read, write, requireIfMatch: true }) {
+  ways = action({}, () => this.explain());
+}
 class PlainViewSet extends ModelViewSet(Counter, { read, write }) {}
 /** Its records are made of entities, and those of `retrieve` have more than is stored. */
 class RepresentingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
@@ -181,6 +184,11 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
     const changed = await send('PATCH', url, { value: 2 }, { 'if-match': tag });
     t.equal(changed.statusCode, 200);
     t.equal((await send('DELETE', url, undefined, { 'if-match': changed.headers['etag'] as string })).statusCode, 204);
+    const { create, update, destroy } = (await send('GET', '/strict/ways')).json();
+    t.strictSame(
+      [create, update, destroy].map(({ reasons }) => reasons),
+      [[], ['StrictViewSet requires If-Match'], ['StrictViewSet requires If-Match']],
+    );
     t.equal((await send('PATCH', url, { value: 2 })).statusCode, 404, 'a record that is not there lacks no condition');
     t.equal((await send('DELETE', url)).statusCode, 404);
   });
