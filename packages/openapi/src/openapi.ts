@@ -29,6 +29,7 @@ export const openapi = fp(
     const isOwn = !app.hasDecorator('swagger');
     const options = resolveOptions(given, isOwn);
     const routes = rememberRoutes(app);
+    warnOfEarlierViews(app, routes);
     if (isOwn) await app.register(swagger, swaggerOptions(options));
     const describeOwn = app.swagger;
     if (!isOwn) app.addHook('onReady', async () => void asOpenapi31(describeOwn() as unknown as JsonObject));
@@ -63,6 +64,15 @@ function rememberRoutes(app: FastifyInstance): readonly ScopedRoute[] {
     routes.push({ scope: this, route });
   });
   return routes;
+}
+
+/** Warns at start of a document that no route of a view is in, though the application has views: it was registered after them. */
+function warnOfEarlierViews(app: FastifyInstance, routes: readonly ScopedRoute[]): void {
+  app.addHook('onReady', async () => {
+    if (!app.hasDecorator('viewset') || app.viewset.operations.length === 0) return;
+    if (routes.some(({ route }) => route.config?.viewset !== undefined)) return;
+    app.log.warn('openapi: the document has no route of a view; register openapi before the routers');
+  });
 }
 
 /** The routes that are documented: those of plans once each, without HEAD, and without a slash at the end. */

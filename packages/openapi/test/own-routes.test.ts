@@ -1,8 +1,9 @@
-import { Router, ModelViewSet, readShape, writeShape } from '@viewset/core';
-import type { FastifyInstance } from 'fastify';
+import { Router, ModelViewSet, readShape, viewset, writeShape } from '@viewset/core';
+import { fastify, type FastifyInstance } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { openapi } from '../src/index.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
 import { isSound } from './support/sound.ts';
 
@@ -108,5 +109,24 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
       responses: { 200: { description: 'OK' } },
     });
     t.ok(found.paths['/function']!['post']);
+  });
+
+  t.test('a document that was registered after the views is a warning', async (t) => {
+    const warningsOf = async (isLate: boolean) => {
+      const lines: { level: number; msg: string }[] = [];
+      const app = fastify({ logger: { stream: { write: (line: string) => void lines.push(JSON.parse(line)) } } });
+      t.teardown(async () => app.close());
+      const document = async () => app.register(openapi, { info: { title: 'Late', version: '1' } });
+      if (!isLate) await document();
+      await app.register(viewset, { orm });
+      await app.register(new Router().register('publishers', PublisherViewSet).plugin);
+      if (isLate) await document();
+      await app.ready();
+      return lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+    };
+    t.strictSame(await warningsOf(false), []);
+    t.strictSame(await warningsOf(true), [
+      'openapi: the document has no route of a view; register openapi before the routers',
+    ]);
   });
 });

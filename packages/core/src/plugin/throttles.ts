@@ -3,6 +3,7 @@ import { type Awaitable, isYes } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
 import type { RuleListFactory } from '../operations/plan-view.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
+import { PathRateLimit } from '../throttle/built-in-rules.ts';
 import { RequestLimiter, RuleList } from '../throttle/request-limiter.ts';
 import type { ResolvedOptions } from './options.ts';
 
@@ -21,6 +22,10 @@ export class Throttles {
     this.#store = store ?? ownStore(app);
     this.#common = new RequestLimiter({ rules: throttles, store: this.#store, log: app.log });
     app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
+    warnOfPaths(
+      app,
+      throttles.filter((rule) => rule instanceof PathRateLimit),
+    );
   }
 
   /** Makes the rules of one route of a view, under scopes that are the same in every process. */
@@ -41,6 +46,21 @@ export class Throttles {
     if (request.is404) return;
     return (viewset?.rules ?? this.#common).check('address', request, reply);
   }
+}
+
+/** Warns at start of each rule whose path no route has: it counts nothing, and what it was to protect is open. */
+function warnOfPaths(app: FastifyInstance, rules: readonly PathRateLimit[]): void {
+  const idle = new Set(rules);
+  if (idle.size === 0) return;
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const path = config?.viewset?.path ?? url;
+    for (const rule of idle) if ([method].flat().some((each) => rule.covers(each, path))) idle.delete(rule);
+  });
+  app.addHook('onReady', async () => {
+    for (const { path } of idle) {
+      app.log.warn({ path }, `viewset: no route has the path "${path}" of a rule of option "throttles"`);
+    }
+  });
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

@@ -121,7 +121,12 @@ export class PathRateLimit extends RateLimitRule {
     const address = addressOf(request);
     if (route === undefined || address === undefined) return undefined;
     if (this.#matches === undefined) return `${address} ${withoutSlash(route)}`;
-    return this.#matches(request.method, route) ? address : undefined;
+    return this.covers(request.method, route) ? address : undefined;
+  }
+
+  /** True if the rule counts requests to a route, of which the path is the one that it was registered with. */
+  covers(method: string, route: string): boolean {
+    return this.#matches?.(method, route) ?? true;
   }
 
   override get label(): string {

@@ -56,6 +56,25 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books/featured')).statusCode, 200);
   });
 
+  t.test('a path throttle whose path no route has is a warning that names it', async (t) => {
+    const lines: { level: number; path?: string; msg: string }[] = [];
+    const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
+    t.teardown(async () => app.close());
+    app.get('/early', () => ({}));
+    const paths = ['/books/:pk', 'POST /login', '/login/', 'GET /login', '/logn', '/log*', '/pubilc/*', '/early'];
+    const throttles = [new PathRateLimit(1, 1), ...paths.map((path) => new PathRateLimit(1, 60, { path }))];
+    await app.register(viewset, { orm, throttles });
+    app.post('/login', () => ({}));
+    await app.register(new Router().register('books', class extends ModelViewSet(Book, { read }) {}).plugin);
+    await app.ready();
+    t.strictSame(
+      lines.filter(({ level }) => level === 40).map(({ path }) => path),
+      ['GET /login', '/logn', '/pubilc/*', '/early'],
+      'nor does a rule count a route that was there before the plugin',
+    );
+    t.equal(lines.at(-1)?.msg, 'viewset: no route has the path "/early" of a rule of option "throttles"');
+  });
+
   t.test('a schema of a response holds for every 2xx status that has none of its own', async (t) => {
     const answer = { title: 'Ash', secret: 'x' };
     const title = Type.Object({ title: Type.String() });
