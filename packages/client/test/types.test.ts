@@ -18,8 +18,8 @@ import { type Api, BookViewSet } from './support/library-router.ts';
 const options = { url: '/api', fetch: async () => Response.json({ next: false, results: [] }) };
 const api = createClient<Api>(options);
 
-/** True if both are the same type. */
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+/** True if both are the same type; false of `any`, which everything fits. */
+type Same<A, B> = 0 extends 1 & A ? false : [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const same = <A, B>(_isSame: Same<A, B>): void => {};
 type DataOf<Call extends (...args: never) => unknown> = Awaited<ReturnType<Call>>;
 type ListOf<Call extends (...args: never) => unknown> = NonNullable<Parameters<Call>[0]>;

@@ -8,7 +8,7 @@ import { QuerySet } from '../../src/query/queryset.ts';
 import { entities, Product, type ProductEntity } from './catalog.ts';
 
 /** The type itself, in both directions. */
-type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+type Same<A, B> = 0 extends 1 & A ? false : [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
 const names: Same<RelationName<ProductEntity>, 'maker' | 'origin' | 'parent' | 'children' | 'tags'> = true;
 const fields: Same<Extract<FieldName<ProductEntity>, 'children' | 'tags' | 'maker' | 'data'>, 'maker' | 'data'> = true;
