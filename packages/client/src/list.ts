@@ -111,7 +111,8 @@ type PathOf<Name extends string> = Name extends `${infer Head}__${infer Rest}`
     : `${Head}.${PathOf<Rest>}`
   : Name;
 
-type Lookup =
+/** The lookups of the server, by which a name of a filter field may end. */
+export type Lookup =
   | ('exact' | 'iexact' | 'ne' | 'contains' | 'icontains' | 'startswith' | 'istartswith' | 'endswith' | 'iendswith')
   | ('gt' | 'gte' | 'lt' | 'lte' | 'in' | 'range' | 'isnull');
 

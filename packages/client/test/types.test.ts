@@ -2,6 +2,7 @@
 import {
   DEFAULT_FILTERS,
   Filter,
+  type Lookup as ServerLookup,
   ModelViewSet,
   OrderingFilter,
   type QuerySet,
@@ -13,6 +14,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { Book } from '../../core/test/support/library.ts';
 import { type Answer, createClient, describeApi } from '../src/index.ts';
+import type { Lookup } from '../src/list.ts';
 import { type Api, BookViewSet } from './support/library-router.ts';
 
 const options = { url: '/api', fetch: async () => Response.json({ next: false, results: [] }) };
@@ -25,6 +27,7 @@ type DataOf<Call extends (...args: never) => unknown> = Awaited<ReturnType<Call>
 type ListOf<Call extends (...args: never) => unknown> = NonNullable<Parameters<Call>[0]>;
 
 t.test('parameters of lists', async () => {
+  same<Lookup, ServerLookup>(true);
   type Books = ListOf<typeof api.books.list>;
   same<Books['sort'], Sort | readonly Sort[] | undefined>(true);
   same<Books['search'], string | undefined>(true);

@@ -12,7 +12,7 @@ export interface RequestState {
   em: EntityManager | undefined;
   /** The grant of the view's permissions; undefined before they are asked, and if the view declares none. */
   grant: PermissionGrant | undefined;
-  /** The primary key of the path, read as the key's type; undefined on the collection. */
+  /** The key of the path, read as the type of the field that it is of; undefined on the collection. */
   pk: unknown;
   parameters: QueryParameters | undefined;
   /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
