@@ -104,6 +104,11 @@ export class PasswordHasher {
   }
 }
 
+/** True of a text that bcrypt may have made. */
+export function isPasswordHash(text: string): boolean {
+  return BCRYPT_HASH.test(text);
+}
+
 function decoy(rounds: number): string {
   return `$2b$${String(rounds).padStart(2, '0')}$${DECOY}`;
 }

@@ -4,7 +4,7 @@ import type { AccountEntity } from '../account-contract.ts';
 import { type TokenClaims, claimsOf } from '../access-tokens.ts';
 import type { Accounts } from '../accounts.ts';
 import { MAX_EMAIL_LENGTH } from '../email-address.ts';
-import type { PasswordHasher } from '../password-hasher.ts';
+import { isPasswordHash, type PasswordHasher } from '../password-hasher.ts';
 import { readCredentials } from '../request-body.ts';
 import type { WrongPasswords } from '../wrong-passwords.ts';
 
@@ -51,6 +51,13 @@ async function findAccount(
   if (account !== undefined && matches) {
     await limited(request, () => wrongPasswords.check(email));
     return { account, isOutdated };
+  }
+  if (account !== undefined && !isPasswordHash(account.password)) {
+    // Such as by a seeder that ran before the plugin was there, which may have left other passwords readable too.
+    request.log.error(
+      { account: account.id },
+      'the password of this account is stored as no bcrypt hash: nobody can log in',
+    );
   }
   if (isAskable) await limited(request, () => wrongPasswords.count(email));
   logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');

@@ -73,3 +73,22 @@ t.test('each security event is one line with the account and the address, and no
     t.notOk(all.includes(secret), `no line has ${secret}`);
   }
 });
+
+t.test('a password that was stored as it is lets nobody in, and the log says so', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  const lines: Record<string, unknown>[] = [];
+  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const app = fastify(serverOptions({ logger: { stream } }));
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  const em = orm.em.fork();
+  // Without await: the plugin, and so its subscriber, is not there before the application is ready.
+  void app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer: new MailBox() });
+  const account = em.create(Account, { email: 'early@example.com', password: PASSWORD, name: 'Early' } as never);
+  await em.flush();
+  const payload = { email: 'early@example.com', password: PASSWORD };
+  t.equal((await app.inject({ method: 'POST', url: '/auth/login', payload })).statusCode, 401);
+  const errors = lines.filter(({ level }) => level === 50);
+  t.match(errors, [{ account: account.id, msg: /stored as no bcrypt hash/ }]);
+  t.notMatch(JSON.stringify(lines), PASSWORD);
+});
