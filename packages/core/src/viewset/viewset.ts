@@ -137,7 +137,7 @@ export function checkDeclarations(view: ViewSet): void {
 /**
  * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
  * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
- * the hook's name (`getObjects`) is a name of its own.
+ * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own.
  */
 function checkMethods(view: ViewSet): void {
   const own: string[] = Object.keys(view).filter((name) => typeof view[name as keyof ViewSet] === 'function');
@@ -150,7 +150,9 @@ function checkMethods(view: ViewSet): void {
   }
   const free = [...hooks].filter((hook) => hook.length >= LEAST_LENGTH && !own.includes(hook));
   for (const name of own) {
-    const meant = hooks.has(name) ? undefined : nearest(name, free, name.length < LONG_LENGTH ? 1 : 2);
+    if (hooks.has(name)) continue;
+    const alike = free.filter((hook) => hook.startsWith(name.charAt(0)));
+    const meant = nearest(name, alike, name.length < LONG_LENGTH ? 1 : 2);
     const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
     if (meant === undefined || goesOn) continue;
     throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);

@@ -521,6 +521,7 @@ t.test('a misspelt hook is refused, since nothing would call it, and a method of
   t.equal(errorOf(NamedViewSet, 'perfomCreate'), undefined, 'the hook itself is there');
   for (const name of [
     'getObjects',
+    'setObject',
     'performDelete',
     'performCreateMany',
     'created',
