@@ -27,7 +27,7 @@ const PACKAGES = ['core', 'client'] as const;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Below the bench, whose packages the applications import.
 const scratch = join(root, 'bench/.types');
-const compiler = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
+const compiler = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
 
 /** Measures the check of applications of one view and of fifty, against the declarations of the packages and their sources. */
 export function typeCosts(rounds: number): TypeCost[] {

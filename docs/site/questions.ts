@@ -28,5 +28,10 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['serializer', ['/django', '/read-shapes', '/write-shapes']],
   ['hide a field', ['/read-shapes#hide-a-field']],
   ['mock a user in tests', ['/testing']],
+  ['lookupField', ['/views#records-by-another-field-lookupfield']],
+  ['abort a request', ['/client']],
+  ['members see only their projects', ['/permissions']],
+  ['logout', ['/authentication#logout']],
+  ['install', ['/#install-and-run-it', '/guide', '/typescript']],
   ['validate several fields together', ['/write-shapes']],
 ];

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const COMPILER = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
+const COMPILER = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
 
 /** Runs the compiler once over folders of copies, and returns the names of those in which it finds a mistake. */
 export function compile(scratch: string, folders: readonly string[]): ReadonlySet<string> {

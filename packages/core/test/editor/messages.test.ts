@@ -53,7 +53,7 @@ function compile(forms: Readonly<Record<string, string>>): Map<string, string[]>
   const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
   const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: Object.keys(forms) };
   writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(config));
-  const tsc = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../bin/tsc');
+  const tsc = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
   const { stdout } = spawnSync(process.execPath, [tsc, '-p', '.', '--pretty', 'false'], {
     cwd: scratch,
     encoding: 'utf8',
