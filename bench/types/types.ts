@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runTypeChecker } from '../../scripts/type-checker.ts';
 import { writeApplication } from './application.ts';
 
 /** The cost of an application to the compiler, and so to an editor. */
@@ -27,7 +27,6 @@ const PACKAGES = ['core', 'client'] as const;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 // Below the bench, whose packages the applications import.
 const scratch = join(root, 'bench/.types');
-const compiler = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
 
 /** Measures the check of applications of one view and of fifty, against the declarations of the packages and their sources. */
 export function typeCosts(rounds: number): TypeCost[] {
@@ -83,10 +82,7 @@ function figuresOf(folder: string, options: readonly string[]): Map<string, numb
 }
 
 function run(cwd: string, args: readonly string[]): string {
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '--pretty', 'false', ...args], {
-    cwd,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`The compiler finds mistakes in ${cwd}:\n${stdout.slice(0, 2000)}`);
-  return stdout;
+  const { isWrong, output } = runTypeChecker(cwd, args);
+  if (isWrong) throw new Error(`The compiler finds mistakes in ${cwd}:\n${output.slice(0, 2000)}`);
+  return output;
 }

@@ -43,7 +43,7 @@ export function followSources(site: Site, root: string, stage: string): Plugin {
       watcher.add([...pages.keys()]);
       watcher.on('change', (path) => {
         const page = pages.get(path);
-        if (page !== undefined) stagePage(root, stage, page, site.byName);
+        if (page !== undefined) stagePage(root, stage, page, site);
       });
     },
   };

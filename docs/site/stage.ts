@@ -16,6 +16,8 @@ export interface StagedPage extends Page {
 export interface Site {
   readonly pages: readonly StagedPage[];
   readonly symbols: readonly PublicSymbol[];
+  /** The addresses of the pages by their files. */
+  readonly addresses: ReadonlyMap<string, string>;
   /** The symbol that a name stands for, if two packages have it. */
   readonly byName: ReadonlyMap<string, PublicSymbol>;
 }
@@ -26,12 +28,14 @@ export async function stageSite(root: string, folder: string): Promise<Site> {
   const { symbols, write } = await readReference(root);
   await write(join(folder, 'reference'));
   const byName = new Map(symbols.toReversed().map((symbol) => [symbol.name, symbol]));
-  const pages = listPages(root).map((page) => stagePage(root, folder, page, byName));
+  const listed = listPages(root);
+  const addresses = new Map(listed.map(({ source, address }) => [source, address]));
+  const pages = listed.map((page) => stagePage(root, folder, page, { addresses, byName }));
   linkGuides(root, folder, pages, byName);
   for (const image of globSync('docs/*.svg', { cwd: root })) {
     copyFileSync(join(root, image), join(folder, basename(image)));
   }
-  return { pages, symbols, byName };
+  return { pages, symbols, addresses, byName };
 }
 
 /** Writes one page into the folder of the site. */
@@ -39,10 +43,9 @@ export function stagePage(
   root: string,
   folder: string,
   page: Page,
-  symbols: ReadonlyMap<string, PublicSymbol>,
+  { addresses, byName }: Pick<Site, 'addresses' | 'byName'>,
 ): StagedPage {
   const source = readFileSync(join(root, page.source), 'utf8');
-  const addresses = new Map(listPages(root).map((other) => [other.source, other.address]));
   const text = relink(withoutMarks(source), (target) => {
     const [path = '', fragment] = target.split('#', 2);
     const address = addresses.get(normalize(join(dirname(page.source), path)));
@@ -51,7 +54,7 @@ export function stagePage(
   });
   const path = join(folder, `${page.address}.md`);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, linkSymbols(text, symbols));
+  writeFileSync(path, linkSymbols(text, byName));
   return { ...page, ...wordsOf(source) };
 }
 

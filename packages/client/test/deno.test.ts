@@ -1,12 +1,11 @@
-import { serverOptions, viewset } from '@viewset/core';
-import { fastify } from 'fastify';
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { fillLibrary, LIBRARY } from '../../core/test/support/library.ts';
-import { libraryRouter, Loan } from './support/library-router.ts';
+import { LIBRARY } from '../../core/test/support/library.ts';
+import { Loan } from './support/library-router.ts';
+import { startLibrary } from './support/library-server.ts';
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const deno = (...args: string[]) => promisify(execFile)('deno', args);
@@ -15,12 +14,7 @@ const isMissing = process.env['CI'] !== 'true' && spawnSync('deno', ['--version'
 const skip = isMissing && 'Deno is not installed (npx -p deno@2)';
 
 forEachDatabase(t, { entities: [...LIBRARY, Loan], only: ['sqlite'] }, async (t, orm) => {
-  await fillLibrary(orm);
-  const app = fastify(serverOptions());
-  await app.register(viewset, { orm, secret: 's'.repeat(32) });
-  await app.register(libraryRouter().plugin);
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  t.teardown(() => app.close());
+  const url = await startLibrary(t, orm);
 
   t.test('Deno runs the sources as they are, allowed nothing but the network', { skip }, async (t) => {
     const { stdout } = await deno(

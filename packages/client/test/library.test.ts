@@ -1,18 +1,12 @@
-import { serverOptions, viewset } from '@viewset/core';
-import { fastify } from 'fastify';
 import t from 'tap';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
-import { fillLibrary, LIBRARY } from '../../core/test/support/library.ts';
+import { LIBRARY } from '../../core/test/support/library.ts';
 import { ApiError, createClient } from '../src/index.ts';
-import { type Api, libraryRouter, Loan } from './support/library-router.ts';
+import { type Api, Loan } from './support/library-router.ts';
+import { startLibrary } from './support/library-server.ts';
 
 forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
-  await fillLibrary(orm);
-  const app = fastify(serverOptions());
-  await app.register(viewset, { orm, secret: 's'.repeat(32) });
-  await app.register(libraryRouter().plugin);
-  const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  t.teardown(() => app.close());
+  const url = await startLibrary(t, orm);
   const requests: string[] = [];
   const api = createClient<Api>({
     url: `${url}/api/`,

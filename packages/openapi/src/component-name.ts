@@ -4,8 +4,12 @@
  */
 export function componentName(wanted: string, isFree: (name: string) => boolean): string {
   const plain = wanted.normalize('NFKD').replaceAll(/[^\w.-]+/g, '');
-  const base = plain === '' ? 'Part' : plain;
-  let name = base;
-  for (let number = 2; !isFree(name); number++) name = `${base}${number}`;
+  return freeName(plain === '' ? 'Part' : plain, isFree);
+}
+
+/** Returns a name if it is free, else the first that is with a number behind it, from 2. */
+export function freeName(wanted: string, isFree: (name: string) => boolean): string {
+  let name = wanted;
+  for (let number = 2; !isFree(name); number++) name = `${wanted}${number}`;
   return name;
 }

@@ -1,3 +1,4 @@
+import { freeName } from './component-name.ts';
 import { isObject, type JsonObject } from './json-schema.ts';
 import { pascalCase } from './words.ts';
 
@@ -12,8 +13,7 @@ export function withOperationIds(paths: JsonObject, planned: ReadonlySet<string>
   const named = (path: string, method: string, operation: JsonObject): JsonObject => {
     const given = operation['operationId'];
     const base = typeof given === 'string' && given !== '' ? given : method + pascalCase(path);
-    let operationId = base;
-    for (let number = 2; taken.has(operationId); number++) operationId = `${base}${number}`;
+    const operationId = freeName(base, (name) => !taken.has(name));
     taken.add(operationId);
     return { operationId, ...operation, ...(operationId === given ? {} : { operationId }) };
   };

@@ -1,6 +1,7 @@
+import type { MikroORM } from '@mikro-orm/core';
 import { serverOptions, viewset } from '@viewset/core';
 import { fastify } from 'fastify';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
@@ -8,14 +9,20 @@ import { Account, Role } from '../support/entities.ts';
 
 const ADDRESS = '192.0.2.7';
 
-t.test('each security event is one line with the account and the address, and nothing that is secret', async (t) => {
-  const orm = await openSqlite(t, { entities: [Account, Role] });
+/** An application, and every line that it logs. */
+async function loggingApp(t: Test, orm: MikroORM) {
   const lines: Record<string, unknown>[] = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
   const app = fastify(serverOptions({ logger: { stream }, trustProxy: true }));
   t.teardown(() => app.close());
-  const mailer = new MailBox();
   await app.register(viewset, { orm });
+  return { app, lines };
+}
+
+t.test('each security event is one line with the account and the address, and nothing that is secret', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  const { app, lines } = await loggingApp(t, orm);
+  const mailer = new MailBox();
   await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer });
   app.get('/me', async (request) => request.user);
   /** Sends a request, and answers the events that it logged. */
@@ -76,11 +83,7 @@ t.test('each security event is one line with the account and the address, and no
 
 t.test('a password that was stored as it is lets nobody in, and the log says so', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
-  const lines: Record<string, unknown>[] = [];
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
-  const app = fastify(serverOptions({ logger: { stream } }));
-  t.teardown(() => app.close());
-  await app.register(viewset, { orm });
+  const { app, lines } = await loggingApp(t, orm);
   const em = orm.em.fork();
   // Without await: the plugin, and so its subscriber, is not there before the application is ready.
   void app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer: new MailBox() });

@@ -45,8 +45,9 @@ function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
   }
   const [ofConfig, ofManager = null, ofEntity] = seen;
   const isKnown = ofConfig === em.config.get('filters') && ofEntity === meta.filters;
-  added.set(em, isKnown ? ofManager : null);
-  return isKnown ? ofManager : null;
+  const found = isKnown ? ofManager : null;
+  added.set(em, found);
+  return found;
 }
 
 /** True if no filter of MikroORM is on for an entity. Runs none. */

@@ -73,6 +73,8 @@ interface Declared {
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
+  /** Those of the view's own operations; an action has none, even if it has the name of one. */
+  readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
 }
@@ -123,6 +125,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
           examples: examples?.[operation],
         },
         validateBody,
+        preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
         handler: view[operation]!.bind(view),
       };
@@ -196,7 +199,7 @@ function planRoute(
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
-  const tagsAnswers = sendsTag(preconditionsOf(definition, declared), declared.action);
+  const tagsAnswers = sendsTag(declared.preconditions, declared.action);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(answers, {
       locatesRecord: plan.action === 'create',
@@ -251,7 +254,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
     queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
-    headerParameters: headerParameters(preconditionsOf(definition, declared), action),
+    headerParameters: headerParameters(declared.preconditions, action),
     body: bodyOf(options),
     get responses() {
       return (responses ??= responsesOf(this));
@@ -314,11 +317,6 @@ function pathParametersOf(path: string, pkSchema: TSchema | undefined): Operatio
     const schema = name === 'pk' && pkSchema !== undefined ? pkSchema : Type.String();
     return Object.freeze({ name, required: true, schema });
   });
-}
-
-/** An action knows nothing of the preconditions of its view's own operations, even if it has the name of one. */
-function preconditionsOf(definition: ViewDefinition, { suffix }: Declared): Preconditions | undefined {
-  return suffix === '' ? definition.preconditions : undefined;
 }
 
 interface QuerySchema {

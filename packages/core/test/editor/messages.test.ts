@@ -2,11 +2,11 @@
  * Runs the compiler on programs that are wrong and compares the first line of what it says: an editor shows that line. Of
  * entities that are classes it is short; of constants MikroORM's builder types stand in it.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { runTypeChecker } from '../../../../scripts/type-checker.ts';
 import { AS_CLASSES, AS_CONSTANTS } from './entities.ts';
 import { MISTAKES, PRELUDE } from './mistakes.ts';
 
@@ -53,13 +53,9 @@ function compile(forms: Readonly<Record<string, string>>): Map<string, string[]>
   const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
   const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: Object.keys(forms) };
   writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(config));
-  const tsc = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', '.', '--pretty', 'false'], {
-    cwd: scratch,
-    encoding: 'utf8',
-  });
+  const { output } = runTypeChecker(scratch, ['-p', '.']);
   const messages = new Map<string, string[]>();
-  for (const line of stdout.split('\n')) {
+  for (const line of output.split('\n')) {
     const [, file, text] = /^(\S+)\(\d+,\d+\): error TS\d+: (.*)$/.exec(line) ?? [];
     if (file === undefined || text === undefined) continue;
     messages.set(file, [...(messages.get(file) ?? []), text]);

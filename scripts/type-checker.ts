@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// Not bin/tsc, which has no extension: under tap's hooks Node cannot load it.
+const COMPILER = join(fileURLToPath(import.meta.resolve('typescript/package.json')), '../lib/tsc.js');
+
+/** The answer of one run of the compiler. */
+export interface TypeCheck {
+  readonly output: string;
+  /** True if it found a mistake. */
+  readonly isWrong: boolean;
+}
+
+/**
+ * Runs the compiler in a folder. Throws if it ends without a word of what is wrong: a compiler that did not run has found
+ * nothing either.
+ */
+export function runTypeChecker(cwd: string, args: readonly string[]): TypeCheck {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [COMPILER, ...args, '--pretty', 'false'], {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  if (status !== 0 && !/error TS\d+/.test(stdout)) throw new Error(`tsc ended with ${status}: ${stdout}${stderr}`);
+  return { output: stdout, isWrong: status !== 0 };
+}
