@@ -20,6 +20,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'actions',
     'routers',
     'read-shapes',
+    'relations-to-many',
     'write-shapes',
     'transactions',
     'conditional-requests',

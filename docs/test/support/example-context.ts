@@ -71,6 +71,33 @@ const OrderSchema = defineEntity({
 export class Order extends OrderSchema.class {}
 OrderSchema.setClass(Order);
 
+const AuthorSchema = defineEntity({
+  name: 'Author',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    books: () => p.oneToMany(Book).mappedBy('author'),
+  },
+});
+export class Author extends AuthorSchema.class {}
+AuthorSchema.setClass(Author);
+
+const TagSchema = defineEntity({ name: 'Tag', properties: { id: p.integer().primary(), name: p.string() } });
+export class Tag extends TagSchema.class {}
+TagSchema.setClass(Tag);
+
+const BookSchema = defineEntity({
+  name: 'Book',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string(),
+    author: () => p.manyToOne(Author),
+    tags: () => p.manyToMany(Tag),
+  },
+});
+export class Book extends BookSchema.class {}
+BookSchema.setClass(Book);
+
 export const read = readShape(Product, ['id', 'name', 'price']);
 export const write = writeShape(Product, ['name', 'price']);
 export class ProductViewSet extends ModelViewSet(Product, {

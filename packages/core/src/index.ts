@@ -58,6 +58,8 @@ export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
 
 export { computed, type Computed } from './shapes/read-field.ts';
+export { many, type ManyFromOptions, type ManyOptions } from './shapes/many.ts';
+export type { Many } from './shapes/many-field.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { compileValidator } from './schema/validator.ts';

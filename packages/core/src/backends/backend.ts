@@ -61,6 +61,11 @@ export interface Backend {
   /** The records of a slice as entities that `em` manages. */
   entities(em: EntityManager, query: Query, slice: Slice | undefined, options: EntityOptions): Promise<object[]>;
   /**
+   * Reads the records of relations to many that a projection shows of entities, by one statement for each relation and level,
+   * and keeps them for its `readEntity`.
+   */
+  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void>;
+  /**
    * Stores a record without an entity, and reads what was stored. Of this and the two that follow, nothing is
    * written once the request is given up, and a statement that waits by then is cancelled.
    */

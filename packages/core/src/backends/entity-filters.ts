@@ -38,7 +38,7 @@ export function withFilters(source: Source, query: Query, paths: readonly FieldP
   const reader = readerOf(source);
   const hasRelations = query.meta.relations.length > 0 && reader.config.get('filtersOnRelations');
   const walk = hasRelations ? walkOf(query, paths) : NO_WALK;
-  if (reader.global && areUnfiltered(reader, query.meta, walk.entities)) {
+  if (reader.global && query.filters === undefined && areUnfiltered(reader, query.meta, walk.entities)) {
     return { em: reader, condition: query.condition, related: undefined };
   }
   return addFilters(managerOf(source), query, walk.relations);
@@ -103,8 +103,9 @@ const NO_WALK: Walk = { relations: new Map(), entities: [] };
 /** The walks of the views' own queries, which come again, by the columns that they read. */
 const walks = new QueryMemo<Walk>();
 
-async function addFilters(em: EntityManager, { meta, condition }: Query, relations: Relations): Promise<Visible> {
-  const own = await activeFilter(em, meta, {});
+async function addFilters(em: EntityManager, query: Query, relations: Relations): Promise<Visible> {
+  const { meta, condition, filters = {} } = query;
+  const own = filters === false ? undefined : await activeFilter(em, meta, filters);
   const related = new Map<string, RelatedFilter>();
   for (const [key, { steps, isTouched }] of relations) {
     const filter = await relatedFilter(em, steps);

@@ -52,10 +52,33 @@ export function referredKey(property: EntityProperty): EntityProperty {
   );
 }
 
+/**
+ * Returns the property of an entity whose value ties the records of a relation to many to it.
+ *
+ * @throws ImproperlyConfigured for a polymorphic relation, and if either end has a composite key
+ */
+export function tyingKey(owner: EntityMetadata, relation: EntityProperty): EntityProperty {
+  const target = targetOf(relation) as EntityMetadata;
+  const mapped = target.properties[relation.mappedBy as never] as EntityProperty | undefined;
+  const isPolymorphic = [relation, mapped].some(
+    (side) => side?.polymorphic === true || side?.discriminatorColumn !== undefined,
+  );
+  if (isPolymorphic) throw new ImproperlyConfigured(`${owner.className}.${relation.name} is polymorphic`);
+  const key = mapped !== undefined && ownsColumn(mapped) ? referredKey(mapped) : onlyPrimaryKey(owner);
+  const composite = key === undefined ? owner : onlyPrimaryKey(target) === undefined ? target : undefined;
+  if (key !== undefined && composite === undefined) return key;
+  throw new ImproperlyConfigured(
+    `${owner.className}.${relation.name} cannot be shown: the primary key of ${composite?.className ?? ''} is not one column`,
+  );
+}
+
 /** Returns the primary key of an entity; undefined if it is not one property. */
 export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
-  const [key, ...others] = Object.values<EntityProperty>(properties).filter(({ primary }) => primary === true);
-  return others.length > 0 ? undefined : key;
+  const [key, ...others] = Object.entries<EntityProperty>(properties).filter(([, { primary }]) => primary === true);
+  if (key === undefined || others.length > 0) return undefined;
+  // A property that is only declared has no name of its own yet.
+  const [name, property] = key;
+  return property.name === undefined ? { ...property, name } : property;
 }
 
 /** True if no two records have the same value of a property. */

@@ -1,14 +1,21 @@
+import type { EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import type { OrderKey } from './order.ts';
+import type { Query } from './query.ts';
 
 /** The columns that a query reads of each record, and the making of a record of them. */
 export interface Projection<Record> {
   /** The columns that a row holds, in its order. */
   readonly paths: readonly FieldPath[];
-  /** Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). */
-  readRow(row: readonly unknown[]): Record;
-  /** Makes the same record of an entity whose `populate` is loaded. `row`: see `ofEntities`. */
+  /** The relations to many that each record shows; left out if there are none. */
+  readonly related?: readonly RelatedProjection[];
+  /**
+   * Makes a record of a row, which holds what the driver gave for each path (see `valueReader`). `children` are the record's
+   * own: a list for each of `related`.
+   */
+  readRow(row: readonly unknown[], children?: Children): Record;
+  /** Makes the same record of an entity whose `populate` is loaded, and the children by `keepChildren`. `row`: see `ofEntities`. */
   readEntity(entity: object, row?: readonly unknown[]): Record;
   /** The relations that readEntity needs loaded. */
   readonly populate: readonly string[];
@@ -17,6 +24,25 @@ export interface Projection<Record> {
    * statement; it gets the columns of `paths` beside the entity. Default: false, records are made by readRow.
    */
   readonly ofEntities?: boolean;
+}
+
+/** The children of one record, by the place of their relation in `Projection.related`. */
+export type Children = readonly (readonly unknown[])[];
+
+/** The children that each record of a projection shows of one relation to many. They are read by a statement of their own. */
+export interface RelatedProjection {
+  /** A property of the record's entity, or of one that it refers to. */
+  readonly relation: EntityProperty;
+  /** The way from the record to the key that ties its children to it: `id`, or `author.id`. One of the projection's `paths`. */
+  readonly owner: FieldPath;
+  /** Makes of what the driver gives for that key, never null, what the entity holds; undefined if both are the same. */
+  readonly readKey: ((raw: unknown) => unknown) | undefined;
+  /** All records that may be children, in their order. */
+  readonly query: Query;
+  /** The greatest number of children of one record, the first in their order; undefined: all. */
+  readonly limit: number | undefined;
+  /** Makes a child of its row. */
+  readonly projection: Projection<unknown>;
 }
 
 /** A projection whose records are made of entities, loaded as the given one needs them. */
@@ -41,7 +67,7 @@ export function withKey<Record>(base: Projection<Record>, key: FieldPath): Proje
   return {
     ...base,
     paths,
-    readRow: (row) => ({ key: row[index], record: base.readRow(row) }),
+    readRow: (row, children) => ({ key: row[index], record: base.readRow(row, children) }),
     readEntity: (entity, row) => ({ key: row?.[index], record: base.readEntity(entity, row) }),
   };
 }

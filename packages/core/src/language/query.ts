@@ -1,4 +1,4 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityMetadata, FilterOptions } from '@mikro-orm/core';
 import type { Condition } from './condition.ts';
 import type { Order } from './order.ts';
 
@@ -20,6 +20,8 @@ export interface Query {
   readonly condition: Condition;
   readonly order: Order;
   readonly author: QueryAuthor;
+  /** The filters of MikroORM to apply to the entity, as `em.find` takes them; default: those that are on by default. */
+  readonly filters?: FilterOptions | undefined;
 }
 
 /** Every `Counting`. */

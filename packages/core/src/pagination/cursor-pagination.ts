@@ -149,7 +149,10 @@ function withPosition<Record>(
   return {
     ...projection,
     paths: [...projection.paths, ...positions.paths],
-    readRow: (row) => ({ record: projection.readRow(row), position: positions.readRow(row.slice(width)) }),
+    readRow: (row, children) => ({
+      record: projection.readRow(row, children),
+      position: positions.readRow(row.slice(width)),
+    }),
     readEntity: (entity, row) => ({
       record: projection.readEntity(entity, row),
       position: row === undefined ? positions.readEntity(entity) : positions.readRow(row.slice(width)),

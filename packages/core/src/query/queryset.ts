@@ -218,6 +218,17 @@ export class QuerySet<Entity extends object> {
   }
 }
 
+/** @throws ImproperlyConfigured if the database cannot serve an entity whose records a projection shows */
+export function checkProjection(
+  source: EntityManager | EntityManagerSource,
+  { related = [] }: Projection<unknown>,
+): void {
+  for (const { query, projection } of related) {
+    backendOf(source).checkEntity(query.meta);
+    checkProjection(source, projection);
+  }
+}
+
 function firstOf(slice: Slice = { offset: 0, limit: 1 }): Slice {
   return { offset: slice.offset, limit: Math.min(slice.limit, 1) };
 }

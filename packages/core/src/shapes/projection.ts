@@ -1,19 +1,23 @@
-import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, FilterQuery, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, fieldPath } from '../fields/field-path.ts';
-import { isInlineEmbeddable } from '../fields/property.ts';
+import { isInlineEmbeddable, tyingKey } from '../fields/property.ts';
 import { valueReader } from '../fields/value-reader.ts';
-import type { Projection } from '../language/projection.ts';
+import { always } from '../language/condition.ts';
+import { keptChildren } from '../language/kept-children.ts';
+import { Order, orderKey } from '../language/order.ts';
+import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
+import { whereCondition } from '../language/where-condition.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
-import type { Computed, ReadField } from './read-field.ts';
-import { type Embeddable, embeddableAt, shapeField } from './shape-field.ts';
+import type { Computed, ManyField, ReadField } from './read-field.ts';
+import { type Embeddable, embeddableAt, shapeField, toManyAt } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
-type Read<Output> = (values: readonly unknown[]) => Output;
+type Read<Output> = (values: readonly unknown[], children?: Children) => Output;
 
 /**
  * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
@@ -23,18 +27,23 @@ type Read<Output> = (values: readonly unknown[]) => Output;
 export function compileProjection<Output>(
   meta: EntityMetadata,
   platform: Platform,
-  fields: readonly ReadField[],
+  shown: readonly ReadField[] | ReadField,
 ): Projection<Output> {
   const plan = new Plan(meta, platform);
-  const literal = plan.literal(fields, meta, '');
-  const { paths } = plan;
+  const literal = 'schema' in shown ? plan.expression(shown, meta, '') : plan.literal(shown, meta, '');
+  const { paths, related } = plan;
   const columnReaders = paths.map((path) => valueReader(path, platform));
   const entityReaders = paths.map(entityReader);
   const ofValues = generate<Output>(literal, plan, []);
   return {
     paths,
+    ...(related.length > 0 && { related }),
     readRow: generate<Output>(literal, plan, columnReaders),
-    readEntity: (entity) => ofValues(entityReaders.map((read) => read(entity))),
+    readEntity: (entity) =>
+      ofValues(
+        entityReaders.map((read) => read(entity)),
+        keptChildren(plan, entity),
+      ),
     populate: [...new Set(paths.flatMap(populateFor))],
   };
 }
@@ -42,6 +51,7 @@ export function compileProjection<Output>(
 /** The columns that a record takes, each once, and what is done with their values. */
 class Plan {
   readonly paths: FieldPath[] = [];
+  readonly related: RelatedProjection[] = [];
   readonly writers: (Convert | undefined)[] = [];
   readonly computes: Computed<unknown>['compute'][] = [];
   readonly #meta: EntityMetadata;
@@ -55,12 +65,14 @@ class Plan {
 
   /** Makes the source of the object that a record becomes. `prefix` is the way to its `place`, `role.`. */
   literal(fields: readonly ReadField[], place: EntityMetadata, prefix: string): string {
-    const entries = fields.map((field) => `${JSON.stringify(field.name)}: ${this.#expression(field, place, prefix)}`);
+    const entries = fields.map((field) => `${JSON.stringify(field.name)}: ${this.expression(field, place, prefix)}`);
     return `{ ${entries.join(', ')} }`;
   }
 
-  #expression(field: ReadField, place: EntityMetadata, prefix: string): string {
-    const { path, schema, fields, computed } = field;
+  /** Makes the source of the value of a field. */
+  expression(field: ReadField, place: EntityMetadata, prefix: string): string {
+    const { path, schema, fields, computed, many } = field;
+    if (many !== undefined) return this.#children(path, many, place, prefix);
     if (computed !== undefined) {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
       const { compute } = computed;
@@ -101,12 +113,33 @@ class Plan {
     // Inside a related record its own fields count: that the record may be missing is said of the record.
     const field = { ...shapeField(place, path), name };
     if (field.property.hidden === true) {
-      throw new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
+      throw isHidden(this.#meta, name);
     }
     checkReadable(className, field, schema);
     const index = this.#index(name);
     this.writers[index] = wireWriter(field, this.#platform);
     return this.writers[index] === undefined ? `v${index}` : `v${index} === null ? null : write[${index}](v${index})`;
+  }
+
+  #children(path: string, { shown, orderBy, limit }: ManyField, place: EntityMetadata, prefix: string): string {
+    const { property, target } = toManyAt(place, path);
+    if (property.hidden === true) throw isHidden(this.#meta, prefix + path);
+    const owner = this.paths[this.#index(prefix + tyingKey(place, property).name)] as FieldPath;
+    const order = new Order(
+      target,
+      orderBy.map((name) => orderKey(target, name)),
+    );
+    const condition =
+      property.where === undefined ? always : whereCondition(target, property.where as FilterQuery<object>);
+    const index = this.related.push({
+      relation: property,
+      owner,
+      readKey: valueReader(owner, this.#platform),
+      query: { meta: target, condition, order, author: 'view', filters: property.filters },
+      limit,
+      projection: compileProjection(target, this.#platform, shown),
+    });
+    return `children[${index - 1}]`;
   }
 
   #index(key: string): number {
@@ -115,13 +148,17 @@ class Plan {
     const path = fieldPath(this.#meta, key, '.');
     if (path.toMany) {
       throw new ImproperlyConfigured(
-        `${this.#meta.className}: "${key}" leads to many records, which a read shape cannot hold`,
+        `${this.#meta.className}: "${key}" leads to many records; show them by many() in a readShape()`,
       );
     }
     const index = this.paths.push(path) - 1;
     this.#indexes.set(key, index);
     return index;
   }
+}
+
+function isHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
 }
 
 /** Lists an embeddable's columns: `city`, or `geo.latitude` of an embeddable inside it. */
@@ -142,7 +179,7 @@ function generate<Output>(
     const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
     return `const v${index} = ${read};`;
   });
-  const code = `'use strict'; return (values) => { ${variables.join(' ')} return ${literal}; };`;
+  const code = `'use strict'; return (values, children) => { ${variables.join(' ')} return ${literal}; };`;
   // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
   // oxlint-disable-next-line typescript/no-implied-eval
   const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;

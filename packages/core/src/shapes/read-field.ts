@@ -16,6 +16,16 @@ export interface ReadField {
   /** The fields of an object. */
   readonly fields?: readonly ReadField[];
   readonly computed?: Computed<unknown>;
+  /** The records of a relation to many, which `path` names. */
+  readonly many?: ManyField;
+}
+
+/** The array of a relation to many. */
+export interface ManyField {
+  /** The fields of each related record, or the one value that is shown of it. */
+  readonly shown: readonly ReadField[] | ReadField;
+  readonly orderBy: readonly string[];
+  readonly limit: number | undefined;
 }
 
 /** Lists the fields of a schema written by hand: columns, and objects in the place of relations. */

@@ -1,15 +1,16 @@
 import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata } from '../fields/property.ts';
-import type { EmbeddedName, FieldName, PathOf, Related, ToOneName } from '../fields/field-name.ts';
+import { declaredMetadata, onlyPrimaryKey } from '../fields/property.ts';
+import type { EmbeddedName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
 import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { Projection } from '../language/projection.ts';
 import { compileProjection } from './projection.ts';
-import { type Computed, type ReadField, isComputed, readFieldsOf } from './read-field.ts';
+import { Many, type ShownShape } from './many-field.ts';
+import { type Computed, isComputed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
-import { embeddableAt, shapeField } from './shape-field.ts';
+import { embeddableAt, shapeField, toManyAt } from './shape-field.ts';
 import { readSchema } from './wire-format.ts';
 import type { Flat, NullOf, WireValue } from './wire-value.ts';
 
@@ -51,21 +52,18 @@ type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'sho
 /** The schema of the objects that a read shape sends. */
 export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUnsafe<Output[Name]> }>;
 
+/** What a field of a read shape may come from that is not the property of its own name. */
+export type ExtraSource<Entity, Name> =
+  | ShownPath<Entity>
+  | Computed<Entity, PathOf<Entity, '.'>>
+  | (Name extends ToOneName<Entity> | EmbeddedName<Entity> ? NestedShapeOf<Related<Entity, Name>> : never)
+  | (Name extends ToManyName<Entity> ? Many<Entity, Related<Entity, Name>, unknown, undefined> : never)
+  | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
+
 /** The fields of a read shape that are not properties under their own name. */
-export type ExtraFields<Entity> = {
-  readonly [name: string]: ExtraField<Entity> | NestedShape;
-} & {
-  readonly [Name in FieldName<Entity>]?:
-    | ExtraField<Entity>
-    | (Name extends ToOneName<Entity> | EmbeddedName<Entity> ? NestedShapeOf<Related<Entity, Name>> : never);
-};
+export type ExtraFields<Entity, Names extends PropertyKey> = { readonly [Name in Names]: ExtraSource<Entity, Name> };
 
 type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
-
-type ExtraField<Entity> = ShownPath<Entity> | Computed<Entity, PathOf<Entity, '.'>>;
-
-/** A read shape of any entity. */
-type NestedShape = Pick<ReadShape<object, object>, 'schema' | 'output' | 'fields' | 'bind'>;
 
 /** The object that a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<
@@ -80,9 +78,11 @@ type ExtraOutput<Entity, Name, Source> =
       NoInfer<Static<Schema>>
     : Source extends string
       ? WireValue<Entity, Source>
-      : Source extends { readonly output?: infer Nested }
-        ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
-        : never;
+      : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
+        ? Item[]
+        : Source extends { readonly output?: infer Nested }
+          ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
+          : never;
 
 /**
  * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
@@ -98,7 +98,7 @@ type ExtraOutput<Entity, Name, Source> =
 export function readShape<
   Entity extends object,
   const Name extends ShownName<Entity>,
-  const Extra extends ExtraFields<Entity> = Record<never, never>,
+  const Extra extends ExtraFields<Entity, keyof Extra> = Record<never, never>,
 >(
   entity: EntityName<Entity>,
   names: readonly Name[],
@@ -162,8 +162,40 @@ function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField
     for (const path of source.paths) shapeField(meta, path);
     return { name, path: name, computed: source, schema: source.schema };
   }
+  if (source instanceof Many) return manyField(meta, name, source);
   throw new ImproperlyConfigured(
-    `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record`,
+    `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record, ` +
+      'or many() of a relation to many',
+  );
+}
+
+function manyField(meta: EntityMetadata, name: string, { source, from, orderBy, limit }: AnyMany): ReadField {
+  const [first, ...rest] = typeof source === 'string' ? source.split('.') : [from ?? name];
+  const path = first as string;
+  const { target } = toManyAt(meta, path);
+  const item = typeof source === 'string' ? shownValue(target, rest.join('.')) : shownObject(target, source);
+  const schema = Type.Array(item.schema, limit === undefined ? {} : { maxItems: limit });
+  return { name, path, schema, many: { shown: item.shown, orderBy, limit } };
+}
+
+type AnyMany = Pick<Many<never, never, unknown, string>, 'source' | 'from' | 'orderBy' | 'limit'>;
+
+/** The way in which each record of a relation to many is shown. */
+interface ShownItem {
+  readonly schema: TSchema;
+  readonly shown: ManyField['shown'];
+}
+
+function shownValue(target: EntityMetadata, path: string): ShownItem {
+  const shown = fieldOf(target, path, path === '' ? onlyPrimaryKey(target)?.name : path);
+  return { schema: shown.schema, shown };
+}
+
+function shownObject(target: EntityMetadata, { entity, schema, fields }: ShownShape): ShownItem {
+  const { className } = declaredMetadata(entity);
+  if (className === target.className) return { schema, shown: fields };
+  throw new ImproperlyConfigured(
+    `many() of ${target.className} takes a readShape() of it, but one of ${className} came`,
   );
 }
 

@@ -2,7 +2,7 @@ import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace, resolvePath } from '../fields/field-path.ts';
 import { type FieldType, customTypeOf, isList } from '../fields/field-type.ts';
-import { isInlineEmbeddable, isToOne, targetOf } from '../fields/property.ts';
+import { isInlineEmbeddable, isToMany, isToOne, targetOf } from '../fields/property.ts';
 
 /** One column as a shape sees it: the values that it may hold, and what is known of it. */
 export interface ShapeField {
@@ -76,4 +76,23 @@ export function embeddableAt(meta: EntityMetadata, path: string): Embeddable | u
     nullable: nullable || property.nullable === true,
     inline: isInlineEmbeddable(property),
   };
+}
+
+/** A relation to many of an entity, and the entity at its other end. */
+export interface ToMany {
+  readonly property: EntityProperty;
+  readonly target: EntityMetadata;
+}
+
+/** @throws ImproperlyConfigured for a name that is no relation to many of the entity, naming those that are */
+export function toManyAt(meta: EntityMetadata, name: string): ToMany {
+  const place = findPlace(meta, name, '.');
+  if (typeof place === 'string') throw new ImproperlyConfigured(place);
+  const { property } = place;
+  if (isToMany(property)) return { property, target: targetOf(property) as EntityMetadata };
+  const others = Object.entries<EntityProperty>(meta.properties).filter(([, other]) => isToMany(other));
+  const names = others.map(([other]) => other).join(', ') || 'none';
+  throw new ImproperlyConfigured(
+    `${meta.className}.${name} does not lead to many records; relations of ${meta.className} that do: ${names}`,
+  );
 }

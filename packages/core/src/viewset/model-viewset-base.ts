@@ -130,7 +130,7 @@ export abstract class ModelViewSetBase<
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
     // A hook of the view or an object permission has to see the entity.
     const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
-    if (wantsEntity) return this.represent(await this.getObject(request));
+    if (wantsEntity) return this.#represented(request, await this.getObject(request));
     const record = await this.#visible(request).find(stateOf(request).pk, this.#answers, this.#resolved.key);
     if (record === undefined) throw new NotFound();
     return record;
@@ -241,7 +241,26 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns an entity in the read shape. The relations that the shape reads must be loaded; when the view calls this, they are.
+   * Reads the records of relations to many that the read shape shows of entities (`many()`), for `represent`: by one statement
+   * for each relation and level, however many entities there are. When the view itself calls `represent`, it has done so.
+   * Later changes need another call.
+   *
+   * @example
+   * class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'], { books: many('books.title') }) }) {
+   *   thanks = action({ detail: true }, async (request) => {
+   *     const author = await this.getObject(request);
+   *     await this.loadRelated(request, author);
+   *     return this.represent(author);
+   *   });
+   * }
+   */
+  loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
+    return backendOf(request).loadChildren(request, entities, this.#resolved.projection);
+  }
+
+  /**
+   * Returns an entity in the read shape. The relations that the shape reads must be loaded, those to many by `loadRelated`;
+   * when the view calls this, they are.
    *
    * Override it to make records of entities, with their methods and getters, for list, retrieve, create and update alike:
    * every record is then read as an entity of `request.em`, by the same statement. As long as nobody does, rows are read
@@ -369,7 +388,12 @@ export abstract class ModelViewSetBase<
     const record = await this.#scoped(request, stored).first(this.#keyed);
     if (record !== undefined) return record;
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
-    return { key: values[named.property.name], record: this.represent(entity) };
+    return { key: values[named.property.name], record: await this.#represented(request, entity) };
+  }
+
+  async #represented(request: FastifyRequest, entity: Entity): Promise<Output> {
+    await this.loadRelated(request, entity);
+    return this.represent(entity);
   }
 }
 

@@ -19,7 +19,7 @@ import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { type Keyed, ofEntities, type Projection, withKey } from '../language/projection.ts';
-import { QuerySet } from '../query/queryset.ts';
+import { checkProjection, QuerySet } from '../query/queryset.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
@@ -106,6 +106,7 @@ export class Resource implements ViewDefinition {
     const read = toReadShape(entity, options.read);
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
+    checkProjection(context.orm.em, this.projection);
     this.answers = overridden.includes('represent')
       ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
       : this.projection;

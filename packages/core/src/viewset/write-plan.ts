@@ -90,9 +90,13 @@ export class WritePlan {
     this.#orm = orm;
     this.#meta = meta;
     const ofEntity = entityReasons(meta, written, [...projection.paths, key]);
+    const ofAnswer = (projection.related ?? []).map(
+      ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
+    );
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
       ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
+      ...(operation === 'destroy' ? [] : ofAnswer),
       ...ofEntity,
     ];
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };

@@ -73,7 +73,11 @@ function readModule(path: string, source: string): SourceModule {
   const own = program.body.filter(
     (node) => !/^Import|^ExportAll/.test(node.type) && !('source' in node && node.source),
   );
-  const declared = new Map(program.body.flatMap((node) => declarations(node, docstring(node, source, comments))));
+  const declared = new Map<string, string | undefined>();
+  for (const [name, text] of program.body.flatMap((node) => declarations(node, docstring(node, source, comments)))) {
+    // The docstring of a function with overloads stands on the first of them.
+    declared.set(name, declared.get(name) ?? text);
+  }
   return {
     path,
     imports,

@@ -9,7 +9,7 @@ t.test("nothing but what an application may call or override is a member of a us
   t.strictSame(membersOf(new (class extends ViewSet {})()), plain);
   const operations = ['create', 'destroy', 'list', 'retrieve', 'update'];
   const hooks = ['filterQueryset', 'getObject', 'getQueryset', 'performCreate', 'performDestroy', 'performUpdate'];
-  const helpers = ['entity', 'explain', 'paginate', 'represent', 'rows'];
+  const helpers = ['entity', 'explain', 'loadRelated', 'paginate', 'represent', 'rows'];
   t.strictSame(membersOf(new BookViewSet()), [...plain, ...operations, ...hooks, ...helpers].toSorted());
 });
 

@@ -5,11 +5,13 @@ import { isToMany } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
+import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
 import { writeKeyset } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
 import { nextAlias, Scope } from './scope.ts';
 import { SqlText, writeChain } from './sql-text.ts';
+import { tieSql } from './tie-sql.ts';
 
 /** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
 export function writeCondition(out: SqlText, scope: Scope, condition: Condition): void {
@@ -81,8 +83,9 @@ function writeExists(out: SqlText, scope: Scope, { steps, property }: Column, co
   const meta = step.targetMeta as EntityMetadata;
   const owner = scope.join(steps.slice(0, many)).alias;
   const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(walked)}.`);
-  const { from, on } = linkSql(inner, step, owner);
-  const where = new SqlText().add(on);
+  const { from, on, columns, ownerColumns } = tieSql(inner, step);
+  const tied = columns.map((column, index) => `${column} = ${owner}.${quoted(ownerColumns[index] ?? '')}`);
+  const where = new SqlText().add([...tied, ...(on === undefined ? [] : [on])].join(' and '));
   const discriminator = discriminatorSql(context.em, meta, inner.alias);
   if (discriminator !== undefined) where.add(` and ${discriminator}`);
   const filter = scope.filterOf(walked);
@@ -94,28 +97,4 @@ function writeExists(out: SqlText, scope: Scope, { steps, property }: Column, co
   where.add(' and (');
   writeComparison(where, inner, { steps: steps.slice(many + 1), property }, comparison);
   out.add(`exists (select 1 from ${from}`).append(inner.from()).add(' where ').append(where).add('))');
-}
-
-/** The tie of the records of a relation to many to their owner: their own foreign key, or a table between. */
-function linkSql(inner: Scope, step: EntityProperty, owner: string): { from: string; on: string } {
-  const { context, meta } = inner;
-  const mapped = meta.properties[step.mappedBy] as EntityProperty | undefined;
-  if (step.pivotEntity === undefined) {
-    if (mapped === undefined || mapped.polymorphic) throw unsupported(step);
-    return { from: '', on: inner.equal(inner.alias, mapped.joinColumns, owner, mapped.referencedColumnNames) };
-  }
-  if (step.discriminatorColumn !== undefined || mapped?.discriminatorColumn !== undefined) throw unsupported(step);
-  const pivot = context.em.getMetadata().get(step.pivotEntity);
-  const alias = nextAlias(context);
-  const ownTie = inner.equal(alias, step.joinColumns, owner, step.referencedColumnNames);
-  const targetTie = inner.equal(inner.alias, primaryColumns(meta), alias, step.inverseJoinColumns);
-  return { from: `${inner.table(pivot)} ${alias}, `, on: `${ownTie} and ${targetTie}` };
-}
-
-function primaryColumns(meta: EntityMetadata): string[] {
-  return meta.getPrimaryProps().flatMap(({ fieldNames }) => fieldNames);
-}
-
-function unsupported(step: EntityProperty): ImproperlyConfigured {
-  return new ImproperlyConfigured(`query sets cannot ask through "${step.name}": it is polymorphic`);
 }

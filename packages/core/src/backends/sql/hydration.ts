@@ -1,13 +1,9 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
-import type { Awaitable } from '../../awaitable.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
 import { isReference, isToMany } from '../../fields/property.ts';
-import type { Projection } from '../../language/projection.ts';
-import type { Query } from '../../language/query.ts';
-import { dispatchOnLoad, showLoaded } from '../../mikro/entities.ts';
+import { showLoaded } from '../../mikro/entities.ts';
 import { nearest } from '../../nearest.ts';
-import { managerOf, type Source } from '../source.ts';
 
 /** The columns of one entity within a row. */
 interface Part {
@@ -36,45 +32,6 @@ export function hydrationOf(meta: EntityMetadata, populate: readonly string[]): 
   let hydration = known.get(key);
   if (hydration === undefined) known.set(key, (hydration = makeHydration(meta, populate)));
   return hydration;
-}
-
-/** Makes records of rows, as a projection says: of their columns, or of entities. */
-export interface Reading<Record> {
-  readonly columns: readonly FieldPath[];
-  /** Entities belong to an entity manager of their own. */
-  sourceOf(this: void, source: Source): Source;
-  recordsOf(this: void, em: EntityManager, rows: readonly unknown[][]): Awaitable<Record[]>;
-}
-
-const readings = new WeakMap<Projection<unknown>, Reading<unknown>>();
-
-export function readingOf<Record>({ meta }: Query, projection: Projection<Record>): Reading<Record> {
-  let reading = readings.get(projection);
-  if (reading === undefined) {
-    reading = projection.ofEntities === true ? entityReading(meta, projection) : rowReading(projection);
-    readings.set(projection, reading);
-  }
-  return reading as Reading<Record>;
-}
-
-function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
-  const recordsOf = (_em: EntityManager, rows: readonly unknown[][]): Record[] =>
-    rows.map((row) => projection.readRow(row));
-  return { columns: projection.paths, sourceOf: (source) => source, recordsOf };
-}
-
-/** The columns of the entity stand in front of those of the projection. */
-function entityReading<Record>(meta: EntityMetadata, projection: Projection<Record>): Reading<Record> {
-  const { paths, map } = hydrationOf(meta, projection.populate);
-  return {
-    columns: [...paths, ...projection.paths],
-    sourceOf: managerOf,
-    async recordsOf(em, rows) {
-      const entities = rows.map((row) => map(em, row));
-      await dispatchOnLoad(em);
-      return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(paths.length)));
-    },
-  };
 }
 
 function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydration {

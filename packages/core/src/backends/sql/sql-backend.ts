@@ -13,8 +13,10 @@ import { withFilters } from '../entity-filters.ts';
 import type { Source } from '../source.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { checkEntity, type EntityPlan, makeEntityPlan } from './entity-plan.ts';
-import { hydrationOf, readingOf } from './hydration.ts';
+import { bindChildren } from './children-statement.ts';
+import { hydrationOf } from './hydration.ts';
 import { countRows, readPage } from './page.ts';
+import { childrenByOwner, loadChildren, type ReadChildren, readingOf, type RowsRead } from './reading.ts';
 import { bindSelect, EXISTS, type Question, type Select } from './statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
@@ -44,7 +46,7 @@ export class SqlBackend implements Backend {
     const { columns, sourceOf, recordsOf } = readingOf(query, projection);
     const select = selectRows(query, slice, columns);
     return whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
-      whenReady(this.#read(question, select), (rows) => recordsOf(question.em, rows)),
+      whenReady(this.#read(question, select), (rows) => recordsOf(this.#rowsRead(question, source, rows))),
     );
   }
 
@@ -57,7 +59,9 @@ export class SqlBackend implements Backend {
     if (asksNothing(query) || isNever(key)) return undefined;
     const { columns, sourceOf, recordsOf } = readingOf(query, projection);
     const records = whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
-      whenReady(this.#read(question, { columns, key, one: true }), (rows) => recordsOf(question.em, rows)),
+      whenReady(this.#read(question, { columns, key, one: true }), (rows) =>
+        recordsOf(this.#rowsRead(question, source, rows)),
+      ),
     );
     return whenReady(records, ([record]) => record);
   }
@@ -73,7 +77,7 @@ export class SqlBackend implements Backend {
     const { columns, sourceOf, recordsOf } = readingOf(query, projection);
     return whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
       whenReady(readPage(question, columns, slice, counting), ({ rows, count, next }) =>
-        whenReady(recordsOf(question.em, rows), (records) => ({ rows: records, count, next })),
+        whenReady(recordsOf(this.#rowsRead(question, source, rows)), (records) => ({ rows: records, count, next })),
       ),
     );
   }
@@ -111,6 +115,10 @@ export class SqlBackend implements Backend {
     const entities = rows.map((row) => map(em, row));
     await dispatchOnLoad(em);
     return entities;
+  }
+
+  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
+    return loadChildren({ source, readChildren: this.#readChildren }, projection, entities);
   }
 
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record> {
@@ -151,6 +159,23 @@ export class SqlBackend implements Backend {
       return { em, plan: this.#planOf(em, query.meta), query, condition, related };
     });
   }
+
+  #rowsRead({ em }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
+    return { em, source, rows, readChildren: this.#readChildren };
+  }
+
+  readonly #readChildren: ReadChildren = (source, related, keys) => {
+    const { columns, recordsOf } = readingOf(related.query, related.projection);
+    return whenReady(this.#ask(source, related.query, columns), (question) => {
+      const { statement, values } = bindChildren(question, related, columns, keys);
+      const found = this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
+      return whenReady(found, (rows) =>
+        whenReady(recordsOf(this.#rowsRead(question, source, rows)), (records) =>
+          childrenByOwner(related, columns.length, rows, records),
+        ),
+      );
+    });
+  };
 
   #read(question: Question, select: Select): Awaitable<unknown[][]> {
     const { statement, values } = bindSelect(question, select);

@@ -127,9 +127,10 @@ function countText({ context, meta }: Scope, condition: Condition): SqlText {
   return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
-function whereText(scope: Scope, condition: Condition): SqlText {
+/** Writes the condition of the records of a select, with what must hold besides: `tied`, and the entity's own table. */
+export function whereText(scope: Scope, condition: Condition, tied: readonly string[] = []): SqlText {
   const { em, plan } = scope.context;
-  const required = requiredSql(scope);
+  const required = [...tied, ...requiredSql(scope)];
   const discriminator = discriminatorSql(em, scope.meta, scope.alias);
   if (discriminator !== undefined) required.push(discriminator);
   const where = new SqlText();
@@ -160,7 +161,8 @@ function requiredSql(scope: Scope): string[] {
   return pieces;
 }
 
-function orderSql(scope: Scope, order: readonly OrderKey[]): string {
+/** Writes the order of the records of a select, ` order by …`. */
+export function orderSql(scope: Scope, order: readonly OrderKey[]): string {
   const { dialect } = scope.context.plan;
   const keys = order.map(({ path, descending }) =>
     dialect.ordered(path, scope.column(path.steps, path.property), descending),

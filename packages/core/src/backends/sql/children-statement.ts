@@ -1,0 +1,60 @@
+import type { FieldPath } from '../../fields/field-path.ts';
+import type { RelatedProjection } from '../../language/projection.ts';
+import { COLUMN, type Comparison } from './dialects/comparison.ts';
+import type { Bound } from './dialects/reader.ts';
+import { selectionSql } from './selection.ts';
+import { SqlText } from './sql-text.ts';
+import { orderSql, type Question, rootScope, whereText } from './statement.ts';
+import { tieSql } from './tie-sql.ts';
+
+/**
+ * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
+ * the key of its owner behind its columns, and its values. The text is the same for any number of records, so that it is written
+ * once. If a filter is on, it is another one each time.
+ */
+export function bindChildren(
+  question: Question,
+  related: RelatedProjection,
+  columns: readonly FieldPath[],
+  keys: readonly unknown[],
+): Bound {
+  const { plan, query, condition, related: filters } = question;
+  const isOwner = plan.dialect.compare(related.owner, 'in', keys);
+  const isSettled = condition === query.condition && filters === undefined && isOwner.values.length === 1;
+  if (!isSettled) return writeChildren(question, related, columns, isOwner);
+  const known = plan.selects.get(query, columns, () => []);
+  const { statement, values } = (known[0] ??= writeChildren(question, related, columns, isOwner));
+  return { statement, values: [...isOwner.values, ...values.slice(1)] };
+}
+
+function writeChildren(
+  { em, plan, query, condition, related: filters }: Question,
+  { relation, owner, limit }: RelatedProjection,
+  columns: readonly FieldPath[],
+  isOwner: Comparison,
+): Bound {
+  const { dialect } = plan;
+  const scope = rootScope(em, plan, filters);
+  const tie = tieSql(scope, relation);
+  const [column] = tie.columns as [string];
+  const tied = [isOwner.template.split(COLUMN).join(column), ...(tie.on === undefined ? [] : [tie.on])];
+  const where = whereText(scope, condition, tied);
+  const order = orderSql(scope, query.order.total);
+  const shown = columns.length === 0 ? [] : [selectionSql(scope, columns)];
+  shown.push(`${dialect.selected(owner, column)} as owner`);
+  if (limit !== undefined) shown.push(`row_number() over (partition by ${column}${order}) as place`);
+  const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`).append(scope.from());
+  text.add('', isOwner.values).append(where);
+  const sql = limit === undefined ? text.add(order) : firstOfEach(text, columns.length, limit);
+  const statement = { sql: sql.numbered(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };
+  return { statement, values: sql.values };
+}
+
+/** Keeps the first children of each owner. */
+function firstOfEach(text: SqlText, width: number, limit: number): SqlText {
+  const columns = Array.from({ length: width }, (_, index) => `c${index}`);
+  return new SqlText()
+    .add(`select ${[...columns, 'owner'].join(', ')} from (`)
+    .append(text)
+    .add(`) ranked where place <= ${limit} order by place`);
+}

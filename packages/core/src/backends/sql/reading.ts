@@ -1,0 +1,152 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { type Awaitable, whenReady } from '../../awaitable.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { keepChildren } from '../../language/kept-children.ts';
+import type { Children, Projection, RelatedProjection } from '../../language/projection.ts';
+import type { Query } from '../../language/query.ts';
+import { dispatchOnLoad } from '../../mikro/entities.ts';
+import { entityReader } from '../../mikro/entity-reader.ts';
+import { managerOf, type Source } from '../source.ts';
+import { hydrationOf } from './hydration.ts';
+
+/** The children of several records, by the key of the record that they belong to. */
+export type ChildrenByOwner = ReadonlyMap<unknown, readonly unknown[]>;
+
+/** Reads the children that records show of a relation to many; `keys` are those of the records, each once. */
+export type ReadChildren = (
+  source: Source,
+  related: RelatedProjection,
+  keys: readonly unknown[],
+) => Awaitable<ChildrenByOwner>;
+
+/** Rows, and what is needed to read the children of their records. */
+export interface RowsRead {
+  readonly em: EntityManager;
+  readonly source: Source;
+  readonly rows: readonly unknown[][];
+  readonly readChildren: ReadChildren;
+}
+
+/** Makes records of rows, as a projection says: of their columns, or of entities. */
+export interface Reading<Record> {
+  readonly columns: readonly FieldPath[];
+  /** Entities belong to an entity manager of their own. */
+  sourceOf(this: void, source: Source): Source;
+  recordsOf(this: void, read: RowsRead): Awaitable<Record[]>;
+}
+
+const readings = new WeakMap<Projection<unknown>, Reading<unknown>>();
+
+export function readingOf<Record>({ meta }: Pick<Query, 'meta'>, projection: Projection<Record>): Reading<Record> {
+  let reading = readings.get(projection);
+  if (reading === undefined) {
+    reading = projection.ofEntities === true ? entityReading(meta, projection) : rowReading(projection);
+    readings.set(projection, reading);
+  }
+  return reading as Reading<Record>;
+}
+
+function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
+  const { paths, related } = projection;
+  const columns = paths;
+  if (related === undefined) {
+    return { columns, sourceOf: asItIs, recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)) };
+  }
+  const keysOf = related.map((one) => keyReader(one, paths.indexOf(one.owner)));
+  return {
+    columns,
+    sourceOf: asItIs,
+    recordsOf(read) {
+      const ownerKeys = keysOf.map((keyOf) => read.rows.map(keyOf));
+      return whenReady(readAllChildren(read, related, ownerKeys), (children) =>
+        read.rows.map((row, index) => projection.readRow(row, children[index])),
+      );
+    },
+  };
+}
+
+function asItIs(source: Source): Source {
+  return source;
+}
+
+/** The columns of the entity stand in front of those of the projection. */
+function entityReading<Record>(meta: EntityMetadata, projection: Projection<Record>): Reading<Record> {
+  const { paths, map } = hydrationOf(meta, projection.populate);
+  return {
+    columns: [...paths, ...projection.paths],
+    sourceOf: managerOf,
+    async recordsOf(read) {
+      const { em, rows } = read;
+      const entities = rows.map((row) => map(em, row));
+      await dispatchOnLoad(em);
+      await loadChildren(read, projection, entities);
+      return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(paths.length)));
+    },
+  };
+}
+
+/** Reads the children that a projection shows of entities, and keeps them for `readEntity`. */
+export async function loadChildren(
+  read: Pick<RowsRead, 'source' | 'readChildren'>,
+  { related }: Projection<unknown>,
+  entities: readonly object[],
+): Promise<void> {
+  if (related === undefined) return;
+  const ownerKeys = related.map(({ owner }) => entities.map(entityReader(owner)));
+  const children = await readAllChildren(read, related, ownerKeys);
+  for (const [index, entity] of entities.entries()) {
+    for (const [place, one] of related.entries()) keepChildren(one, entity, children[index]?.[place] ?? []);
+  }
+}
+
+/** Reads the key of an owner from a column of a row, as the entity would hold it. */
+function keyReader({ readKey }: RelatedProjection, index: number): (row: readonly unknown[]) => unknown {
+  return (row) => {
+    const raw = row[index];
+    return readKey === undefined || raw === null ? raw : readKey(raw);
+  };
+}
+
+/** Sorts children by their owners, whose keys stand behind the `width` columns of the children's own. */
+export function childrenByOwner(
+  related: RelatedProjection,
+  width: number,
+  rows: readonly unknown[][],
+  children: readonly unknown[],
+): ChildrenByOwner {
+  const keyOf = keyReader(related, width);
+  const found = new Map<unknown, unknown[]>();
+  for (const [index, row] of rows.entries()) {
+    const key = keyOf(row);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [children[index]]);
+    else known.push(children[index]);
+  }
+  return found;
+}
+
+/**
+ * Reads the children of several records, one relation after the other: within a transaction there is one connection, and a
+ * request takes no more than one at a time outside of it.
+ */
+function readAllChildren(
+  { source, readChildren }: Pick<RowsRead, 'source' | 'readChildren'>,
+  related: readonly RelatedProjection[],
+  ownerKeys: readonly (readonly unknown[])[],
+): Awaitable<Children[]> {
+  const found: (readonly unknown[])[][] = (ownerKeys[0] ?? []).map(() => []);
+  const readFrom = (place: number): Awaitable<Children[]> => {
+    const relation = related[place];
+    if (relation === undefined) return found;
+    const keys = ownerKeys[place] as readonly unknown[];
+    const asked = [...new Set(keys.filter((key) => key !== null))];
+    const children = asked.length === 0 ? NO_CHILDREN : readChildren(source, relation, asked);
+    return whenReady(children, (byOwner) => {
+      for (const [index, key] of keys.entries()) found[index]?.push(byOwner.get(key) ?? []);
+      return readFrom(place + 1);
+    });
+  };
+  return readFrom(0);
+}
+
+const NO_CHILDREN: ChildrenByOwner = new Map();

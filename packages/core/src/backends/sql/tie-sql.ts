@@ -1,0 +1,48 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { quoted } from './dialects/dialect.ts';
+import { nextAlias, type Scope } from './scope.ts';
+
+/** The tie of the records of a relation to many to their owner: their own foreign key, or a table between. */
+export interface Tie {
+  /** The table between, with a comma behind it; empty if there is none. */
+  readonly from: string;
+  /** The condition that ties the records to the table between; undefined if there is none. */
+  readonly on: string | undefined;
+  /** The columns that hold the owner's key. */
+  readonly columns: readonly string[];
+  /** The owner's columns that they repeat. */
+  readonly ownerColumns: readonly string[];
+}
+
+/** @throws ImproperlyConfigured for a polymorphic relation */
+export function tieSql(inner: Scope, step: EntityProperty): Tie {
+  const { context, meta } = inner;
+  const mapped = meta.properties[step.mappedBy] as EntityProperty | undefined;
+  if (step.pivotEntity === undefined) {
+    if (mapped === undefined || mapped.polymorphic) throw unsupported(step);
+    const columns = columnsOf(inner.alias, mapped.joinColumns);
+    return { from: '', on: undefined, columns, ownerColumns: mapped.referencedColumnNames };
+  }
+  if (step.discriminatorColumn !== undefined || mapped?.discriminatorColumn !== undefined) throw unsupported(step);
+  const pivot = context.em.getMetadata().get(step.pivotEntity);
+  const alias = nextAlias(context);
+  return {
+    from: `${inner.table(pivot)} ${alias}, `,
+    on: inner.equal(inner.alias, primaryColumns(meta), alias, step.inverseJoinColumns),
+    columns: columnsOf(alias, step.joinColumns),
+    ownerColumns: step.referencedColumnNames,
+  };
+}
+
+function columnsOf(alias: string, names: readonly string[]): string[] {
+  return names.map((name) => `${alias}.${quoted(name)}`);
+}
+
+function primaryColumns(meta: EntityMetadata): string[] {
+  return meta.getPrimaryProps().flatMap(({ fieldNames }) => fieldNames);
+}
+
+function unsupported(step: EntityProperty): ImproperlyConfigured {
+  return new ImproperlyConfigured(`query sets cannot ask through "${step.name}": it is polymorphic`);
+}
