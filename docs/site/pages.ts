@@ -19,6 +19,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'views',
     'actions',
     'routers',
+    'nested-routes',
     'read-shapes',
     'relations-to-many',
     'write-shapes',

@@ -107,6 +107,7 @@ export class ProductViewSet extends ModelViewSet(Product, {
   filterFields: { min_price: 'price__gte' },
   orderingFields: { price: 'price' },
 }) {}
+export class AccountViewSet extends ModelViewSet(Account, { read: readShape(Account, ['id', 'name']) }) {}
 export const shopRouter = () => new Router({ prefix: 'api' }).register('products', ProductViewSet);
 export type Api = ReturnType<typeof shopRouter>;
 

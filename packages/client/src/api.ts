@@ -1,3 +1,4 @@
+import type { ErrorBody } from './api-error.ts';
 import type { ListOf, ListParameters } from './list.ts';
 
 /**
@@ -30,7 +31,33 @@ type Trimmed<Path extends string> = Path extends `/${infer Rest}`
     ? Trimmed<Rest>
     : Path;
 
-type RoutesOf<View> = OperationRoutes<View, DeclaredBy<View>> & ActionRoutes<Instance<View>, DeclaredBy<View>>;
+type RoutesOf<View> =
+  View extends Nested<infer Relation>
+    ? BelowParent<AllRoutes<View, WithoutInput<DeclaredBy<View>, Relation>>>
+    : AllRoutes<View, DeclaredBy<View>>;
+
+/** A view in whose path the record stands that a relation of its records leads to. */
+interface Nested<Relation> {
+  readonly '~parent': Relation;
+}
+
+/** No body says what the path says. */
+type WithoutInput<D, Relation> = D extends Declarations
+  ? Omit<D, 'input'> & { readonly input: Omit<D['input'], Relation & PropertyKey> }
+  : D;
+
+/** Every route may miss the record that it stands below. */
+type BelowParent<Routes> = {
+  readonly [Name in keyof Routes]: Routes[Name] extends Route
+    ? Routes[Name] & MayMiss
+    : { readonly [Method in keyof Routes[Name]]: Routes[Name][Method] & MayMiss };
+};
+
+interface MayMiss {
+  readonly errors: { readonly 404: ErrorBody };
+}
+
+type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;
 
 type DeclaredBy<View> = View extends { readonly '~declared'?: infer Declared extends Declarations } ? Declared : never;
 

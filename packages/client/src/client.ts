@@ -3,8 +3,34 @@ import type { ApiOf, Route } from './api.ts';
 import type { CallOptions, WriteRecordOptions } from './options.ts';
 import type { Key } from './url.ts';
 
-/** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`. */
-export type Client<Api> = { readonly [Path in keyof ApiOf<Api>]: Resource<ApiOf<Api>[Path]> };
+/** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`, `api.authors(7).books`. */
+export type Client<Api> = ClientOf<ApiOf<Api>>;
+
+type ClientOf<Views> = {
+  readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<Views[Path]> &
+    Below<Views, Path>;
+};
+
+/** The views that are nested in another one, of one record of it. */
+type Below<Views, Parent> = [PathBelow<Views, Parent>] extends [never]
+  ? unknown
+  : (key: Key) => {
+      readonly [Path in PathBelow<Views, Parent> as LastPart<Path>]: Resource<Views[Path]> & Below<Views, Path>;
+    };
+
+/** The path of every view that is nested in another one, and in none that is nested there itself. */
+type PathBelow<Views, Parent> = Parent extends string
+  ? Exclude<Extract<keyof Views, `${Parent}/:${string}`>, `${Parent}/:${string}/:${string}`>
+  : never;
+
+/** `books` of `authors/:author/books`. */
+type LastPart<Path> = Path extends `${string}/:${infer Rest}`
+  ? Rest extends `${string}/:${string}`
+    ? LastPart<Rest>
+    : Rest extends `${string}/${infer Last}`
+      ? Last
+      : never
+  : never;
 
 /** The calls of one view. */
 export type Resource<Routes> = {

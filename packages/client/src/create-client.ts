@@ -38,14 +38,21 @@ export function createClient<Api>(options: ClientOptions): Client<Api> {
   const send = createSend(options);
   const url = options.url.replace(/\/+$/, '');
   const actionPath = options.actionPath ?? kebabCase;
-  return members({}, (path) => resource(send, `${url}/${path}`, actionPath)) as Client<Api>;
+  return views(send, url, actionPath) as Client<Api>;
+}
+
+type ActionPath = (name: string) => string;
+
+/** The views below a path: that of the API, or of one record. */
+function views(send: Send, url: string, actionPath: ActionPath): object {
+  return members({}, (path) => resource(send, `${url}/${path}`, actionPath));
 }
 
 /** An object whose members are made when they are first asked for. */
-function members(own: Record<string, unknown>, make: (name: string) => unknown): object {
-  const made = new Map(Object.entries(own));
-  return new Proxy(own, {
-    get(_own, name) {
+function members(target: object, make: (name: string) => unknown): object {
+  const made = new Map<string, unknown>(Object.entries(target));
+  return new Proxy(target, {
+    get(_target, name) {
       // Whoever awaits or prints the object asks if it has these.
       if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined;
       if (!made.has(name)) made.set(name, make(name));
@@ -54,13 +61,14 @@ function members(own: Record<string, unknown>, make: (name: string) => unknown):
   });
 }
 
-function resource(send: Send, collection: string, actionPath: (name: string) => string): object {
+function resource(send: Send, collection: string, actionPath: ActionPath): object {
   const operations = Object.entries(OPERATIONS).map(([name, [method, detail]]) => {
     return [name, call(send, { name, method, detail, collection, suffix: '' })] as const;
   });
   const own: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
   own['each'] = each(own['list'] as Parameters<typeof each>[0]);
-  return members(own, (name) => {
+  const below = (key: unknown): object => views(send, `${collection}/${keySegment(key)}`, actionPath);
+  return members(Object.assign(below, own), (name) => {
     const suffix = name.startsWith('/') ? name : `/${actionPath(name)}`;
     const of = (method: string): object => call(send, { name, method, collection, suffix });
     const methods = ['POST', 'PUT', 'PATCH', 'DELETE'].map((method) => [method.toLowerCase(), of(method)] as const);

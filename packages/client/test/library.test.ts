@@ -161,6 +161,23 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.strictSame([since, isUp], ['1970-01-01T00:00:00.000Z', true]);
   });
 
+  await t.test('views below a record of another one', async (t) => {
+    const below = api['shelf/publishers'](2).books;
+    t.strictSame(titles(await below.list({ search: 'e', sort: 'title' })), ['Cedar', 'Elm']);
+    t.equal(last(), 'GET /api/shelf/publishers/2/books?search=e&sort=title');
+    const made = await below.create({ title: 'Maple' });
+    t.equal(made.publisher, 'South');
+    t.match(await below.retrieve(made.id), made);
+    t.strictSame(await below.addPages.post(made.id, { pages: 3 }), { pages: 3 });
+    t.equal(last(), `POST /api/shelf/publishers/2/books/${made.id}/add-pages`);
+    await below.destroy(made.id);
+    t.strictSame(titles(await below.featured({ min_price: 20 })), ['Cedar']);
+    t.strictSame(below.key(), [`${url}/api/shelf/publishers/2/books`]);
+    const missing = await api['shelf/publishers'](99).books.list.safe();
+    t.equal(missing.status, 404);
+    t.throws(() => api['shelf/publishers']('..'), TypeError);
+  });
+
   await t.test('an error is thrown, or given back', async (t) => {
     const error: unknown = await api.books.create({ title: '', price: -1e12 }).catch((thrown: unknown) => thrown);
     if (!(error instanceof ApiError)) throw new Error('an ApiError was expected');

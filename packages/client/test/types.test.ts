@@ -142,6 +142,33 @@ t.test('bodies, keys and operations', async (t) => {
   t.type(calls, 'function');
 });
 
+t.test('views below a record of another one', async (t) => {
+  const below = api['shelf/publishers'](1);
+  same<keyof typeof below, 'books'>(true);
+  same<ListOf<typeof below.books.list>, ListOf<typeof api.books.list>>(true);
+  same<DataOf<typeof below.books.retrieve>, DataOf<typeof api.books.retrieve>>(true);
+  same<Parameters<typeof below.books.create>[0]['title'], string>(true);
+  // @ts-expect-error the path says it
+  await below.books.create({ title: 'Ash', publisher: 1 });
+  type Failed = Exclude<Awaited<ReturnType<typeof below.books.list.safe>>, { ok: true }>['status'];
+  same<404 extends Failed ? true : false, true>(true);
+  type FlatFailed = Exclude<Awaited<ReturnType<typeof api.books.list.safe>>, { ok: true }>['status'];
+  same<404 extends FlatFailed ? true : false, false>(true);
+  // @ts-expect-error nothing is nested there
+  t.throws(() => api.books(1).list());
+  // @ts-expect-error a path is not a view
+  same<never, (typeof api)['shelf/publishers/:publisher/books']>(true);
+  const described = describeApi<Api>();
+  const client = createClient<typeof described>(options);
+  same<keyof ReturnType<(typeof client)['shelf/publishers']>, 'books'>(true);
+  type Routes = (typeof described)['books'];
+  const deep = createClient<{ a: Routes; 'a/:b/c/d': Routes; 'a/:b/c/d/:e/f': Routes; 'a/:b/g': Routes }>(options);
+  same<keyof ReturnType<typeof deep.a>, 'c/d' | 'g'>(true);
+  const inner = deep.a(1)['c/d'](2);
+  same<keyof typeof inner, 'f'>(true);
+  t.strictSame(inner.f.key(), ['/api/a/1/c/d/2/f']);
+});
+
 t.test('actions', async (t) => {
   const calls = async (): Promise<void> => {
     await api.books.shelve.post(1, undefined, { query: { shelf: 'A' } });

@@ -161,6 +161,7 @@ export function libraryRouter() {
     .register('unpaged', UnpagedViewSet)
     .register('renamed', RenamedViewSet)
     .register('/shelf/publishers/', PublisherViewSet)
+    .register('shelf/publishers/:publisher/books', BookViewSet)
     .register('loans', LoanViewSet)
     .register('status', StatusViewSet);
 }

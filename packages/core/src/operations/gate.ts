@@ -16,11 +16,12 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
  * pk, in the contract's order. Undefined if nothing stands before the route; makes no promise if no step needs one.
  */
 export function compileGate(route: PlannedRoute): Gate | undefined {
-  const { view, definition, plan, scopes } = route;
+  const { view, definition, parent, plan, scopes } = route;
   const { permissions, detail } = plan;
   const steps: Step[] = [];
   if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
   if (permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
+  if (parent !== undefined) steps.push((request) => parent.checkKeys(request));
   if (detail) steps.push((request) => readPk(definition, request));
   if (steps.length === 0) return undefined;
   return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);

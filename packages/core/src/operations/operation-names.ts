@@ -9,6 +9,14 @@ export interface NamedOperation {
   readonly basename: string;
   /** The name of the view's entity, which tells the singular of the basename. */
   readonly entity: string | undefined;
+  /** The view that it is nested in. */
+  readonly parent: NamedParent | undefined;
+}
+
+interface NamedParent {
+  readonly basename: string;
+  readonly entity: string;
+  readonly outer: NamedParent | undefined;
 }
 
 /** The verbs of the five operations in an operationId, and if they speak of all records. */
@@ -21,20 +29,44 @@ const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = 
   destroy: ['destroy', 'Delete a'],
 };
 
-/** `listProducts`, `replaceProduct`, `featuredProducts`, `recountProduct`. */
+/** `listProducts`, `replaceProduct`, `featuredProducts`, `recountProduct`, `listAuthorBooks`. */
 export function operationIdOf(operation: NamedOperation): string {
   const verb = VERBS[verbOf(operation)]?.[0] ?? camelCase(wordsOf(operation.action));
-  return verb + pascalCase(subjectOf(operation));
+  return verb + pascalCase([...parentsOf(operation).flat(), ...subjectOf(operation)]);
 }
 
-/** `List the products`, `Replace a product`, `Featured products`, `Recount product`. */
+/** `List the products`, `Replace a product`, `Featured products`, `Recount product`, `List the books of an author`. */
 export function summaryOf(operation: NamedOperation): string {
-  const subject = subjectOf(operation).join(' ').toLowerCase();
-  const words = VERBS[verbOf(operation)]?.[1];
-  const article = words?.endsWith(' a') === true && /^[aeiou]/.test(subject) ? 'n' : '';
-  if (words !== undefined) return `${words}${article} ${subject}`;
-  const name = wordsOf(operation.action).join(' ').toLowerCase();
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${subject}`;
+  const whose = parentsOf(operation).map((parent) => ` of ${withArticle(parent)}`);
+  const subject = subjectOf(operation);
+  const verb = VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
+  const sentence = verb.endsWith(' a') ? verb.slice(0, -1) + withArticle(subject) : `${verb} ${phrase(subject)}`;
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1) + whose.toReversed().join('');
+}
+
+function phrase(words: readonly string[]): string {
+  return words.join(' ').toLowerCase();
+}
+
+function withArticle(words: readonly string[]): string {
+  return `${/^[aeiou]/i.test(words[0] ?? '') ? 'an' : 'a'} ${phrase(words)}`;
+}
+
+/** The words for the records that a view is nested in, the outermost first; none if its basename does not tell of them. */
+function parentsOf({ basename, parent }: Pick<NamedOperation, 'basename' | 'parent'>): string[][] {
+  if (parent === undefined || !basename.startsWith(`${parent.basename}-`)) return [];
+  const { outer, entity } = parent;
+  return [...parentsOf({ basename: parent.basename, parent: outer }), oneOf(ownWords(parent.basename, outer), entity)];
+}
+
+/** The words of a basename that are not those of the view that it is nested in. */
+function ownWords(basename: string, parent: NamedParent | undefined): string[] {
+  const isBelow = parent !== undefined && basename.startsWith(`${parent.basename}-`);
+  return wordsOf(isBelow ? basename.slice(parent.basename.length) : basename);
+}
+
+function oneOf(words: readonly string[], entity: string | undefined): string[] {
+  return [...words.slice(0, -1), singular(words.at(-1) ?? '', wordsOf(entity ?? '').at(-1))];
 }
 
 function verbOf({ action, method }: NamedOperation): string {
@@ -42,10 +74,9 @@ function verbOf({ action, method }: NamedOperation): string {
 }
 
 /** The words for the records that an operation is about: one of them, or all. */
-function subjectOf({ action, detail, basename, entity }: NamedOperation): string[] {
-  const words = wordsOf(basename);
-  const isOne = detail || action === 'create';
-  return isOne ? [...words.slice(0, -1), singular(words.at(-1) ?? '', wordsOf(entity ?? '').at(-1))] : words;
+function subjectOf({ action, detail, basename, entity, parent }: NamedOperation): string[] {
+  const words = ownWords(basename, parent);
+  return detail || action === 'create' ? oneOf(words, entity) : words;
 }
 
 /** The word for one of many. The entity's name decides if it is one of the candidates: `houses` are of a `House`. */

@@ -16,6 +16,7 @@ import {
   type Words,
 } from '../viewset/action.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
+import type { Parent, ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type { Operation, Preconditions, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
 import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
@@ -51,6 +52,8 @@ export interface PlannedRoute {
   readonly plan: OperationPlan;
   readonly view: ViewSet;
   readonly definition: ViewDefinition;
+  /** The place of a nested view. */
+  readonly parent: Parent | undefined;
   /** The answers that the view declares. */
   readonly answers: DeclaredResponses;
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
@@ -77,6 +80,8 @@ interface Declared {
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
+  /** What the handler proves of the parent of a nested view. */
+  readonly proof: ParentProof;
 }
 
 /** The five operations, each with its method; `update` has two. */
@@ -128,6 +133,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
         handler: view[operation]!.bind(view),
+        proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
       };
     },
   );
@@ -157,9 +163,24 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         validateQuery,
         transaction,
         handler: actionHandler(handler, prepare, transaction),
+        proof: prepare !== undefined && findsByPath(view) ? 'record' : 'none',
       };
     });
   });
+}
+
+/** The proofs of the library's own operations. A record is created with its parent, which is found for it. */
+const PROOFS: Readonly<Record<Operation, ParentProof>> = {
+  list: 'list',
+  create: 'parent',
+  retrieve: 'record',
+  update: 'record',
+  destroy: 'record',
+};
+
+/** True if the records that a view finds are those of the parents in the path. */
+function findsByPath(view: ViewSet): boolean {
+  return view instanceof ModelViewSetBase && view.getObject === ModelViewSetBase.prototype.getObject;
 }
 
 /** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
@@ -218,6 +239,7 @@ function planRoute(
     plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), declared, responsesOf),
     view,
     definition,
+    parent: context.parent,
     answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
@@ -233,16 +255,16 @@ function planRoute(
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
 function operationPlan(
-  { view, definition, basename, makeRules, takenIds }: MountedView,
+  { view, definition, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
   declared: Declared,
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
-  const { action, method, detail, urlName, options, transaction, handler } = declared;
+  const { action, method, detail, urlName, options, transaction, handler, proof } = declared;
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
-  const named = { action, method, detail, basename, entity: meta?.className };
+  const named = { action, method, detail, basename, entity: meta?.className, parent };
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
@@ -252,7 +274,7 @@ function operationPlan(
     path,
     pattern,
     detail,
-    pathParameters: pathParametersOf(path, detail ? definition.pkSchema : undefined),
+    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.pkSchema } : {}) }),
     queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
     headerParameters: headerParameters(declared.preconditions, action),
     body: bodyOf(options),
@@ -281,7 +303,7 @@ function operationPlan(
       entity: meta?.className,
       fieldWords: documentation.fieldWords ?? {},
     }),
-    handler,
+    handler: parent?.guard(handler, proof) ?? handler,
   });
 }
 
@@ -312,10 +334,9 @@ function pathOf({ context }: MountedView, all: readonly Declared[], { detail, su
   return `${context.path}/:pk${expression}${suffix}`;
 }
 
-function pathParametersOf(path: string, pkSchema: TSchema | undefined): OperationParameter[] {
+function pathParametersOf(path: string, schemas: Readonly<Record<string, TSchema>>): OperationParameter[] {
   return templateParameters(path).map((name) => {
-    const schema = name === 'pk' && pkSchema !== undefined ? pkSchema : Type.String();
-    return Object.freeze({ name, required: true, schema });
+    return Object.freeze({ name, required: true, schema: schemas[name] ?? Type.String() });
   });
 }
 

@@ -24,7 +24,11 @@ export class RouterRoot extends ViewSet {
   override list(request: FastifyRequest): Record<string, string> {
     const params = request.params as Readonly<Record<string, unknown>>;
     const below = this.#operations.filter(
-      ({ action, path, view }) => action === 'list' && path.startsWith(`${this.#path}/`) && view.name !== this.name,
+      ({ action, path, view }) =>
+        action === 'list' &&
+        path.startsWith(`${this.#path}/`) &&
+        !path.includes(':', this.#path.length) &&
+        view.name !== this.name,
     );
     return Object.fromEntries(
       below.map(({ path }) => [

@@ -3,13 +3,17 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
+import { makePermissions } from '../permissions/permission.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
+import { AS_PARENT, Parent } from '../viewset/parent.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readJsonOnly, readOtherTypes } from './body-parsers.ts';
+import { checkPath, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
@@ -21,20 +25,38 @@ export interface RouterOptions {
 }
 
 /** The options of a view's registration, besides its path. */
-export interface RegisterOptions {
-  /** First half of the routes' names. Default: the path, slashes as hyphens. */
+export interface RegisterOptions<Relation extends string = string> {
+  /** First half of the routes' names. Default: the path without its parameters, slashes as hyphens. */
   readonly basename?: string;
+  /**
+   * The relation of the view's entity that leads to the record in whose path the view stands: to one record, or many to many.
+   * Default: the last parameter of the path, `author` of `authors/:author/books`.
+   */
+  readonly parent?: Relation;
 }
 
 /** A view of a router by its path, only for the types of clients; nothing if the path is no literal. */
-export type Registered<Path extends string, View> = string extends Path
+export type Registered<Path extends string, View, Relation = never> = string extends Path
   ? unknown
-  : { readonly '~views'?: { readonly [Name in Path]: View } };
+  : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> } };
+
+/** The relation of a nested view's records to the one in its path. */
+type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~parent': Relation };
+
+/** The registration that another one is nested in. */
+interface RegisteredParent {
+  readonly path: string;
+  readonly basename: string;
+  readonly view: ModelViewSetBase<object, object, object>;
+  readonly parameter: string;
+  readonly relation: string;
+}
 
 interface Registration {
   readonly path: string;
   readonly basename: string;
   readonly view: ViewSet;
+  readonly parent?: RegisteredParent | undefined;
 }
 
 /**
@@ -65,15 +87,28 @@ export class Router {
   /**
    * Adds a view class under a path, `products` or `shops/products`. Call it before `plugin` is registered. Returns the
    * router, whose type knows the view: chain the calls, and `typeof router` is the type of a client's API.
+   *
+   * A path with a parameter, `authors/:author/books`, nests the view in the one that was registered before under `authors`:
+   * it shows the records of one author alone, and is a 404 if the view of authors would not show that author. The parameter is
+   * named after the relation that leads there, unless the option `parent` names the relation. A view may be registered
+   * under several paths.
+   *
+   * @example
+   * router.register('accounts', AccountViewSet).register('accounts/:owner/products', ProductViewSet);
+   * router.reverse('accounts-products-detail', { owner: 1, pk: 7 });   // '/api/accounts/1/products/7'
    */
-  register<const Path extends string, View extends new () => ViewSet>(
+  register<
+    const Path extends string,
+    View extends new () => ViewSet,
+    const Relation extends string = LastParameter<Path>,
+  >(
     path: Path,
-    View: View & SendsAll<View>,
-    options: RegisterOptions = {},
-  ): this & Registered<Path, View> {
-    checkOptions('Router.register()', options, { basename: TEXT });
+    View: View & SendsAll<View> & HasRelation<View, Relation>,
+    options: RegisterOptions<Relation> = {},
+  ): this & Registered<Path, View, Relation> {
+    checkOptions('Router.register()', options, { basename: TEXT, parent: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
-    const checked = checkPath('path', path);
+    const checked = checkViewPath(path);
     const taken = this.#registrations.find((registration) => registration.path === checked);
     if (taken !== undefined) {
       throw new ImproperlyConfigured(
@@ -86,7 +121,12 @@ export class Router {
     const view = new View();
     checkActionNames(view);
     checkDeclarations(view);
-    this.#registrations.push({ path: checked, basename: options.basename ?? checked.replaceAll('/', '-'), view });
+    this.#registrations.push({
+      path: checked,
+      basename: options.basename ?? checked.replaceAll(/\/:\w+/g, '').replaceAll('/', '-'),
+      view,
+      parent: this.#parentOf(checked, options.parent),
+    });
     return this;
   }
 
@@ -161,14 +201,48 @@ export class Router {
     return this.#plan(app, { path: '', basename, view: new RouterRoot(app.viewset.operations, url) }, takenIds);
   }
 
+  /** Finds the view that one of such a path is nested in. */
+  #parentOf(path: string, relation: string | undefined): Registration['parent'] {
+    const nested = parentInPath(path);
+    if (nested === undefined) {
+      if (relation === undefined) return undefined;
+      throw new ImproperlyConfigured(`Router: "${path}" has the option "parent", but no parameter to name a parent by`);
+    }
+    const { parameter } = nested;
+    const found = this.#registrations.find((registration) => registration.path === nested.parent);
+    if (found?.view instanceof ModelViewSetBase) {
+      const view = found.view as RegisteredParent['view'];
+      return { path: found.path, basename: found.basename, view, parameter, relation: relation ?? parameter };
+    }
+    const why = found === undefined ? 'no view is registered there yet' : `${found.view.name} has no entity`;
+    throw new ImproperlyConfigured(
+      `Router: "${path}" is nested in "${nested.parent}", but ${why}; register a view of an entity there first`,
+    );
+  }
+
+  /** Makes the place of a view below another one, which has been planned by then. */
+  #placeBelow(app: FastifyInstance, { path, basename, view, parameter, relation }: RegisteredParent): Parent {
+    const { operations, defaults } = app.viewset;
+    const detail = `${this.#fullPath(app, path)}/:pk`;
+    return new Parent({
+      ...view[AS_PARENT],
+      permissions: makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name),
+      plan: operations.find((plan) => plan.path === detail && plan.action === 'retrieve'),
+      basename,
+      parameter,
+      relation,
+    });
+  }
+
   /** Plans the routes of a view at its place, and takes their names. */
-  #plan(app: FastifyInstance, { path, basename, view }: Registration, takenIds: Set<string>): PlannedRoute[] {
+  #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
     const { orm, defaults, makeRules, routeNames, addOperation } = app.viewset;
     const context = {
       orm,
       defaults,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),
+      parent: parent && this.#placeBelow(app, parent),
     };
     const routes = planView({
       view,
@@ -225,12 +299,4 @@ function checkActionNames(view: ViewSet): void {
 function ignoresTrailingSlash(app: FastifyInstance): boolean {
   const { routerOptions, ignoreTrailingSlash } = app.initialConfig;
   return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
-}
-
-function checkPath(name: string, path: string): string {
-  const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
-  if (trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed)) {
-    throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', path);
-  }
-  return trimmed;
 }

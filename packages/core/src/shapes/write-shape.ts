@@ -6,7 +6,14 @@ import type { FieldName } from '../fields/field-name.ts';
 import { isRecord } from '../json.ts';
 import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
-import { type ObjectSchema, type StaticObject, nullableObject, partialOf, without } from './schema-object.ts';
+import {
+  type ObjectSchema,
+  type StaticObject,
+  nullableObject,
+  partialOf,
+  withProperties,
+  without,
+} from './schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
 import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
@@ -30,6 +37,17 @@ export class WriteShape<Entity extends object, Input extends object> {
     this.schema = schema;
     this.partial = partialOf(schema);
     this.#naturalKeys = naturalKeys;
+  }
+
+  /** The same shape without some fields, which a body then says in vain. */
+  without(names: readonly string[]): WriteShape<Entity, Input> {
+    const { properties, required } = this.schema;
+    const kept = Object.entries(properties).filter(([name]) => !names.includes(name));
+    if (kept.length === Object.keys(properties).length) return this;
+    const needed = required.filter((name) => !names.includes(name));
+    const schema = withProperties(this.schema, Object.fromEntries(kept), 'required');
+    if (needed.length > 0) Object.assign(schema, { required: needed });
+    return new WriteShape(this.entity, schema, this.#naturalKeys);
   }
 
   /**

@@ -12,6 +12,8 @@ interface Creation {
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
   readonly schema: TObject;
+  /** The fields that the path of a nested view says. */
+  readonly filled: readonly string[];
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
 }
@@ -23,12 +25,12 @@ interface Creation {
  *
  * @throws ImproperlyConfigured that names the columns that nothing fills
  */
-export function checkCreatable({ name, orm, meta, schema, overridden }: Creation): void {
+export function checkCreatable({ name, orm, meta, schema, filled, overridden }: Creation): void {
   if (overridden.includes('create') || overridden.includes('performCreate')) return;
   // Without its own check MikroORM leaves it to the database, and so to its triggers.
   if (!orm.config.get('validateRequired')) return;
   if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta)) return;
-  const sent = new Set(schema.required);
+  const sent = new Set([...(schema.required ?? []), ...filled]);
   for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
     if (value !== undefined) sent.add(field);
   }

@@ -15,6 +15,7 @@ import type { RecordRequest } from './action.ts';
 import { answerOf, entityTag, namesTag } from './entity-tag.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
+import { AS_PARENT, type ParentView } from './parent.ts';
 import { ownWrite } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
@@ -32,6 +33,7 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
 /** The hooks whose overrides decide how records are read and written. */
 const HOOKS = [
   'create',
+  'getQueryset',
   'getObject',
   'checkObjectPermissions',
   'represent',
@@ -82,7 +84,8 @@ export abstract class ModelViewSetBase<
    * }
    */
   getQueryset(request: FastifyRequest): QuerySet<Entity> {
-    return this.#scoped(request, this.#resolved.records.using(request) as unknown as QuerySet<Entity>);
+    const records = this.#resolved.records.using(request) as unknown as QuerySet<Entity>;
+    return this.#scoped(request, this.#nested(request, records));
   }
 
   /** Applies the view's filters in order. Override it to narrow lists alone. */
@@ -144,7 +147,9 @@ export abstract class ModelViewSetBase<
       { operation: 'create', data },
       (backend, write) => backend.insert({ ...write, projection: this.#keyed, data }),
       async () => {
-        const resolved = await this.#resolved.resolveReferences(request, data);
+        const { nesting } = this.#resolved;
+        const whole = nesting === undefined ? data : await nesting.withParent(request, data);
+        const resolved = await this.#resolved.resolveReferences(request, whole);
         return this.#stored(request, await this.performCreate(request, resolved as WriteData<Entity, Input>));
       },
     );
@@ -297,6 +302,29 @@ export abstract class ModelViewSetBase<
     return (this.#resource = new Resource(this, overridden, this.entity as EntityName<object>, this.#options, context));
   }
 
+  /** @internal */
+  get [AS_PARENT](): ParentView {
+    const show = (request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> =>
+      this.#show(request, wantsEntity);
+    return { view: this, definition: this.#resolved, show };
+  }
+
+  /** Looks a record up for the views that are nested in this one, as `retrieve` would show it. */
+  async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
+    if (this.getObject !== ModelViewSetBase.prototype.getObject) return this.getObject(request);
+    const records = this.#one(request);
+    const looksAt = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
+    if (!wantsEntity && !looksAt) {
+      if (await records.exists()) return undefined;
+      throw new NotFound();
+    }
+    // Not locked: records that are created below one parent need not wait for each other.
+    const entity = await records.entity({ populate: this.#resolved.projection.populate });
+    if (entity === undefined) throw new NotFound();
+    await this.checkObjectPermissions(request, entity);
+    return entity;
+  }
+
   get #resolved(): Resource {
     if (this.#resource === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#resource;
@@ -312,10 +340,14 @@ export abstract class ModelViewSetBase<
 
   /** Selects the records that the request may see. */
   #visible(request: FastifyRequest): QuerySet<Entity> {
-    return this.#scoped(
-      request,
-      atOnce(this.getQueryset(request), () => `${this.name}: getQueryset()`),
-    );
+    const records = atOnce(this.getQueryset(request), () => `${this.name}: getQueryset()`);
+    return this.#scoped(request, this.#nested(request, records));
+  }
+
+  /** Narrows a nested view to the records of the parent that the path names. */
+  #nested(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
+    const { nesting } = this.#resolved;
+    return nesting === undefined ? queryset : queryset.where(nesting.condition(request));
   }
 
   /** Narrows to the permissions' scope, which holds even if an override of getQueryset has started anew. */

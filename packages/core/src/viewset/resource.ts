@@ -13,7 +13,7 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateFiller, templateOf } from '../path-template.ts';
-import type { PermissionView } from '../permissions/permission.ts';
+import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
@@ -25,6 +25,7 @@ import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { checkCreatable } from './creatable.ts';
 import { LIST_RULES } from './list-options.ts';
+import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
@@ -69,6 +70,10 @@ export class Resource implements ViewDefinition {
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
   readonly #referencePermissions: ReferencePermissions;
+  /** The way to the parent of a view that is nested in another one. */
+  readonly nesting: Nesting | undefined;
+  /** True if a hook of the view decides which records it shows. */
+  readonly narrows: boolean;
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
   readonly filters: readonly Filter[];
@@ -98,11 +103,8 @@ export class Resource implements ViewDefinition {
     this.meta = records.meta;
     this.pk = primaryKey(this.meta);
     this.key = options.lookupField === undefined ? this.pk : lookupKey(name, this.meta, options.lookupField);
-    const pkSchema = lookupTextSchema({ path: this.key, lookup: 'exact' });
-    const words = this.key === this.pk ? 'primary key' : this.key.key.replaceAll('_', ' ');
-    this.pkSchema = { ...pkSchema, description: `The ${words} of the record` };
+    this.pkSchema = keySchema(this.key, this.key === this.pk ? 'primary key' : this.key.key.replaceAll('_', ' '));
     checkShape(name, 'read', options.read);
-    if (options.write !== undefined) checkShape(name, 'write', options.write);
     const read = toReadShape(entity, options.read);
     this.readSchema = read.schema;
     this.projection = read.bind(this.meta, context.orm.em.getPlatform());
@@ -111,23 +113,26 @@ export class Resource implements ViewDefinition {
       ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
       : this.projection;
     this.keyed = withKey(this.answers, this.key);
-    this.write = options.write === undefined ? undefined : toWriteShape(entity, options.write).bind(this.meta);
+    const { parent } = context;
+    this.nesting = parent === undefined ? undefined : new Nesting(name, this.meta, parent);
+    const filled = this.nesting === undefined ? [] : [this.nesting.relation];
+    this.write = boundWriteShape(name, entity, this.meta, options, filled);
     if (this.write !== undefined && this.operations.includes('create')) {
-      checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden });
+      checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden, filled });
     }
     const written = Object.keys(this.write?.schema.properties ?? {});
-    const fields = new Set([...Object.keys(this.readSchema.properties), ...written]);
+    const fields = new Set([...Object.keys(this.readSchema.properties), ...written, ...filled]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
     const { orm, meta, key, projection } = this;
     const requiresMatch = this.preconditions?.isRequired === true;
-    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden, requiresMatch });
-    this.#referencePermissions = referencePermissions(
-      view,
-      this.write?.references ?? [],
-      options.referencePermissions ?? {},
-    );
+    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden, filled, requiresMatch });
+    // Nobody refers to a parent but by the path, which its own view judges.
+    const declared: Readonly<Record<string, readonly PermissionClass[]>> = options.referencePermissions ?? {};
+    const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
+    this.#referencePermissions = referencePermissions(view, this.write?.references ?? [], permissions);
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
+    this.narrows = this.readsEntities || overridden.includes('getQueryset');
     checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
@@ -206,6 +211,23 @@ function applyFilter<Entity extends object>(
   } catch (error) {
     throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
   }
+}
+
+function keySchema(path: FieldPath, words: string): TSchema {
+  return { ...lookupTextSchema({ path, lookup: 'exact' }), description: `The ${words} of the record` };
+}
+
+/** @param filled the fields that the path of a nested view says */
+function boundWriteShape(
+  name: string,
+  entity: EntityName<object>,
+  meta: EntityMetadata,
+  { write }: AnyModelOptions,
+  filled: readonly string[],
+): BoundWriteShape<object> | undefined {
+  if (write === undefined) return undefined;
+  checkShape(name, 'write', write);
+  return toWriteShape(entity, write).without(filled).bind(meta);
 }
 
 function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {

@@ -5,6 +5,7 @@ import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
+import type { Parent } from './parent.ts';
 import type { WritePlan } from './write-plan.ts';
 
 /** The five operations, in the terms of REST; `update` is PUT and PATCH. */
@@ -32,6 +33,8 @@ export interface ViewContext {
   readonly path: string;
   /** True if Fastify's router takes `/products/` for `/products`. */
   readonly ignoresTrailingSlash: boolean;
+  /** The place of a nested view below the records of another one. */
+  readonly parent?: Parent | undefined;
 }
 
 /** The schemas of one operation, for validation, serialization and documentation. */

@@ -56,6 +56,8 @@ export interface WriteDeclarations {
   readonly projection: Projection<object>;
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
+  /** The fields that the path of a nested view says. */
+  readonly filled: readonly string[];
   /** True if every update and destroy has to compare an `If-Match`. */
   readonly requiresMatch: boolean;
 }
@@ -85,7 +87,7 @@ export class WritePlan {
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
   #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
-  constructor({ name, orm, meta, key, written, projection, overridden, requiresMatch }: WriteDeclarations) {
+  constructor({ name, orm, meta, key, written, projection, overridden, filled, requiresMatch }: WriteDeclarations) {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
@@ -95,6 +97,7 @@ export class WritePlan {
     );
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
+      ...(operation === 'create' ? filled.map((field) => `the path of ${name} says "${field}"`) : []),
       ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
       ...(operation === 'destroy' ? [] : ofAnswer),
       ...ofEntity,
@@ -192,8 +195,9 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
   for (const { name, onCreate, onUpdate } of meta.props) {
     if (onCreate !== undefined || onUpdate !== undefined) reasons.push(`"${name}" has onCreate or onUpdate`);
   }
-  for (const { name, cascade, orphanRemoval } of meta.relations) {
-    const cascades = orphanRemoval === true || cascade.some((kind) => kind !== Cascade.PERSIST);
+  for (const { name, cascade, orphanRemoval } of meta.relations as readonly Partial<EntityProperty>[]) {
+    // The other side of a relation that MikroORM adds for itself has none.
+    const cascades = orphanRemoval === true || cascade?.some((kind) => kind !== Cascade.PERSIST);
     if (cascades) reasons.push(`"${name}" cascades`);
   }
   const isColumn = (name: string): boolean => {

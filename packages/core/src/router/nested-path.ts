@@ -1,0 +1,51 @@
+import type { FieldName, ToManyName } from '../fields/field-name.ts';
+import { wrongOption } from '../options.ts';
+import type { QuerySet } from '../query/queryset.ts';
+
+/** Takes `authors` and `author` of `authors/:author/books`: the path around the last parameter; undefined if it has none. */
+export function parentInPath(path: string): { readonly parent: string; readonly parameter: string } | undefined {
+  const [, parent, parameter] = path.match(/^(.+)\/:(\w+)\//) ?? [];
+  return parent === undefined ? undefined : { parent, parameter: parameter! };
+}
+
+/**
+ * Takes the slashes at the ends of a path away. The parameters of a nested view stand between other parts, `authors/:author/books`.
+ *
+ * @throws ImproperlyConfigured for any other path
+ */
+export function checkViewPath(path: string): string {
+  const parts = typeof path === 'string' ? path.split(/\/:(\w+)(?=\/[^/])/) : [path];
+  const parameters = parts.filter((_part, index) => index % 2 === 1);
+  if (parameters.includes('pk') || new Set(parameters).size < parameters.length) {
+    throw wrongOption('Router', 'path', 'a path whose parameters have different names, none of them "pk"', path);
+  }
+  const between = parts.filter((_part, index) => index % 2 === 0).map((part) => checkPath('path', part, path));
+  return between.reduce((start, part, index) => `${start}/:${parameters[index - 1]}/${part}`);
+}
+
+/** Takes the slashes at the ends of a path, or of a part of one, away. @throws ImproperlyConfigured for one with parameters */
+export function checkPath(name: string, path: string, whole = path): string {
+  const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
+  if (trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed)) {
+    throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', whole);
+  }
+  return trimmed;
+}
+
+/** The last parameter of a path, after which the relation to the parent is named. */
+export type LastParameter<Path extends string> = Path extends `${string}/:${infer Rest}`
+  ? [LastParameter<Rest>] extends [never]
+    ? Rest extends `${infer Parameter}/${string}`
+      ? Parameter
+      : never
+    : LastParameter<Rest>
+  : never;
+
+/** Fits no view of an entity without a property of that name. A relation that holds a key has the type of the key. */
+export type HasRelation<View, Name extends string> = [Name] extends [never]
+  ? unknown
+  : View extends new () => { getQueryset(request: never): QuerySet<infer Entity> }
+    ? Name extends FieldName<Entity> | ToManyName<Entity>
+      ? unknown
+      : { readonly 'no relation of the entity': Name }
+    : unknown;
