@@ -5,7 +5,7 @@ import { isReference, ownsColumn } from '../fields/property.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { whereCondition } from '../language/where-condition.ts';
-import { activeFilter, hasNoFilter } from '../mikro/filters.ts';
+import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
 import { QueryMemo } from './query-memo.ts';
 import { managerOf, readerOf, type Source } from './source.ts';
 
@@ -38,8 +38,9 @@ export function withFilters(source: Source, query: Query, paths: readonly FieldP
   const reader = readerOf(source);
   const hasRelations = query.meta.relations.length > 0 && reader.config.get('filtersOnRelations');
   const walk = hasRelations ? walkOf(query, paths) : NO_WALK;
-  if (reader.global && query.filters === undefined && areUnfiltered(reader, query.meta, walk.entities)) {
-    return { em: reader, condition: query.condition, related: undefined };
+  const isPlain = query.filters === undefined && reader.global && areUnfiltered(reader, query.meta, walk.entities);
+  if (isPlain || query.filters === false) {
+    return { em: isPlain ? reader : managerOf(source), condition: query.condition, related: undefined };
   }
   return addFilters(managerOf(source), query, walk.relations);
 }
@@ -104,11 +105,11 @@ const NO_WALK: Walk = { relations: new Map(), entities: [] };
 const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, query: Query, relations: Relations): Promise<Visible> {
-  const { meta, condition, filters = {} } = query;
-  const own = filters === false ? undefined : await activeFilter(em, meta, filters);
+  const { meta, condition, filters } = query;
+  const own = await activeFilter(em, meta, filters ?? {});
   const related = new Map<string, RelatedFilter>();
   for (const [key, { steps, isTouched }] of relations) {
-    const filter = await relatedFilter(em, steps);
+    const filter = await relatedFilter(em, steps, filters);
     if (filter !== undefined && (isTouched || filter.required)) related.set(key, filter);
   }
   return {
@@ -118,11 +119,16 @@ async function addFilters(em: EntityManager, query: Query, relations: Relations)
   };
 }
 
-async function relatedFilter(em: EntityManager, steps: readonly EntityProperty[]): Promise<RelatedFilter | undefined> {
+async function relatedFilter(
+  em: EntityManager,
+  steps: readonly EntityProperty[],
+  filters: Query['filters'],
+): Promise<RelatedFilter | undefined> {
   const step = steps.at(-1) as EntityProperty;
   const target = step.targetMeta;
-  if (step.polymorphic === true || target === undefined || step.filters === (false as never)) return undefined;
-  const filter = await activeFilter(em, target, step.filters ?? {});
+  const options = relationFilters(step, filters) ?? {};
+  if (step.polymorphic === true || target === undefined || options === false) return undefined;
+  const filter = await activeFilter(em, target, options);
   if (filter === undefined) return undefined;
   const joins = em.config.get('autoJoinRefsForFilters') && steps.length === 1 && step.owner;
   return {

@@ -2,7 +2,9 @@ import {
   type Dictionary,
   type EntityManager,
   type EntityMetadata,
+  type EntityProperty,
   type FilterDef,
+  type FilterOptions,
   type FilterQuery,
   QueryHelper,
 } from '@mikro-orm/core';
@@ -70,6 +72,14 @@ function inContext(em: EntityManager): EntityManager {
 
 function areOff(filters: Filters, meta: EntityMetadata): boolean {
   return Object.keys(filters).length === 0 || QueryHelper.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
+}
+
+/** Returns the filters to apply to the other end of a relation, of those that the relation and a query ask for; undefined: the defaults. */
+export function relationFilters(
+  { filters }: EntityProperty,
+  ofQuery: FilterOptions | undefined,
+): FilterOptions | undefined {
+  return QueryHelper.mergePropertyFilters(filters, ofQuery);
 }
 
 /** The condition of the filters that are on. */

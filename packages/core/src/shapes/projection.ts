@@ -135,7 +135,7 @@ class Plan {
       relation: property,
       owner,
       readKey: valueReader(owner, this.#platform),
-      query: { meta: target, condition, order, author: 'view', filters: property.filters },
+      query: { meta: target, condition, order, author: 'view' },
       limit,
       projection: compileProjection(target, this.#platform, shown),
     });

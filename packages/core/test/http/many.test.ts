@@ -1,7 +1,17 @@
-import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
-import { many, ModelViewSet, readShape, Router } from '../../src/index.ts';
+import {
+  action,
+  CursorPagination,
+  many,
+  ModelViewSet,
+  type OutputOf,
+  readShape,
+  Router,
+  writeShape,
+} from '../../src/index.ts';
+import { recordQueries } from '../query/record-queries.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -65,56 +75,92 @@ async function get(app: FastifyInstance, url: string): Promise<unknown> {
   return response.json();
 }
 
+const author = readShape(Author, ['id', 'name'], {
+  books: many(readShape(Book, ['id', 'title'], { tags: many('tags.name') }), { orderBy: 'title' }),
+});
+const write = writeShape(Author, ['name']);
+
+let authors: AuthorViewSet;
+
+class AuthorViewSet extends ModelViewSet(Author, { read: author, write }) {
+  constructor() {
+    super();
+    // oxlint-disable-next-line typescript/no-this-alias -- the one instance that serves all requests
+    authors = this;
+  }
+}
+
+class BookViewSet extends ModelViewSet(Book, {
+  read: readShape(Book, ['title'], {
+    tags: many('tags.name'),
+    tagIds: many('tags'),
+    author: readShape(Author, ['name'], { pupils: many('pupils.name', { orderBy: '-name' }) }),
+  }),
+}) {}
+
+class TagViewSet extends ModelViewSet(Tag, {
+  read: readShape(Tag, ['name'], {
+    first: many(readShape(Book, ['title', 'published']), { from: 'books', orderBy: ['-title'], limit: 1 }),
+    books: many('books'),
+  }),
+}) {}
+
+class ShoutingViewSet extends ModelViewSet(Author, { read: author, write }) {
+  override represent(record: InferEntity<typeof Author>) {
+    return { ...super.represent(record), name: record.name.toUpperCase() };
+  }
+}
+
+class GuardedViewSet extends ModelViewSet(Author, { read: author, write }) {
+  override async checkObjectPermissions() {}
+
+  unloaded = action({ detail: true }, async (request) => this.represent(await this.getObject(request)));
+
+  loaded = action({ detail: true, methods: ['post'] }, async (request) => {
+    const record = await this.getObject(request);
+    request.em.create(Book, { title: 'Yew', author: record });
+    await request.em.flush();
+    await this.loadRelated(request, record);
+    return this.represent(record);
+  });
+}
+
+class PagedViewSet extends ModelViewSet(Author, { read: author, pagination: CursorPagination, pageSize: 2 }) {}
+
+const ADA = {
+  id: 1,
+  name: 'Ada',
+  books: [
+    { id: 2, title: 'Ash', tags: ['wood', null] },
+    { id: 5, title: 'Bay', tags: [] },
+    { id: 1, title: 'Elm', tags: ['wood', 'leaf'] },
+  ],
+} satisfies OutputOf<typeof author>;
+const BOB = { id: 2, name: 'Bob', books: [{ id: 3, title: 'Fir', tags: [] }] };
+const CYD = { id: 3, name: 'Cyd', books: [] };
+
 forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   await fill(orm);
-
-  const author = readShape(Author, ['id', 'name'], {
-    books: many(readShape(Book, ['id', 'title'], { tags: many('tags.name') }), { orderBy: 'title' }),
-  });
-  class AuthorViewSet extends ModelViewSet(Author, { read: author }) {}
-  class BookViewSet extends ModelViewSet(Book, {
-    read: readShape(Book, ['title'], {
-      tags: many('tags.name'),
-      tagIds: many('tags'),
-      author: readShape(Author, ['name'], { pupils: many('pupils.name', { orderBy: '-name' }) }),
-    }),
-  }) {}
-  class TagViewSet extends ModelViewSet(Tag, {
-    read: readShape(Tag, ['name'], {
-      first: many(readShape(Book, ['title', 'published']), { from: 'books', orderBy: ['-title'], limit: 1 }),
-      books: many('books'),
-    }),
-  }) {}
-  const router = new Router({ prefix: '' });
-  router.register('authors', AuthorViewSet);
-  router.register('books', BookViewSet);
-  router.register('tags', TagViewSet);
-  const app = await testApp(t, orm, [router]);
+  const router = new Router()
+    .register('authors', AuthorViewSet)
+    .register('books', BookViewSet)
+    .register('tags', TagViewSet)
+    .register('shouting', ShoutingViewSet)
+    .register('guarded', GuardedViewSet)
+    .register('paged', PagedViewSet);
+  const app = await testApp(t, orm, [router], { options: { secret: 'a secret that is thirty-two bytes' } });
+  const queries = async (work: () => Promise<unknown>): Promise<string[]> => {
+    const recorded = recordQueries(orm);
+    await work();
+    recorded.stop();
+    return recorded.texts;
+  };
+  const counted = database === 'sqlite' ? 2 : 1;
 
   t.test('one to many, and many to many below', async (t) => {
-    t.strictSame(await get(app, '/authors'), {
-      count: 3,
-      next: false,
-      previous: false,
-      results: [
-        {
-          id: 1,
-          name: 'Ada',
-          books: [
-            { id: 2, title: 'Ash', tags: ['wood', null] },
-            { id: 5, title: 'Bay', tags: [] },
-            { id: 1, title: 'Elm', tags: ['wood', 'leaf'] },
-          ],
-        },
-        { id: 2, name: 'Bob', books: [{ id: 3, title: 'Fir', tags: [] }] },
-        { id: 3, name: 'Cyd', books: [] },
-      ],
-    });
-    t.strictSame(await get(app, '/authors/2'), {
-      id: 2,
-      name: 'Bob',
-      books: [{ id: 3, title: 'Fir', tags: [] }],
-    });
+    t.strictSame(await get(app, '/authors'), { count: 3, next: false, previous: false, results: [ADA, BOB, CYD] });
+    t.strictSame(await get(app, '/authors/2'), BOB);
+    t.strictSame(await get(app, '/authors?page=9'), { count: 3, next: false, previous: true, results: [] });
   });
 
   t.test('below a relation to one', async (t) => {
@@ -138,5 +184,66 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       { name: null, first: [{ title: 'Ash', published }], books: [2] },
     ]);
   });
-  void database;
+
+  t.test('one statement for each relation and level, whatever the rows', async (t) => {
+    for (const [url, relations] of [
+      ['/authors', 2],
+      ['/authors?page_size=1', 2],
+      ['/books', 3],
+      ['/tags', 2],
+    ] as const) {
+      const statements = await queries(() => get(app, url));
+      const isWholePage = database === 'sqlite' && !url.includes('page_size');
+      t.equal(statements.length, (isWholePage ? 1 : counted) + relations, `${url}: ${statements.join('; ')}`);
+    }
+    t.equal((await queries(() => get(app, '/authors/1'))).length, 3, 'a record');
+    t.equal((await queries(() => get(app, '/authors/3'))).length, 2, 'a record without books has no tags to ask for');
+    t.equal((await queries(() => get(app, '/authors?page=9'))).length, 2, 'no rows: the page and its count');
+    const [one, all] = [await queries(() => get(app, '/tags/1')), await queries(() => get(app, '/tags'))];
+    t.strictSame(one.slice(-2), all.slice(-2), 'the text is the same for any number of records');
+  });
+
+  t.test('pages of a cursor', async (t) => {
+    const first = (await get(app, '/paged')) as { results: unknown; next_cursor: string };
+    t.strictSame(first.results, [ADA, BOB]);
+    const second = (await get(app, `/paged?cursor=${first.next_cursor}`)) as { results: unknown };
+    t.strictSame(second.results, [CYD]);
+  });
+
+  t.test('a view that represents entities, and one whose hooks see them', async (t) => {
+    const shout = (record: typeof ADA | typeof BOB | typeof CYD) => ({ ...record, name: record.name.toUpperCase() });
+    const statements = await queries(async () => {
+      const { results } = (await get(app, '/shouting')) as { results: unknown };
+      t.strictSame(results, [ADA, BOB, CYD].map(shout));
+    });
+    t.equal(statements.length, 3, 'no more statements than of rows');
+    t.strictSame(await get(app, '/shouting/1'), shout(ADA));
+    t.strictSame(await get(app, '/guarded/1'), ADA);
+    t.strictSame(await get(app, '/guarded/3'), CYD);
+  });
+
+  t.test('the answer of a write has what a list has', async (t) => {
+    for (const path of ['/authors', '/shouting', '/guarded']) {
+      const named = (name: string) => (path === '/shouting' ? name.toUpperCase() : name);
+      const created = await app.inject({ method: 'POST', url: path, payload: { name: 'New' } });
+      t.equal(created.statusCode, 201);
+      const { id } = created.json<{ id: number }>();
+      t.strictSame(created.json(), { id, name: named('New'), books: [] });
+      t.equal((await app.inject({ method: 'DELETE', url: `${path}/${id}` })).statusCode, 204);
+      const updated = await app.inject({ method: 'PATCH', url: `${path}/2`, payload: { name: 'Bob' } });
+      t.strictSame(updated.json(), { ...BOB, name: named('Bob') });
+    }
+    const why = ['the answer shows the records of "books", which a further statement reads'];
+    const explained = authors.explain();
+    t.strictSame(explained.create, { oneStatement: false, reasons: why });
+    t.strictSame(explained.update, { oneStatement: false, reasons: why });
+    t.strictSame(explained.destroy, { oneStatement: true, reasons: [] });
+  });
+
+  t.test('an action represents an entity whose related records it has loaded', async (t) => {
+    const unloaded = await app.inject('/guarded/2/unloaded');
+    t.equal(unloaded.statusCode, 500);
+    const loaded = await app.inject({ method: 'POST', url: '/guarded/2/loaded' });
+    t.strictSame(loaded.json(), { ...BOB, books: [...BOB.books, { id: 6, title: 'Yew', tags: [] }] });
+  });
 });

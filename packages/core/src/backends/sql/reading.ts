@@ -13,16 +13,11 @@ import { hydrationOf } from './hydration.ts';
 export type ChildrenByOwner = ReadonlyMap<unknown, readonly unknown[]>;
 
 /** Reads the children that records show of a relation to many; `keys` are those of the records, each once. */
-export type ReadChildren = (
-  source: Source,
-  related: RelatedProjection,
-  keys: readonly unknown[],
-) => Awaitable<ChildrenByOwner>;
+export type ReadChildren = (related: RelatedProjection, keys: readonly unknown[]) => Awaitable<ChildrenByOwner>;
 
-/** Rows, and what is needed to read the children of their records. */
+/** Rows, and what is needed to make records of them. */
 export interface RowsRead {
   readonly em: EntityManager;
-  readonly source: Source;
   readonly rows: readonly unknown[][];
   readonly readChildren: ReadChildren;
 }
@@ -58,7 +53,7 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
     sourceOf: asItIs,
     recordsOf(read) {
       const ownerKeys = keysOf.map((keyOf) => read.rows.map(keyOf));
-      return whenReady(readAllChildren(read, related, ownerKeys), (children) =>
+      return whenReady(readAllChildren(read.readChildren, related, ownerKeys), (children) =>
         read.rows.map((row, index) => projection.readRow(row, children[index])),
       );
     },
@@ -79,7 +74,7 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
       const { em, rows } = read;
       const entities = rows.map((row) => map(em, row));
       await dispatchOnLoad(em);
-      await loadChildren(read, projection, entities);
+      await loadChildren(read.readChildren, projection, entities);
       return entities.map((entity, index) => projection.readEntity(entity, rows[index]?.slice(paths.length)));
     },
   };
@@ -87,13 +82,13 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
 
 /** Reads the children that a projection shows of entities, and keeps them for `readEntity`. */
 export async function loadChildren(
-  read: Pick<RowsRead, 'source' | 'readChildren'>,
+  readChildren: ReadChildren,
   { related }: Projection<unknown>,
   entities: readonly object[],
 ): Promise<void> {
   if (related === undefined) return;
   const ownerKeys = related.map(({ owner }) => entities.map(entityReader(owner)));
-  const children = await readAllChildren(read, related, ownerKeys);
+  const children = await readAllChildren(readChildren, related, ownerKeys);
   for (const [index, entity] of entities.entries()) {
     for (const [place, one] of related.entries()) keepChildren(one, entity, children[index]?.[place] ?? []);
   }
@@ -130,7 +125,7 @@ export function childrenByOwner(
  * request takes no more than one at a time outside of it.
  */
 function readAllChildren(
-  { source, readChildren }: Pick<RowsRead, 'source' | 'readChildren'>,
+  readChildren: ReadChildren,
   related: readonly RelatedProjection[],
   ownerKeys: readonly (readonly unknown[])[],
 ): Awaitable<Children[]> {
@@ -140,7 +135,7 @@ function readAllChildren(
     if (relation === undefined) return found;
     const keys = ownerKeys[place] as readonly unknown[];
     const asked = [...new Set(keys.filter((key) => key !== null))];
-    const children = asked.length === 0 ? NO_CHILDREN : readChildren(source, relation, asked);
+    const children = asked.length === 0 ? NO_CHILDREN : readChildren(relation, asked);
     return whenReady(children, (byOwner) => {
       for (const [index, key] of keys.entries()) found[index]?.push(byOwner.get(key) ?? []);
       return readFrom(place + 1);

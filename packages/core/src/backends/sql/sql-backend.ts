@@ -8,6 +8,7 @@ import { primaryKey } from '../../language/order.ts';
 import type { Projection } from '../../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../../language/query.ts';
 import { dispatchOnLoad } from '../../mikro/entities.ts';
+import { relationFilters } from '../../mikro/filters.ts';
 import { type Backend, type EntityOptions, notStored, type RowWrite } from '../backend.ts';
 import { withFilters } from '../entity-filters.ts';
 import type { Source } from '../source.ts';
@@ -118,7 +119,7 @@ export class SqlBackend implements Backend {
   }
 
   loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
-    return loadChildren({ source, readChildren: this.#readChildren }, projection, entities);
+    return loadChildren(this.#childrenReader(source, undefined), projection, entities);
   }
 
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record> {
@@ -160,22 +161,28 @@ export class SqlBackend implements Backend {
     });
   }
 
-  #rowsRead({ em }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
-    return { em, source, rows, readChildren: this.#readChildren };
+  #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
+    return { em, rows, readChildren: this.#childrenReader(source, query.filters) };
   }
 
-  readonly #readChildren: ReadChildren = (source, related, keys) => {
-    const { columns, recordsOf } = readingOf(related.query, related.projection);
-    return whenReady(this.#ask(source, related.query, columns), (question) => {
-      const { statement, values } = bindChildren(question, related, columns, keys);
-      const found = this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
-      return whenReady(found, (rows) =>
-        whenReady(recordsOf(this.#rowsRead(question, source, rows)), (records) =>
-          childrenByOwner(related, columns.length, rows, records),
-        ),
-      );
-    });
-  };
+  /** Makes the reading of children for the records of a query that asks for some filters: its children are asked for them too. */
+  #childrenReader(source: Source, ofQuery: Query['filters']): ReadChildren {
+    return (related, keys) => {
+      const { relation, projection } = related;
+      const filters = relationFilters(relation, ofQuery);
+      const query = filters === undefined ? related.query : { ...related.query, filters };
+      const { columns, recordsOf } = readingOf(query, projection);
+      return whenReady(this.#ask(source, query, columns), (question) => {
+        const { statement, values } = bindChildren(question, related, columns, keys);
+        const found = this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
+        return whenReady(found, (rows) =>
+          whenReady(recordsOf(this.#rowsRead(question, source, rows)), (children) =>
+            childrenByOwner(related, columns.length, rows, children),
+          ),
+        );
+      });
+    };
+  }
 
   #read(question: Question, select: Select): Awaitable<unknown[][]> {
     const { statement, values } = bindSelect(question, select);
