@@ -23,6 +23,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'read-shapes',
     'relations-to-many',
     'write-shapes',
+    'writing-relations',
     'transactions',
     'conditional-requests',
     'query-sets',

@@ -62,6 +62,7 @@ export { many, type ManyFromOptions, type ManyOptions } from './shapes/many.ts';
 export type { Many } from './shapes/many-field.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
+export { nested, type Nested, refs, type Refs } from './shapes/to-many-input.ts';
 export { compileValidator } from './schema/validator.ts';
 export type { WritableSchema } from './shapes/write-input.ts';
 

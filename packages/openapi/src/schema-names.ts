@@ -13,8 +13,8 @@ export interface DescribedOperation {
 const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
 
 /**
- * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced), `ProductPatch` (updated),
- * `ProductPage` (listed), after the entity of a view, or, if two views of it differ, after its path. A schema that has a
+ * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
+ * something else), `ProductPatch` (updated), `ProductPage` (listed), after the entity of a view, or, if two views of it differ, after its path. A schema that has a
  * `title` like the name of a type has that name: `Error`.
  */
 export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
@@ -23,7 +23,8 @@ export function schemaNames(paths: JsonObject, operations: readonly DescribedOpe
   const wanted = [...operations.flatMap(ownSchemas), ...all.flatMap(titledSchemas)];
   return wanted.map(({ names, schema }) => {
     const text = JSON.stringify(schema);
-    const name = names.find((each) => (taken.get(each) ?? text) === text) ?? names.at(-1)!;
+    const known = names.find((each) => taken.get(each) === text);
+    const name = known ?? names.find((each) => !taken.has(each)) ?? names.at(-1)!;
     taken.set(name, text);
     return { name, schema };
   });
@@ -37,15 +38,16 @@ interface Wanted {
 function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   const { action, method, view } = plan;
   if (!['list', 'create', 'retrieve', 'update'].includes(action) || view.entity === undefined) return [];
-  const named = (suffix: string, schema: unknown): Wanted[] =>
+  const named = (schema: unknown, ...suffixes: readonly string[]): Wanted[] =>
     isObject(schema) && isObject(schema['properties'])
-      ? [{ names: subjectsOf(plan).map((subject) => subject + suffix), schema }]
+      ? [{ names: subjectsOf(plan).flatMap((subject) => suffixes.map((suffix) => subject + suffix)), schema }]
       : [];
   const responses = operation['responses'] as JsonObject;
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
-  if (action === 'list') return [...named('', itemOf(answer)), ...named('Page', answer)];
+  if (action === 'list') return [...named(itemOf(answer), ''), ...named(answer, 'Page')];
   const body = schemaOf(operation['requestBody']);
-  return [...named('', answer), ...named(method === 'PATCH' ? 'Patch' : 'Input', body)];
+  const suffixes = method === 'PUT' ? ['Input', 'Replacement'] : [method === 'PATCH' ? 'Patch' : 'Input'];
+  return [...named(answer, ''), ...named(body, ...suffixes)];
 }
 
 /** The schema of the JSON that an answer or a body is. */

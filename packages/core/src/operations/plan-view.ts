@@ -4,6 +4,7 @@ import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
@@ -94,6 +95,9 @@ const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod
   { operation: 'destroy', method: 'DELETE', detail: true },
 ];
 
+/** The kinds of bodies that methods take. */
+const MODES: Readonly<Partial<Record<OperationMethod, BodyMode>>> = { PUT: 'replace', PATCH: 'change' };
+
 /** The media types of a body that declares none. */
 export const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
 
@@ -111,7 +115,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
     ({ operation, method, detail }) => {
-      const { body, response, validateBody } = definition.schemasOf(operation, method === 'PATCH');
+      const { body, response, validateBody } = definition.schemasOf(operation, MODES[method] ?? 'create');
       const { summaries, descriptions, examples } = view.documentation;
       // The library's own operations store all that they write or nothing.
       const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];

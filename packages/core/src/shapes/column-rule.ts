@@ -4,6 +4,7 @@ import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
 import { characters, decimalsMessage } from '../schema/error-details.ts';
 import { decimalPlaces, isDecimalText, wholeDigits } from '../schema/exact-number.ts';
 import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../schema/formats.ts';
+import type { Problem } from '../schema/scan-input.ts';
 import type { ShapeField } from './shape-field.ts';
 
 /**
@@ -12,6 +13,17 @@ import type { ShapeField } from './shape-field.ts';
  * @throws FieldValueError whose message completes a sentence: `must be a number`
  */
 export type ColumnRule = (json: unknown) => unknown;
+
+/** Returns what a column takes for a value, or tells of the problem and returns undefined. */
+export function applied(rule: ColumnRule | undefined, json: unknown, path: string, problems: Problem[]): unknown {
+  try {
+    return rule === undefined ? json : rule(json);
+  } catch (error) {
+    if (!(error instanceof FieldValueError)) throw error;
+    problems.push({ path, message: error.message });
+    return undefined;
+  }
+}
 
 /** The bounds of a 4-byte float: beyond them a number becomes infinite, or zero. */
 const REAL_MAX = 3.402_823_4e38;

@@ -1,22 +1,13 @@
-import type { EntityManager, EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { EntityManager, EntityName } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import { fieldPath } from '../fields/field-path.ts';
+import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { always, type Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
-import type { Problem } from '../schema/scan-input.ts';
 import { invalidInput } from '../schema/error-details.ts';
-import { pointerStep } from '../json.ts';
-
-/** A field of a body that refers to a record of another entity. */
-export interface Reference {
-  readonly name: string;
-  readonly target: EntityMetadata;
-  /** The field of the target that the value is compared with: its primary key, or another unique one. */
-  readonly key: string;
-  /** The key that the property holds; undefined if it holds the related entity, as it does without `mapToPk`. */
-  readonly held: string | undefined;
-}
+import type { Problem } from '../schema/scan-input.ts';
+import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
 
 /** The records that a request may refer to. */
 export interface ReferenceGrant {
@@ -29,48 +20,140 @@ export interface ReferenceGrant {
 /** Tells which records a reference may lead to; undefined if it may lead to any. */
 export type GrantOfReference = (reference: Reference) => Awaitable<ReferenceGrant | undefined>;
 
+type Values = Record<string, unknown>;
+
 /**
- * Puts the related entities in the place of what the client sent for them: one query for each reference that is there.
- * The filters of the related entity and the grant hold, so that nobody refers to a record that they could not find: it is
- * answered like one that is not there.
+ * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
+ * many values it has, those of children among them. The filters of the related entity and the grant hold, so that nobody refers
+ * to a record that they could not find: it is answered like one that is not there.
  *
+ * @param entity the record that is changed, its children loaded; a child that the data names has to be one of them
  * @throws InvalidUsage with a detail for every reference to a record that is not there
  */
 export async function resolveReferences(
   em: EntityManager,
   data: object,
-  references: readonly Reference[],
+  fields: readonly BoundField[],
   grantOf?: GrantOfReference,
+  entity?: object,
 ): Promise<object> {
-  const resolved: Record<string, unknown> = { ...data };
-  const problems: Problem[] = [];
-  for (const reference of references) {
-    const value = resolved[reference.name];
-    if (value === undefined || value === null) continue;
+  const reading = new ReferenceReading();
+  const resolved = reading.copy(fields, data as Values, '', entity as Values | undefined);
+  for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(em, reference, value, await grantOf?.(reference));
-    const { name, target, key, held } = reference;
-    if (found !== undefined) {
-      resolved[name] = held === undefined ? found : found[held];
-    } else {
-      problems.push({ path: pointerStep(name), message: `must be the ${key} of an existing ${target.className}` });
+    const found = await find(em, reference, mentions, await grantOf?.(reference));
+    const { target, key, held } = reference;
+    for (const { value, path, put } of mentions) {
+      const record = found(value);
+      if (record !== undefined) put(held === undefined ? record : record[held]);
+      else reading.problems.push({ path, message: `must be the ${key} of an existing ${target.className}` });
     }
   }
+  const { problems } = reading;
   if (problems.length > 0) throw invalidInput('body', problems);
   return resolved;
 }
 
+/** Writes a value of a key, so that the same value is the same text, however it came. */
+export function keyText(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}
+
+/** The children that a loaded collection has, by their keys. */
+export function childrenOf(entity: object, name: string, { key }: BoundChildren): Map<string, Values> {
+  const items = ((entity as Values)[name] as { getItems(): Values[] } | undefined)?.getItems() ?? [];
+  return new Map(items.map((child) => [keyText(child[key]), child]));
+}
+
+/** A reference to one record. */
+interface Mention {
+  readonly value: unknown;
+  readonly path: string;
+  readonly put: (found: unknown) => void;
+}
+
+/** The walk through the data of one body. */
+class ReferenceReading {
+  readonly mentions = new Map<Reference, Mention[]>();
+  readonly problems: Problem[] = [];
+
+  /** Copies data, and notes its references, whose places in the copy are filled later. */
+  copy(fields: readonly BoundField[], data: Values, at: string, entity: Values | undefined): Values {
+    const copied = { ...data };
+    for (const { name, path, reference, children } of fields) {
+      const value = copied[name];
+      if (value === undefined || value === null) continue;
+      const place = at + path;
+      if (children !== undefined) {
+        copied[name] = this.#copyChildren(name, children, value as readonly Values[], place, entity);
+      } else if (reference?.isMany === true) {
+        copied[name] = this.#list(reference, value as readonly unknown[], place);
+      } else if (reference !== undefined) {
+        this.#note(reference, { value, path: place, put: (found) => (copied[name] = found) });
+      }
+    }
+    return copied;
+  }
+
+  #copyChildren(
+    name: string,
+    children: BoundChildren,
+    items: readonly Values[],
+    at: string,
+    entity: Values | undefined,
+  ): Values[] {
+    const { key, shape, target } = children;
+    const known = entity === undefined ? undefined : childrenOf(entity, name, children);
+    return items.map((item, index) => {
+      const place = `${at}/${index}`;
+      const isNamed = known !== undefined && item[key] !== undefined;
+      const child = isNamed ? known.get(keyText(item[key])) : undefined;
+      if (isNamed && child === undefined) {
+        const message = `must be the ${key} of a ${target.className} of this record`;
+        this.problems.push({ path: place + pointerStep(key), message });
+      }
+      return this.copy(shape.fields, item, place, child);
+    });
+  }
+
+  #list(reference: Reference, values: readonly unknown[], at: string): unknown[] {
+    const list: unknown[] = [];
+    const seen = new Set<string>();
+    for (const [index, value] of values.entries()) {
+      const text = keyText(value);
+      if (seen.has(text)) continue;
+      seen.add(text);
+      this.#note(reference, { value, path: `${at}/${index}`, put: (found) => list.push(found) });
+    }
+    return list;
+  }
+
+  #note(reference: Reference, mention: Mention): void {
+    const mentions = this.mentions.get(reference);
+    if (mentions === undefined) this.mentions.set(reference, [mention]);
+    else mentions.push(mention);
+  }
+}
+
+/** Looks up all values of one reference by one statement. */
 async function find(
   em: EntityManager,
   { target, key }: Reference,
-  value: unknown,
+  mentions: readonly Mention[],
   grant: ReferenceGrant | undefined,
-): Promise<Record<string, unknown> | undefined> {
-  if (grant?.denied === true) return undefined;
-  const found = await QuerySet.of(em, target.class as EntityName<Record<string, unknown>>)
-    .where(compare(fieldPath(target, key, '.'), 'exact', value))
+): Promise<(value: unknown) => Values | undefined> {
+  if (grant?.denied === true) return () => undefined;
+  const values = [...new Map(mentions.map(({ value }) => [keyText(value), value])).values()];
+  const [only, ...others] = values;
+  const path = fieldPath(target, key, '.');
+  const records = await QuerySet.of(em, target.class as EntityName<Values>)
+    .where(others.length === 0 ? compare(path, 'exact', only) : compare(path, 'in', values))
     .where(grant?.scope ?? always)
-    .entity();
-  if (found === undefined || grant === undefined) return found;
-  return (await grant.allows(found)) ? found : undefined;
+    .entities();
+  const allowed: Values[] = [];
+  for (const record of records) if (grant === undefined || (await grant.allows(record))) allowed.push(record);
+  // The database may take two texts for the same: what is found of one value is that of it.
+  if (others.length === 0) return () => allowed[0];
+  const byKey = new Map(allowed.map((record) => [keyText(record[key]), record]));
+  return (value) => byKey.get(keyText(value));
 }

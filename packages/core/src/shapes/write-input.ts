@@ -1,18 +1,29 @@
-import type { Opt, PrimaryProperty } from '@mikro-orm/core';
+import type { Opt, Primary, PrimaryProperty } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
-import type { FieldName, Related, ToOneName } from '../fields/field-name.ts';
+import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../fields/field-name.ts';
 import type { ObjectSchema } from './schema-object.ts';
-import type { Flat, NullOf, PropertyValue, WireValue } from './wire-value.ts';
+import type { Nested, NestedItem, Refs } from './to-many-input.ts';
+import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from './wire-value.ts';
 
-/** The fields of a write shape that are not derived as they are: a schema of one's own, or a reference, `'role.name'`. */
+/** The name of every property that a write shape may hold. */
+export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
+
+/**
+ * The fields of a write shape that are not derived as they are: a schema of one's own, a reference, `'role.name'`, and for a
+ * relation to many `refs(…)` or `nested(…)`.
+ */
 export type WriteOverrides<Entity> = {
   readonly [Name in FieldName<Entity>]?:
     | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
     | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
+} & {
+  readonly [Name in ToManyName<Entity>]?:
+    | Refs<Name | `${Name}.${FieldName<Related<Entity, Name>>}`>
+    | Nested<Related<Entity, Name> & object, object>;
 };
 
-/** A schema which, if it names a type of JSON, names one of these. */
-type SchemaOf<Type extends string> = TSchema & object & { readonly type?: Type };
+/** A schema which, if it names a type of JSON, names one of these; not the `refs()` of a relation to many. */
+type SchemaOf<Type extends string> = TSchema & object & { readonly type?: Type; readonly max?: never };
 
 /** The types of JSON as which a value may be written; a text may also be a decimal, which a number can write. */
 type JsonType<Value> = 0 extends 1 & Value
@@ -43,7 +54,7 @@ export type WriteInput<
   Required extends string,
   Optional extends string,
 > = MakeOptional<
-  { [Name in Exclude<Names, keyof Overrides>]: WireValue<Entity, Name> } & {
+  { [Name in Exclude<Names, keyof Overrides>]: InputValue<Entity, Name> } & {
     -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Overrides[Name]>;
   },
   Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
@@ -56,26 +67,53 @@ export type WriteInput<
 export type ResolvedData<Entity, Input> = {
   [Name in keyof Input]: Name extends ToOneName<Entity>
     ? Related<Entity, Name> | NullOf<Entity[Name]>
-    : Name extends keyof Entity
-      ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
-      : Input[Name];
+    : Name extends ToManyName<Entity>
+      ? ResolvedItem<Related<Entity, Name>, ItemOf<Input[Name]>>[]
+      : Name extends keyof Entity
+        ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
+        : Input[Name];
 };
+
+/** A reference of a list is the related entity, an object of a list the data of a child. */
+type ResolvedItem<Entity, Item> = Item extends object ? ResolvedData<Entity, Item> : Entity;
+
+type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
+
+/** The value of a field as a client sends it: of a relation to many, the keys. */
+type InputValue<Entity, Name extends string> =
+  Name extends ToManyName<Entity> ? ToWire<Unbranded<Primary<Related<Entity, Name>>>>[] : WireValue<Entity, Name>;
 
 type OverriddenValue<Entity, Override> = Override extends string
   ? WireValue<Entity, Override>
-  : Override extends TSchema
-    ? Static<Override>
+  : Override extends Refs<infer Path>
+    ? RefsValue<Entity, Path>[]
+    : Override extends Nested<infer Child, infer Input, infer Update>
+      ? NestedItem<Child, Input, Update>[]
+      : Override extends TSchema
+        ? Static<Override>
+        : never;
+
+type RefsValue<Entity, Path extends string> = Path extends `${infer Name}.${infer Key}`
+  ? Name extends ToManyName<Entity>
+    ? WireValue<Related<Entity, Name>, Key>
+    : never
+  : Path extends ToManyName<Entity>
+    ? ToWire<Unbranded<Primary<Related<Entity, Path>>>>
     : never;
 
 /** The names whose column can do without a value: nullable, or with a value that the entity or the database makes. */
 type LeftOut<Entity, Names> = {
-  [Name in Names & keyof Entity]: CanBeLeftOut<Entity, Name> extends true ? Name : never;
+  [Name in Names & keyof Entity]: Name extends ToManyName<Entity>
+    ? Name
+    : CanBeLeftOut<Entity, Name> extends true
+      ? Name
+      : never;
 }[Names & keyof Entity];
 
 type OverridesLeftOut<Entity, Overrides> = {
   [Name in keyof Overrides]: Overrides[Name] extends string
     ? LeftOut<Entity, Name>
-    : Overrides[Name] extends TOptional
+    : Overrides[Name] extends TOptional | { readonly max: number }
       ? Name
       : never;
 }[keyof Overrides];

@@ -2,10 +2,17 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
-import type { FieldName } from '../fields/field-name.ts';
 import { isRecord } from '../json.ts';
 import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
-import { BoundWriteShape, type NaturalKeys, bindFields } from './bound-write-shape.ts';
+import { bindFields } from './bound-field.ts';
+import { BoundWriteShape } from './bound-write-shape.ts';
+import {
+  listSchema,
+  type RelationSource,
+  type RelationSources,
+  relationSource,
+  replacementOf,
+} from './relation-source.ts';
 import {
   type ObjectSchema,
   type StaticObject,
@@ -16,27 +23,37 @@ import {
 } from './schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
-import type { ResolvedData, WritableSchema, WriteInput, WriteOptions, WriteOverrides } from './write-input.ts';
+import type {
+  ResolvedData,
+  WritableName,
+  WritableSchema,
+  WriteInput,
+  WriteOptions,
+  WriteOverrides,
+} from './write-input.ts';
 
 /**
- * Describes what comes in for a record: on create and PUT by `schema`, on PATCH by `partial`. Made by `writeShape` or, of a
+ * Describes what comes in for a record: on create by `schema`, on PUT by `replacement`, on PATCH by `partial`. Made by `writeShape` or, of a
  * schema written by hand, by `toWriteShape`.
  */
 export class WriteShape<Entity extends object, Input extends object> {
   readonly entity: EntityName<Entity>;
   readonly schema: TObject;
-  /** Any part of it, `{}` included. */
+  /** The schema of PUT: that of POST, but for children, which only some shapes write on update. */
+  readonly replacement: TObject;
+  /** Any part of `replacement`, `{}` included. */
   readonly partial: TObject;
   /** Only for the types. */
   declare readonly input?: Input;
-  readonly #naturalKeys: NaturalKeys;
+  readonly #sources: RelationSources;
 
   /** @internal */
-  constructor(entity: EntityName<Entity>, schema: TObject, naturalKeys: NaturalKeys) {
+  constructor(entity: EntityName<Entity>, schema: TObject, sources: RelationSources) {
     this.entity = entity;
     this.schema = schema;
-    this.partial = partialOf(schema);
-    this.#naturalKeys = naturalKeys;
+    this.replacement = replacementOf(schema, sources);
+    this.partial = partialOf(this.replacement);
+    this.#sources = sources;
   }
 
   /** The same shape without some fields, which a body then says in vain. */
@@ -47,7 +64,7 @@ export class WriteShape<Entity extends object, Input extends object> {
     const needed = required.filter((name) => !names.includes(name));
     const schema = withProperties(this.schema, Object.fromEntries(kept), 'required');
     if (needed.length > 0) Object.assign(schema, { required: needed });
-    return new WriteShape(this.entity, schema, this.#naturalKeys);
+    return new WriteShape(this.entity, schema, this.#sources);
   }
 
   /**
@@ -56,18 +73,20 @@ export class WriteShape<Entity extends object, Input extends object> {
    * @throws ImproperlyConfigured if the schema and the columns can never fit each other
    */
   bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
-    return new BoundWriteShape(this.schema, this.partial, bindFields(meta, this.schema, this.#naturalKeys));
+    const { schema, replacement, partial } = this;
+    return new BoundWriteShape({ schema, replacement, partial }, bindFields(meta, schema, this.#sources));
   }
 }
 
 /**
  * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
  * A field is required unless its column may be null or has a value of its own (a default, `onCreate`); a required string
- * must not be empty. A to-one relation is written as the primary key of the related record. The primary key, as
- * everything else, is only in it when it is named.
+ * must not be empty. A to-one relation is written as the primary key of the related record, a many-to-many one as the list
+ * of theirs, which replaces the set and need not be sent. The primary key, as everything else, is only in it when it is named.
  *
- * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), or by `'role.name'`, which
- * refers to a related record by a unique field of it. What the columns can hold is enforced in any case. The fourth
+ * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), by `'role.name'`, which
+ * refers to a related record by a unique field of it, by `refs('tags.name')`, which does so for a many-to-many relation, or
+ * by `nested(…)`, which writes the children of the record. What the columns can hold is enforced in any case. The fourth
  * one names the fields that are required, or optional, although the entity says otherwise.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
@@ -78,14 +97,14 @@ export class WriteShape<Entity extends object, Input extends object> {
  */
 export function writeShape<
   Entity extends object,
-  const Name extends FieldName<Entity>,
+  const Name extends WritableName<Entity>,
   const Overrides extends WriteOverrides<Entity> = Record<never, never>,
   const Required extends Name | (keyof Overrides & string) = never,
   const Optional extends Name | (keyof Overrides & string) = never,
 >(
   entity: EntityName<Entity>,
   names: readonly Name[],
-  overrides?: Overrides & { readonly [Other in Exclude<keyof Overrides, FieldName<Entity>>]: never },
+  overrides?: Overrides & { readonly [Other in Exclude<keyof Overrides, WritableName<Entity>>]: never },
   options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
@@ -97,19 +116,24 @@ export function writeShape<
     ...overrides,
   };
   checkNamesOf(options, Object.keys(sources), owner);
-  const naturalKeys = new Map<string, string>();
+  const relations = new Map<string, RelationSource>();
   const properties: Record<string, TSchema> = {};
   for (const [name, source] of Object.entries(sources)) {
     if (source !== undefined && typeof source !== 'string' && !isRecord(source)) {
       throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
     }
-    if (typeof source === 'string') naturalKeys.set(name, naturalKeyOf(meta, name, source));
-    properties[name] = fieldSchema(meta, name, source, isForcedOptional(name, options));
+    const relation = relationSource(meta, name, source);
+    if (relation !== undefined) relations.set(name, relation);
+    const forced = isForcedOptional(name, options);
+    properties[name] =
+      relation === undefined || relation.kind === 'one'
+        ? fieldSchema(meta, name, source, forced)
+        : marked(listSchema(meta, name, relation), forced ?? true);
   }
   const schema = Type.Object(properties);
   // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
-  bindFields(meta, schema, naturalKeys);
-  return new WriteShape(entity, schema, naturalKeys);
+  bindFields(meta, schema, relations);
+  return new WriteShape(entity, schema, relations);
 }
 
 /**
@@ -180,15 +204,6 @@ export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean 
     property.version === true ||
     // A whole number that is a primary key is made by the database, unless the entity says otherwise.
     (property.autoincrement ?? isNumbered)
-  );
-}
-
-/** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
-function naturalKeyOf(meta: EntityMetadata, name: string, path: string): string {
-  const key = path.startsWith(`${name}.`) ? path.slice(name.length + 1) : '';
-  if (key !== '' && !key.includes('.')) return key;
-  throw new ImproperlyConfigured(
-    `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { EntityData, EntityKey, EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { atOnce, type Awaitable } from '../awaitable.ts';
+import { atOnce, type Awaitable, isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import type { FieldPath } from '../fields/field-path.ts';
@@ -9,6 +9,7 @@ import type { Keyed, Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type Backend, notStored, type RowWrite } from '../backends/backend.ts';
+import { assignInput } from '../shapes/assign-input.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
@@ -16,10 +17,11 @@ import { answerOf, entityTag, namesTag } from './entity-tag.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { AS_PARENT, type ParentView } from './parent.ts';
-import { ownWrite } from './own-write.ts';
+import { ownWrite, placeConflict } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, permissionDenied, type ViewDocumentation, ViewSet } from './viewset.ts';
+import { writtenRecords } from './written-records.ts';
 import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
@@ -169,7 +171,10 @@ export abstract class ModelViewSetBase<
       (backend, write) => backend.update({ ...write, condition, data }),
       async () => {
         const entity = await this.#writable(request, reply, isConditional);
-        const changes = (await this.#resolved.resolveReferences(request, data)) as WriteData<Entity, Partial<Input>>;
+        const changes = (await this.#resolved.resolveReferences(request, data, entity)) as WriteData<
+          Entity,
+          Partial<Input>
+        >;
         return (await this.#stored(request, await this.performUpdate(request, entity, changes))).record;
       },
     );
@@ -220,8 +225,8 @@ export abstract class ModelViewSetBase<
     data: WriteData<Entity, Partial<Input>>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
-    request.em.assign(entity, data as never);
-    await this.#flushOwn(request);
+    const { write } = this.#resolved;
+    await assignInput(request.em, entity, data, write?.fields ?? [], () => this.#flushOwn(request));
     return entity;
   }
 
@@ -393,13 +398,28 @@ export abstract class ModelViewSetBase<
     work: () => Promise<Result>,
   ): Awaitable<Result> {
     const write = this.#resolved.writes.statementFor(request, target) as RowWrite<Output> | undefined;
-    if (write === undefined) return inTransaction(request, work);
-    return ownWrite(this.meta, request.body, () => statement(backendOf(write.em), write));
+    const written =
+      write === undefined
+        ? inTransaction(request, work)
+        : this.#ownWrite(request, () => statement(backendOf(write.em), write));
+    return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }
 
   /** Writes the view's own record by the unit of work. */
   #flushOwn(request: FastifyRequest): Awaitable<void> {
-    return ownWrite(this.meta, request.body, () => request.em.flush());
+    return this.#ownWrite(request, () => request.em.flush());
+  }
+
+  /** Runs a statement that writes what the body says of the view's own records. */
+  #ownWrite<Result>({ body }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
+    const { meta, write } = this.#resolved;
+    return ownWrite(() => writtenRecords(meta, write?.fields ?? [], body ?? {}), work);
+  }
+
+  /** Throws the error of a write, once it is known which value of the body is at fault. */
+  async #refuse({ em }: FastifyRequest, error: unknown): Promise<never> {
+    await placeConflict(em, error);
+    throw error;
   }
 
   /** Selects a record by the value of a unique column, whoever may see it. */

@@ -1,4 +1,4 @@
-import type { LookupField, PathOf, ToOneName } from '../fields/field-name.ts';
+import type { LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
 import { ANYTHING, BOOLEAN, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
@@ -28,6 +28,9 @@ export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
 type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entity, Shape> : unknown;
 
+/** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
+type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${string}`;
+
 /** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
 export interface ModelViewSetOptions<
   Entity extends object,
@@ -47,10 +50,11 @@ export interface ModelViewSetOptions<
   /** The bodies of create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
   readonly write?: Write & OwnNames<Entity, Write>;
   /**
-   * Permission classes, by the field of a body that refers to another record: it may lead to no record that they hide from
-   * the request. Default: to any that the filters of its entity show, whose existence an answer then tells.
+   * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
+   * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
+   * then tells.
    */
-  readonly referencePermissions?: Readonly<Partial<Record<ToOneName<Entity>, readonly PermissionClass[]>>>;
+  readonly referencePermissions?: Readonly<Partial<Record<ReferencePath<Entity>, readonly PermissionClass[]>>>;
   /**
    * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
    * Default: the primary key. The parameter of the path is `pk` all the same.

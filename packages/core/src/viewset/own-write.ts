@@ -1,11 +1,14 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/core';
 import { type Awaitable, settle } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json.ts';
+import { takenRecords, type WrittenRecord } from './written-records.ts';
 
 /** The answers to errors that the write of a view's own record met; the errors themselves stay as they are for hooks. */
 const answers = new WeakMap<object, HttpError>();
+/** The records of which one met an error, and nobody knows yet which. */
+const suspects = new WeakMap<object, readonly WrittenRecord[]>();
 
 /** The answer to an error of a view's own write. Undefined for any other error, which is no fault of the client's. */
 export function ownWriteAnswer(error: unknown): HttpError | undefined {
@@ -16,11 +19,10 @@ export function ownWriteAnswer(error: unknown): HttpError | undefined {
  * Runs the statement that writes a view's own record. A value that the database refuses there came from the client, so
  * the error is answered as a 409 or 400 that names the fields of the body which are at fault.
  *
- * @param sent the body, or undefined if the operation has none
+ * @param recordsOf the records that the body writes, the view's own first; asked if the database refuses one
  */
 export function ownWrite<Result>(
-  meta: EntityMetadata,
-  sent: unknown,
+  recordsOf: () => readonly WrittenRecord[],
   work: () => Awaitable<Result>,
 ): Awaitable<Result> {
   return settle(
@@ -28,43 +30,60 @@ export function ownWrite<Result>(
     (result) => result,
     (error) => {
       const violation = violationOf(error);
-      if (violation !== undefined && isAbout(meta, violation)) {
-        answers.set(error as object, answerOf(meta, sent, violation, error));
-      }
+      if (violation !== undefined) noteAnswer(error as object, recordsOf(), violation);
       throw error;
     },
   );
 }
 
-/** Tells if a violation is the record's own. A hook may have left other changes to be written along with it. */
-function isAbout({ tableName }: EntityMetadata, { kind, table }: Violation): boolean {
-  // The constraint on a record that others refer to is theirs.
-  return kind === 'foreign key' || table === undefined || table === tableName;
+/**
+ * Names the fields at fault in the answer to an error that one of several records met, once the transaction of the write has
+ * ended: the database says which value is taken, not whose it is.
+ */
+export async function placeConflict(em: EntityManager, error: unknown): Promise<void> {
+  const among = suspects.get(error as object);
+  const violation = violationOf(error);
+  if (among === undefined || violation === undefined) return;
+  const names = namedFields(among[0]!, violation);
+  const taken = await takenRecords(em, among, names);
+  const details = taken.flatMap((record) => detailsOf(record, names, violation));
+  if (details.length > 0) answers.set(error as object, answerOf(violation, details, error));
 }
 
-function answerOf(meta: EntityMetadata, sent: unknown, violation: Violation, cause: unknown): HttpError {
-  const { kind } = violation;
+function noteAnswer(error: object, records: readonly WrittenRecord[], violation: Violation): void {
+  const { kind, table } = violation;
+  const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
+  // A hook may have left other changes to be written along with it. The constraint on a record that others refer to is theirs.
+  if (written.length === 0 && kind !== 'foreign key') return;
+  const among = written.filter((record) => namedFields(record, violation).length > 0);
+  const [only, ...others] = among;
+  const details =
+    only === undefined || others.length > 0 ? [] : detailsOf(only, namedFields(only, violation), violation);
+  answers.set(error, answerOf(violation, details, error));
+  if (others.length > 0 && kind === 'unique') suspects.set(error, among);
+}
+
+function answerOf({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown): HttpError {
   if (kind === 'check') return new InvalidUsage('A value breaks a rule of the database', { cause });
   if (kind === 'value') return new InvalidUsage('A value does not fit its field', { cause });
-  const message = kind === 'unique' ? 'is taken' : 'refers to a record that is gone';
-  const details = fieldsAtFault(meta, sent, violation).map((name): ErrorDetail => ({
-    in: 'body',
-    path: pointerStep(name),
-    message,
-  }));
   const options = details.length === 0 ? { cause } : { cause, details };
   return kind === 'unique'
     ? new TargetObjectAlreadyExist('Another record has this value already', options)
     : new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', options);
 }
 
+function detailsOf({ path }: WrittenRecord, names: readonly string[], { kind }: Violation): ErrorDetail[] {
+  const message = kind === 'unique' ? 'is taken' : 'refers to a record that is gone';
+  return names.map((name) => ({ in: 'body', path: path + pointerStep(name), message }));
+}
+
 /** The fields of a body whose columns a constraint names. A foreign key of another table is no field of the body. */
-function fieldsAtFault(meta: EntityMetadata, sent: unknown, { table, columns }: Violation): string[] {
-  if (typeof sent !== 'object' || sent === null || table !== meta.tableName) return [];
+function namedFields({ meta, values }: WrittenRecord, { table, columns }: Violation): string[] {
+  if (table !== meta.tableName) return [];
   return meta.props
     .filter(({ name, fieldNames }) => {
       const isNamed = fieldNames?.some((column) => namesColumn(columns, column)) ?? false;
-      return isNamed && (sent as Record<string, unknown>)[name] !== undefined && Object.hasOwn(sent, name);
+      return isNamed && values[name] !== undefined && Object.hasOwn(values, name);
     })
     .map(({ name }) => name);
 }

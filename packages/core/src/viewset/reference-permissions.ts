@@ -3,7 +3,8 @@ import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { evaluatePermissions } from '../permissions/evaluate.ts';
 import { makePermissions, type PermissionClass, type PermissionView } from '../permissions/permission.ts';
-import type { Reference, ReferenceGrant } from '../shapes/references.ts';
+import type { Reference } from '../shapes/bound-input.ts';
+import type { ReferenceGrant } from '../shapes/references.ts';
 
 /** Tells which records the references of a request's body may lead to. */
 export type ReferencePermissions = (
@@ -18,15 +19,15 @@ export type ReferencePermissions = (
  */
 export function referencePermissions(
   view: Pick<PermissionView, 'name' | 'getAction'>,
-  references: readonly Reference[],
+  references: ReadonlyMap<string, Reference>,
   declared: Readonly<Record<string, readonly PermissionClass[] | undefined>>,
 ): ReferencePermissions {
   const { name } = view;
-  const byField = new Map(
+  const byReference = new Map(
     Object.entries(declared).map(([field, classes = []]) => {
-      const reference = references.find((one) => one.name === field);
+      const reference = references.get(field);
       if (reference === undefined) {
-        const known = references.map((one) => one.name).join(', ') || 'none';
+        const known = [...references.keys()].join(', ') || 'none';
         throw new ImproperlyConfigured(
           `${name}: option "referencePermissions" names "${field}", which is no reference of the write shape; it has: ${known}`,
         );
@@ -34,10 +35,10 @@ export function referencePermissions(
       const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: reference.target };
       const permissions = makePermissions(classes, `${name}: referencePermissions.${field}`);
       return [
-        field,
+        reference,
         (request: FastifyRequest) => evaluatePermissions(permissions, request, target, { object: true }),
       ] as const;
     }),
   );
-  return (request, reference) => byField.get(reference.name)?.(request);
+  return (request, reference) => byReference.get(reference)?.(request);
 }

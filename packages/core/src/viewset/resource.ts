@@ -20,7 +20,9 @@ import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { type Keyed, ofEntities, type Projection, withKey } from '../language/projection.ts';
 import { checkProjection, QuerySet } from '../query/queryset.ts';
+import { replacedRelations } from '../shapes/assign-input.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { checkCreatable } from './creatable.ts';
@@ -130,7 +132,7 @@ export class Resource implements ViewDefinition {
     // Nobody refers to a parent but by the path, which its own view judges.
     const declared: Readonly<Record<string, readonly PermissionClass[]>> = options.referencePermissions ?? {};
     const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
-    this.#referencePermissions = referencePermissions(view, this.write?.references ?? [], permissions);
+    this.#referencePermissions = referencePermissions(view, this.write?.references ?? new Map(), permissions);
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     this.narrows = this.readsEntities || overridden.includes('getQueryset');
     checkValues(name, options, LIST_RULES);
@@ -143,7 +145,7 @@ export class Resource implements ViewDefinition {
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
-  schemasOf(operation: Operation, partial: boolean): OperationSchemas {
+  schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
     const { readSchema, paginator, write } = this;
     if (operation === 'destroy') return { response: { 204: null } };
     if (operation === 'retrieve') return { response: { 200: readSchema } };
@@ -151,8 +153,8 @@ export class Resource implements ViewDefinition {
       return { response: { 200: paginator?.envelope(readSchema) ?? { type: 'array', items: readSchema } } };
     }
     return {
-      body: partial ? write!.documented.partial : write!.documented.schema,
-      validateBody: (body) => (partial ? write!.validatePartial(body) : write!.validate(body)),
+      body: write!.documented[mode],
+      validateBody: (body) => write!.validate(body, mode),
       response: operation === 'create' ? { 201: readSchema } : { 200: readSchema },
     };
   }
@@ -180,11 +182,17 @@ export class Resource implements ViewDefinition {
     }
   }
 
-  /** Puts the related entities in the place of a body's references. What the request may not refer to is refused. */
-  resolveReferences(request: FastifyRequest, data: object): Promise<object> {
-    return this.write!.resolveReferences(request.em, data, (reference) =>
-      this.#referencePermissions(request, reference),
-    );
+  /**
+   * Puts the related entities in the place of a body's references. What the request may not refer to is refused.
+   *
+   * @param entity the record that is changed, whose relations that the body replaces are loaded
+   */
+  async resolveReferences(request: FastifyRequest, data: object, entity?: object): Promise<object> {
+    const { em } = request;
+    const write = this.write!;
+    const relations = entity === undefined ? [] : replacedRelations(write.fields, data);
+    if (relations.length > 0) await em.populate([entity!], relations as never[]);
+    return write.resolveReferences(em, data, (reference) => this.#referencePermissions(request, reference), entity);
   }
 
   /** Tells if a condition reads nothing but the record's own row, with the filters of MikroORM that a request has. */

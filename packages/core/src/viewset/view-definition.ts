@@ -5,6 +5,7 @@ import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Parent } from './parent.ts';
 import type { WritePlan } from './write-plan.ts';
 
@@ -64,7 +65,7 @@ export interface ViewDefinition {
   readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
-  schemasOf(operation: Operation, partial: boolean): OperationSchemas;
+  schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
   /** Reads the pk of a path; undefined if it cannot be one. */
   parsePk(text: string): unknown;
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */

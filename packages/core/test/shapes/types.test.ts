@@ -5,6 +5,8 @@ import { computed } from '../../src/shapes/read-field.ts';
 import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
 import type { ResolvedData, WritableSchema } from '../../src/shapes/write-input.ts';
 import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
+import { nested, refs } from '../../src/shapes/to-many-input.ts';
+import { Author, Book, Chapter } from '../support/shelves.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 
 type Specimen = InferEntity<typeof Specimen>;
@@ -208,4 +210,30 @@ t.test('a schema written by hand can be held to an entity where it is handed ove
   // @ts-expect-error -- misspelt
   take(Type.Object({ name: Type.String(), prcie: Type.Number() }));
   take(Type.Object({ name: Type.String() }) as TObject);
+});
+
+t.test('what a write shape takes in of relations to many is inferred', async () => {
+  const chapter = writeShape(Chapter, ['heading'], { tags: refs('tags.name') });
+  const book = writeShape(Book, ['title', 'tags'], { chapters: nested(chapter) });
+  same<InputOf<typeof book>, { title: string; tags?: number[]; chapters?: { heading: string; tags?: string[] }[] }>(
+    true,
+  );
+  const author = writeShape(
+    Author,
+    [],
+    { books: nested(writeShape(Book, ['title']), { update: true }) },
+    { required: ['books'] },
+  );
+  same<InputOf<typeof author>, { books: ({ title: string } | { id: number; title?: string })[] }>(true);
+  type Data = ResolvedData<InferEntity<typeof Book>, InputOf<typeof book>>;
+  same<NonNullable<Data['tags']>[number]['name'], string>(true);
+  same<NonNullable<NonNullable<Data['chapters']>[number]['tags']>[number]['owner'], string | null | undefined>(true);
+  // @ts-expect-error -- a misspelt field of the related entity
+  t.throws(() => writeShape(Book, [], { tags: refs('tags.nmae') }));
+  // @ts-expect-error -- another relation
+  t.throws(() => writeShape(Book, [], { tags: refs('chapters') }));
+  // @ts-expect-error -- a shape of another entity
+  t.throws(() => writeShape(Author, ['name'], { books: nested(chapter) }));
+  // @ts-expect-error -- no relation to many
+  t.throws(() => writeShape(Book, [], { author: refs('author') }));
 });

@@ -1,0 +1,79 @@
+import type { EntityManager } from '@mikro-orm/core';
+import type { Awaitable } from '../awaitable.ts';
+import type { BoundField } from './bound-input.ts';
+import { childrenOf, keyText } from './references.ts';
+
+type Values = Record<string, unknown>;
+
+/** Lists the relations to many that the data of an update replaces, as `em.populate` takes them: they have to be loaded first. */
+export function replacedRelations(fields: readonly BoundField[], data: object): string[] {
+  const relations = fields.flatMap(({ name, reference, children }) => {
+    const items = (data as Values)[name];
+    if (!Array.isArray(items)) return [];
+    if (reference?.isMany === true) return [name];
+    if (children === undefined) return [];
+    const changed = (items as readonly Values[]).filter((item) => item[children.key] !== undefined);
+    const inner = changed.flatMap((item) => replacedRelations(children.shape.fields, item));
+    return [name, ...inner.map((relation) => `${name}.${relation}`)];
+  });
+  return [...new Set(relations)];
+}
+
+/**
+ * Stores the data of an update in an entity whose replaced relations are loaded. A unique value may move from one child to another:
+ * children that are left out are deleted before others are changed, and those are changed before new ones are created.
+ */
+export async function assignInput(
+  em: EntityManager,
+  entity: object,
+  data: object,
+  fields: readonly BoundField[],
+  flush: () => Awaitable<void>,
+): Promise<void> {
+  if (removeLeftOut(em, entity as Values, data as Values, fields)) await flush();
+  const creations: (() => void)[] = [];
+  assign(em, entity as Values, data as Values, fields, creations);
+  await flush();
+  if (creations.length === 0) return;
+  for (const create of creations) create();
+  await flush();
+}
+
+/** Removes the children that the lists of the data do not name, at every level; answers if there are any. */
+function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: readonly BoundField[]): boolean {
+  let isAny = false;
+  for (const { name, children } of fields) {
+    if (children === undefined || !Array.isArray(data[name])) continue;
+    const items = new Map((data[name] as Values[]).map((item) => [keyText(item[children.key]), item]));
+    for (const [key, child] of childrenOf(entity, name, children)) {
+      const item = items.get(key);
+      if (item === undefined) em.remove(child);
+      const isRemoved = item === undefined || removeLeftOut(em, child, item, children.shape.fields);
+      isAny ||= isRemoved;
+    }
+  }
+  return isAny;
+}
+
+/** Assigns what the data has of an entity and of its children, and notes the creation of new children. */
+function assign(
+  em: EntityManager,
+  entity: Values,
+  data: Values,
+  fields: readonly BoundField[],
+  creations: (() => void)[],
+): void {
+  const own = { ...data };
+  for (const { name, children } of fields) {
+    if (children === undefined || !Array.isArray(own[name])) continue;
+    const { key, owner, target, shape } = children;
+    const known = childrenOf(entity, name, children);
+    for (const { [key]: pk, ...item } of own[name] as Values[]) {
+      const child = known.get(keyText(pk));
+      if (child === undefined) creations.push(() => em.persist(em.create(target.class, { ...item, [owner]: entity })));
+      else assign(em, child, item, shape.fields, creations);
+    }
+    delete own[name];
+  }
+  em.assign(entity, own);
+}

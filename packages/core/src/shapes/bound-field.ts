@@ -1,0 +1,140 @@
+import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
+import { findPlace } from '../fields/field-path.ts';
+import { isInlineEmbeddable, isToMany, isToOne, isUnique, ownsColumn, referredKey } from '../fields/property.ts';
+import { pointerStep } from '../json.ts';
+import type { Problem } from '../schema/scan-input.ts';
+import type { BodyMode, BoundField } from './bound-input.ts';
+import { bindChildren } from './child-list.ts';
+import { applied, columnRule } from './column-rule.ts';
+import { checkWritable } from './json-types.ts';
+import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
+import { type ObjectSchema, objectIn } from './schema-object.ts';
+import { shapeField } from './shape-field.ts';
+import { columnBounds } from './wire-format.ts';
+
+/** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
+export function checkField(
+  field: BoundField,
+  values: Record<string, unknown>,
+  problems: Problem[],
+  mode: BodyMode,
+): void {
+  const { name, path, nullable, rule, parts, reference, children } = field;
+  if (!Object.hasOwn(values, name)) return;
+  if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
+  const json = values[name];
+  if (json === null) {
+    if (!nullable) problems.push({ path, message: 'must not be null' });
+  } else if (children !== undefined) {
+    values[name] = children.check(json as readonly unknown[], path, problems, mode);
+  } else if (reference?.isMany === true) {
+    values[name] = (json as readonly unknown[]).map((item, index) => applied(rule, item, `${path}/${index}`, problems));
+  } else {
+    if (rule !== undefined) values[name] = applied(rule, json, path, problems);
+    if (parts === undefined) return;
+    const inner = { ...(json as Record<string, unknown>) };
+    for (const part of parts) checkField(part, inner, problems, mode);
+    values[name] = inner;
+  }
+}
+
+/**
+ * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
+ *
+ * @param embeddable the field whose parts they are
+ * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column can never fit each other
+ */
+export function bindFields(
+  meta: EntityMetadata,
+  { properties }: ObjectSchema,
+  sources: RelationSources,
+  embeddable?: { readonly key: string; readonly path: string },
+): BoundField[] {
+  return Object.entries<TSchema>(properties).map(([name, schema]) => {
+    const key = embeddable === undefined ? name : `${embeddable.key}.${name}`;
+    const path = `${embeddable?.path ?? ''}${pointerStep(name)}`;
+    return { name, path, ...bindColumn(meta, key, path, schema, sources.get(key)) };
+  });
+}
+
+function bindColumn(
+  meta: EntityMetadata,
+  key: string,
+  path: string,
+  schema: TSchema,
+  source: RelationSource | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  const place = findPlace(meta, key, '.');
+  if (typeof place === 'string') throw new ImproperlyConfigured(place);
+  const { property } = place;
+  checkWritableProperty(`${meta.className}.${key}`, property);
+  if (isToMany(property)) return bindToMany(meta, key, property, source);
+  const naturalKey = source?.kind === 'one' ? source.key : undefined;
+  if (source !== undefined && naturalKey === undefined) relatedMeta(meta, key);
+  if (isInlineEmbeddable(property)) {
+    const object = objectIn(schema);
+    return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
+  }
+  // A property that is not stored has no column, and its schema has judged it.
+  if (property.persist === false) return { nullable: true };
+  const column = shapeField(meta, key);
+  const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);
+  const { nullable, target } = column;
+  checkWritable(meta.className, { ...value, name: key, target }, schema);
+  const rule = columnRule(value);
+  const bounds = columnBounds(value);
+  if (target === undefined) return { nullable, rule, bounds };
+  if (naturalKey !== undefined) checkUnique(target, value.property);
+  const held = referredKey(property).name;
+  const reference = {
+    target,
+    key: naturalKey ?? held,
+    held: property.mapToPk === true ? held : undefined,
+    isMany: false,
+  };
+  return { nullable, rule, bounds, reference };
+}
+
+function bindToMany(
+  meta: EntityMetadata,
+  name: string,
+  property: EntityProperty,
+  source: RelationSource | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  const isManyToMany = property.kind === ReferenceKind.MANY_TO_MANY;
+  if (source?.kind === 'nested' && !isManyToMany) {
+    return { nullable: false, children: bindChildren(meta, name, property.mappedBy, source.nested) };
+  }
+  if (source?.kind !== 'refs' || !isManyToMany) {
+    const how = isManyToMany ? `refs('${name}')` : 'nested(…), since its records belong to one each';
+    throw new ImproperlyConfigured(
+      `${meta.className}.${name} leads to many records: in writeShape() it is { ${name}: ${how} }, or a hook of the view writes it`,
+    );
+  }
+  const target = relatedMeta(meta, name);
+  const key = source.key ?? keyName(target);
+  const value = shapeField(target, key);
+  checkUnique(target, value.property);
+  const reference = { target, key, held: undefined, isMany: true };
+  return { nullable: false, rule: columnRule(value), reference };
+}
+
+/** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */
+function checkWritableProperty(owner: string, property: EntityProperty): void {
+  if (property.formula !== undefined || property.generated !== undefined) {
+    throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
+  }
+  if (isToOne(property) && !ownsColumn(property)) {
+    throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);
+  }
+}
+
+/** @throws ImproperlyConfigured if several records may have the same value */
+function checkUnique(target: EntityMetadata, property: EntityProperty): void {
+  if (isUnique(target, property)) return;
+  throw new ImproperlyConfigured(
+    `${target.className}.${property.name} is not unique, so no reference can be made by it`,
+  );
+}
