@@ -67,7 +67,8 @@ type Instance<View> = View extends new (...args: never) => infer Made ? Made : n
 
 /** The declarations of a model view that its class carries for clients. */
 export interface Declarations {
-  readonly output: unknown;
+  /** The records that operations answer with. */
+  readonly outputs: Readonly<Record<'list' | 'retrieve' | 'create' | 'update', unknown>>;
   readonly input: unknown;
   readonly operations: string;
   readonly search: string;
@@ -93,10 +94,10 @@ interface Of<Detail extends boolean, Body, Data> {
 /** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it. */
 interface Operations<D extends Declarations> {
   readonly list: ListOf<D>;
-  readonly retrieve: Of<true, undefined, D['output']>;
-  readonly create: Of<false, D['input'], D['output']>;
-  readonly replace: Of<true, D['input'], D['output']>;
-  readonly update: Of<true, Partial<D['input']>, D['output']>;
+  readonly retrieve: Of<true, undefined, D['outputs']['retrieve']>;
+  readonly create: Of<false, D['input'], D['outputs']['create']>;
+  readonly replace: Of<true, D['input'], D['outputs']['update']>;
+  readonly update: Of<true, Partial<D['input']>, D['outputs']['update']>;
   readonly destroy: Of<true, undefined, undefined>;
 }
 

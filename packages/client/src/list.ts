@@ -7,7 +7,7 @@ export interface ListOf<D extends Declarations> {
   readonly body: undefined;
   readonly data: Paging<D>['page'];
   readonly errors: Record<never, never>;
-  readonly record: D['output'];
+  readonly record: D['outputs']['list'];
   /** The parameters that narrow and order, without those of pages. */
   readonly narrowing: Narrowing<D>;
   /** The names of the parameters of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
@@ -143,9 +143,9 @@ type Between<Field extends string> = readonly [LogicValue, Var<Field>, LogicValu
 
 /** The page of a paginator, its parameters, and the names by which `each` walks over the pages if they are not the usual ones. */
 type Paging<D extends Declarations> = D['pagination'] extends null
-  ? { readonly page: D['output'][]; readonly parameters: None; readonly names: null }
+  ? { readonly page: D['outputs']['list'][]; readonly parameters: None; readonly names: null }
   : D['pagination'] extends new (...args: never) => infer Paginator
-    ? PagingBy<Paginator, D['output'], D['count']>
+    ? PagingBy<Paginator, D['outputs']['list'], D['count']>
     : UnknownPaging;
 
 interface UnknownPaging {

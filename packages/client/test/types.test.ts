@@ -108,6 +108,19 @@ t.test('answers', async () => {
   for await (const { title } of api.books.each()) title.trim();
 });
 
+t.test('records of several shapes', async () => {
+  type Brief = { id: number; title: string };
+  type Staff = { id: number; pages: number };
+  type Whole = DataOf<typeof api.books.retrieve>;
+  same<DataOf<typeof api.shaped.list>['results'][0], Brief>(true);
+  same<DataOf<typeof api.shaped.retrieve>, Whole>(true);
+  same<DataOf<typeof api.shaped.create>, Whole>(true);
+  same<DataOf<typeof api.shaped.update>, { id: number }>(true);
+  same<DataOf<typeof api.shaped.replace>, { id: number }>(true);
+  same<DataOf<(typeof api)['by-user']['list']>['results'][0], Brief | Staff>(true);
+  same<DataOf<(typeof api)['by-user']['retrieve']>, Whole | Staff>(true);
+});
+
 t.test('bodies, keys and operations', async (t) => {
   // Written down only, not called.
   const calls = async (): Promise<void> => {

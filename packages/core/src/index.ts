@@ -11,6 +11,8 @@ export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';
 export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
 export type { JsonLogicField, ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
+export type { ReadShapes } from './viewset/read-shapes.ts';
+export type { AnsweringOperation } from './viewset/answer.ts';
 export type { Operation } from './viewset/view-definition.ts';
 export {
   action,

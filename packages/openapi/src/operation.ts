@@ -106,10 +106,11 @@ function describeParameter(
   };
 }
 
-/** Puts the words of a view about its fields into the schema of a record, or of a list of records. */
+/** Puts the words of a view about its fields into the schema of a record, of one of several kinds, or of a list of records. */
 function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
   if (!isObject(schema) || Object.keys(words).length === 0) return schema;
-  const { items, properties } = schema;
+  const { items, properties, anyOf } = schema;
+  if (Array.isArray(anyOf)) return { ...schema, anyOf: anyOf.map((each) => withWords(each, words)) };
   if (isObject(items)) return { ...schema, items: withWords(items, words) };
   if (!isObject(properties)) return schema;
   const entries = Object.entries(properties).map(([name, property]) => {

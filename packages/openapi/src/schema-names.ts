@@ -14,8 +14,10 @@ const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
 
 /**
  * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
- * something else), `ProductPatch` (updated), `ProductPage` (listed), after the entity of a view, or, if two views of it differ, after its path. A schema that has a
- * `title` like the name of a type has that name: `Error`.
+ * something else), `ProductPatch` (updated), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
+ * after its path. Further read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by their
+ * operation, or have the name that the view gives them, `ProductStaff`. A schema that has a `title` like the name of a type has
+ * that name: `Error`.
  */
 export function schemaNames(paths: JsonObject, operations: readonly DescribedOperation[]): NamedSchema[] {
   const taken = new Map<string, string>();
@@ -44,10 +46,32 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
       : [];
   const responses = operation['responses'] as JsonObject;
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
-  if (action === 'list') return [...named(itemOf(answer), ''), ...named(answer, 'Page')];
+  const record = action === 'list' ? itemOf(answer) : answer;
+  const records = recordsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
+  if (action === 'list') return [...records, ...named(answer, 'Page')];
   const body = schemaOf(operation['requestBody']);
   const suffixes = method === 'PUT' ? ['Input', 'Replacement'] : [method === 'PATCH' ? 'Patch' : 'Input'];
-  return [...named(answer, ''), ...named(body, ...suffixes)];
+  return [...records, ...named(body, ...suffixes)];
+}
+
+/** Lists the read shapes of an answer with their schemas. */
+function recordsIn(record: unknown, readShapes: readonly string[]): (readonly [shape: string, schema: unknown])[] {
+  if (readShapes.length < 2) return [[readShapes[0] ?? 'default', record]];
+  const schemas = isObject(record) && Array.isArray(record['anyOf']) ? record['anyOf'] : [];
+  return readShapes.map((shape, index) => [shape, schemas[index]] as const);
+}
+
+/** The ends of the names of read shapes that a view has for single operations. */
+const SHAPE_SUFFIXES: Readonly<Record<string, string>> = {
+  default: '',
+  list: 'ListItem',
+  retrieve: 'Detail',
+  create: 'Created',
+  update: 'Updated',
+};
+
+function suffixOf(shape: string): string {
+  return SHAPE_SUFFIXES[shape] ?? pascalCase(shape);
 }
 
 /** The schema of the JSON that an answer or a body is. */

@@ -147,6 +147,19 @@ class PublisherViewSet extends ModelViewSet(Publisher, {
   operations: ['list', 'retrieve', 'create'],
 }) {}
 
+const brief = readShape(Book, ['id', 'title']);
+const staff = readShape(Book, ['id', 'pages']);
+/** Answers in several shapes. */
+class ShapedViewSet extends ModelViewSet(Book, {
+  read: { default: read, list: brief, update: Type.Object({ id: Type.Integer() }) },
+  write: writeShape(Book, ['title']),
+}) {}
+class ByUserViewSet extends ModelViewSet(Book, { read: { list: brief, retrieve: read, staff } }) {
+  override readShapeFor() {
+    return 'staff' as const;
+  }
+}
+
 class StatusViewSet extends ViewSet {
   override list() {
     return { since: new Date(0), isUp: true };
@@ -163,6 +176,8 @@ export function libraryRouter() {
     .register('/shelf/publishers/', PublisherViewSet)
     .register('shelf/publishers/:publisher/books', BookViewSet)
     .register('loans', LoanViewSet)
+    .register('shaped', ShapedViewSet)
+    .register('by-user', ByUserViewSet)
     .register('status', StatusViewSet);
 }
 

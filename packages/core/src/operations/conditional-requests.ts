@@ -1,4 +1,4 @@
-import type { RouteOptions } from 'fastify';
+import type { FastifyRequest, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { entityTag, namesTag } from '../viewset/entity-tag.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
@@ -7,6 +7,9 @@ import type { OperationParameter } from './operation-plan.ts';
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
 const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
+
+/** Sees an answer before it is serialized. */
+export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
 
 /** The operations that answer with one record. */
 const ANSWERS_RECORD: ReadonlySet<string> = new Set(['retrieve', 'create', 'update']);
@@ -24,21 +27,26 @@ export function headerParameters(preconditions: Preconditions | undefined, opera
   return [{ name: 'if-match', required: preconditions.isRequired, schema: IF_MATCH }];
 }
 
-/** Sends the `ETag` of a record, and in the place of one that a GET's `If-None-Match` names a 304 without a body. */
-export const tagAnswer: NonNullable<RouteOptions['preSerialization']> = (request, reply, payload, done) => {
-  const isRecord = typeof payload === 'object' && payload !== null && [200, 201].includes(reply.statusCode);
-  if (!isRecord) return done(null, payload);
-  const tag = entityTag(payload);
-  void reply.header('etag', tag);
-  const known = request.headers['if-none-match'];
-  const isHead = request.method === 'HEAD';
-  const isRead = isHead || request.method === 'GET';
-  if (!isRead || known === undefined || !namesTag(known, tag, 'weak')) return done(null, payload);
-  // Of an answer to HEAD, Fastify takes the length and drops the rest.
-  const body = isHead ? reply.serialize(payload) : null;
-  void reply
-    .code(304)
-    .removeHeader('content-type')
-    .serializer(() => body as string);
-  done(null, payload);
-};
+/**
+ * Makes the hook that sends the `ETag` of a record, and in the place of one that a GET's `If-None-Match` names a 304 without a
+ * body.
+ */
+export function tagAnswers(representationOf: (request: FastifyRequest) => string): AnswerHook {
+  return (request, reply, payload, done) => {
+    const isRecord = typeof payload === 'object' && payload !== null && [200, 201].includes(reply.statusCode);
+    if (!isRecord) return done(null, payload);
+    const tag = entityTag(payload, representationOf(request));
+    void reply.header('etag', tag);
+    const known = request.headers['if-none-match'];
+    const isHead = request.method === 'HEAD';
+    const isRead = isHead || request.method === 'GET';
+    if (!isRead || known === undefined || !namesTag(known, tag, 'weak')) return done(null, payload);
+    // Of an answer to HEAD, Fastify takes the length and drops the rest.
+    const body = isHead ? reply.serialize(payload) : null;
+    void reply
+      .code(304)
+      .removeHeader('content-type')
+      .serializer(() => body as string);
+    done(null, payload);
+  };
+}

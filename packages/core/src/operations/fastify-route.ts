@@ -1,8 +1,10 @@
-import type { FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type { TSchema } from 'typebox';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import type { ActionHooks } from '../viewset/action.ts';
-import { tagAnswer } from './conditional-requests.ts';
+import { isAnswering } from '../viewset/answer.ts';
+import { type AnswerHook, tagAnswers } from './conditional-requests.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
@@ -31,7 +33,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
     preValidation: beforeValidation(route),
-    preSerialization: [statusCheck(route) ?? [], route.tagsAnswers ? tagAnswer : []].flat(),
+    preSerialization: afterHandler(route),
   };
   return {
     ...inFront(own, hooks),
@@ -42,6 +44,34 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
     handler: plan.handler,
+  };
+}
+
+/** Lists the hooks that see an answer before it is serialized. */
+function afterHandler(route: PlannedRoute): AnswerHook[] {
+  const { plan, definition, variesAnswers, tagsAnswers } = route;
+  const check = statusCheck(route);
+  const { action } = plan;
+  if (!isAnswering(action)) return check === undefined ? [] : [check];
+  const representationOf = (request: FastifyRequest): string => definition.representationOf?.(request, action) ?? '';
+  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.answerSchema?.(request, action);
+  // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
+  return [
+    check ?? [],
+    variesAnswers ? serializeBy(schemaOf) : [],
+    tagsAnswers ? tagAnswers(representationOf) : [],
+  ].flat();
+}
+
+/** Has an answer that is a success serialized by the schema of its request, if there is one; Fastify keeps what it compiles. */
+function serializeBy(schemaOf: (request: FastifyRequest) => TSchema | undefined): AnswerHook {
+  return (request, reply, payload, done) => {
+    const isSuccess = reply.statusCode >= 200 && reply.statusCode <= 299;
+    const schema = isSuccess ? schemaOf(request) : undefined;
+    if (schema !== undefined) {
+      void reply.serializer(reply.compileSerializationSchema(schema as TSchema & Record<string, unknown>));
+    }
+    done(null, payload);
   };
 }
 
@@ -160,7 +190,7 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
 }
 
 /** Sends nothing under a 2xx status that none of several declared answers speaks of. */
-function statusCheck({ plan: { operationId }, answers }: PlannedRoute): RouteOptions['preSerialization'] {
+function statusCheck({ plan: { operationId }, answers }: PlannedRoute): AnswerHook | undefined {
   const declared = new Set(
     answers.map(([status]) => Number(status)).filter((status) => status >= 200 && status <= 299),
   );

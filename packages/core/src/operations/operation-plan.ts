@@ -86,6 +86,11 @@ export interface OperationPlan {
   readonly headerParameters: readonly OperationParameter[];
   /** Undefined if the operation declares none. */
   readonly body: OperationBody | undefined;
+  /**
+   * The names of the read shapes that the records of its answer can have: `default`, an operation's name, or one that the
+   * view chooses by itself. If there are several, the schema of a record is the union of theirs, in this order.
+   */
+  readonly readShapes: readonly string[];
   /** Every answer that the route can give, by status. */
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /** True if the route needs no token, because the view or the action says so. */

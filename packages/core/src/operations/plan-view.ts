@@ -19,7 +19,13 @@ import {
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent, ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
-import type { Operation, Preconditions, ViewContext, ViewDefinition } from '../viewset/view-definition.ts';
+import type {
+  Operation,
+  OperationSchemas,
+  Preconditions,
+  ViewContext,
+  ViewDefinition,
+} from '../viewset/view-definition.ts';
 import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
@@ -62,6 +68,8 @@ export interface PlannedRoute {
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
+  /** True if requests may be answered by more than one schema. */
+  readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
 }
@@ -75,6 +83,9 @@ interface Declared {
   readonly suffix: string;
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
+  /** The answers as documents have them, if requests may be answered in more than one way. */
+  readonly documented?: OperationSchemas['documented'];
+  readonly readShapes?: readonly string[] | undefined;
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
@@ -115,7 +126,8 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
     ({ operation, method, detail }) => {
-      const { body, response, validateBody } = definition.schemasOf(operation, MODES[method] ?? 'create');
+      const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
+      const { body, response, documented, readShapes, validateBody } = schemas;
       const { summaries, descriptions, examples } = view.documentation;
       // The library's own operations store all that they write or nothing.
       const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
@@ -133,6 +145,8 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
           description: descriptions?.[operation],
           examples: examples?.[operation],
         },
+        documented,
+        readShapes,
         validateBody,
         preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
@@ -223,10 +237,11 @@ function planRoute(
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
+  const documented = declared.documented === undefined ? answers : Object.entries(declared.documented);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const tagsAnswers = sendsTag(declared.preconditions, declared.action);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
-    operationResponses(answers, {
+    operationResponses(documented, {
       locatesRecord: plan.action === 'create',
       isSafe: plan.method === 'GET',
       hasPathParameters: plan.pathParameters.length > 0,
@@ -248,6 +263,7 @@ function planRoute(
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
     tagsAnswers,
+    variesAnswers: declared.documented !== undefined,
     query: {
       validate: declared.validateQuery,
       listParameters: listParametersOf(definition, options).map(({ name }) => name),
@@ -282,6 +298,7 @@ function operationPlan(
     queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
     headerParameters: headerParameters(declared.preconditions, action),
     body: bodyOf(options),
+    readShapes: declared.readShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));
     },

@@ -4,19 +4,37 @@ import type { FastifyReply } from 'fastify';
 /** 128 bits of SHA-256, which no two contents share by chance, in base64url. */
 const TAG_LENGTH = 22;
 
+/** The representations that the tags of one header may name; further ones match nothing. */
+const MAX_REPRESENTATIONS = 5;
+
 /** One of a list. Those behind something that is no entity tag are not read. */
 const ENTITY_TAG = /[ \t,]*(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"[ \t]*(?:,|$)/guy;
 
 /**
  * Makes the strong entity tag of an answer (RFC 9110, section 8.8.3): the same for the same content alone, in every
- * process.
+ * process. A representation other than the usual one of its record stands in the tag by its name, so that an `If-Match`
+ * says what it has to be compared with.
  *
  * @example
- * entityTag({ id: 7, name: 'Tea' });   // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
+ * entityTag({ id: 7, name: 'Tea' });             // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
+ * entityTag({ id: 7 }, 'fields=id');             // '"Hh3zUqYV8dGmIo8G0T0bXw.fields=id"'
  */
-export function entityTag(content: unknown): string {
+export function entityTag(content: unknown, representation = ''): string {
   const text = JSON.stringify(content, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH)}"`;
+  const digest = createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH);
+  return `"${digest}${representation === '' ? '' : `.${representation}`}"`;
+}
+
+/** Tells if an `If-Match` or `If-None-Match` names the tag of whatever exists. */
+export function namesAny(header: string): boolean {
+  return header.trim() === '*';
+}
+
+/** Lists the representations that the strong tags of an `If-Match` name, each once; the usual one is empty. */
+export function representationsIn(header: string): readonly string[] {
+  const strong = [...header.matchAll(ENTITY_TAG)].filter(([, weak]) => weak === undefined);
+  const named = strong.map(([, , opaque]) => opaque!.slice(TAG_LENGTH + 1));
+  return [...new Set(named)].slice(0, MAX_REPRESENTATIONS);
 }
 
 /**
@@ -24,7 +42,7 @@ export function entityTag(content: unknown): string {
  * 8.8.3.2) for `If-Match`, by which a weak tag names nothing; weakly for `If-None-Match`.
  */
 export function namesTag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
-  if (header.trim() === '*') return true;
+  if (namesAny(header)) return true;
   const named = [...header.matchAll(ENTITY_TAG)];
   return named.some(([, weak, opaque]) => `"${opaque!}"` === tag && (comparison === 'weak' || weak === undefined));
 }

@@ -13,7 +13,8 @@ import { assignInput } from '../shapes/assign-input.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
-import { answerOf, entityTag, namesTag } from './entity-tag.ts';
+import type { Answer, AnsweringOperation } from './answer.ts';
+import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { AS_PARENT, type ParentView } from './parent.ts';
@@ -32,6 +33,12 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
     | undefined;
 };
 
+/** An answer with records of a type. */
+interface AnswerOf<Output extends object> extends Answer {
+  readonly records: Projection<Output>;
+  readonly keyed: Projection<Keyed<Output>>;
+}
+
 /** The hooks whose overrides decide how records are read and written. */
 const HOOKS = [
   'create',
@@ -39,6 +46,7 @@ const HOOKS = [
   'getObject',
   'checkObjectPermissions',
   'represent',
+  'readShapeFor',
   'performCreate',
   'performUpdate',
   'performDestroy',
@@ -54,6 +62,7 @@ export abstract class ModelViewSetBase<
   Entity extends object,
   Output extends object,
   Input extends object,
+  Alternative extends string = string,
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
@@ -112,7 +121,7 @@ export abstract class ModelViewSetBase<
     if (lock && !this.#resolved.asksOwnColumns(request, records.condition)) {
       await this.#named(request, this.#resolved.key, state.pk).entity({ lock });
     }
-    const entity = await records.entity({ populate: this.#resolved.projection.populate, lock });
+    const entity = await records.entity({ populate: this.#resolved.answers.populate, lock });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     state.object = { entity, transaction };
@@ -124,7 +133,9 @@ export abstract class ModelViewSetBase<
     const visible = this.#visible(request);
     try {
       const queryset = atOnce(this.filterQueryset(request, visible), () => `${this.name}: filterQueryset()`);
-      return await (this.#resolved.paginator === null ? this.rows(queryset) : this.paginate(request, queryset));
+      return await (this.#resolved.paginator === null
+        ? this.rows(queryset, request)
+        : this.paginate(request, queryset));
     } catch (error) {
       if (error instanceof InvalidUsage) this.#resolved.checkListParameters(request);
       throw error;
@@ -135,8 +146,9 @@ export abstract class ModelViewSetBase<
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
     // A hook of the view or an object permission has to see the entity.
     const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
-    if (wantsEntity) return this.#represented(request, await this.getObject(request));
-    const record = await this.#visible(request).find(stateOf(request).pk, this.#answers, this.#resolved.key);
+    const answer = this.#answer(request, 'retrieve');
+    if (wantsEntity) return this.#represented(request, answer, await this.getObject(request));
+    const record = await this.#visible(request).find(stateOf(request).pk, answer.records, this.#resolved.key);
     if (record === undefined) throw new NotFound();
     return record;
   }
@@ -144,15 +156,16 @@ export abstract class ModelViewSetBase<
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const data = request.body as object;
+    const answer = this.#answer(request, 'create');
     const { key, record } = await this.#write(
       request,
-      { operation: 'create', data },
-      (backend, write) => backend.insert({ ...write, projection: this.#keyed, data }),
+      { operation: 'create', data, answer },
+      (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
       async () => {
         const { nesting } = this.#resolved;
         const whole = nesting === undefined ? data : await nesting.withParent(request, data);
         const resolved = await this.#resolved.resolveReferences(request, whole);
-        return this.#stored(request, await this.performCreate(request, resolved as WriteData<Entity, Input>));
+        return this.#stored(request, answer, await this.performCreate(request, resolved as WriteData<Entity, Input>));
       },
     );
     reply.code(201).header('location', this.#resolved.pathOf(key, request));
@@ -165,17 +178,18 @@ export abstract class ModelViewSetBase<
     // The primary key of a record is chosen when it is created, and stays.
     const { [this.#resolved.pk.property.name]: _pk, ...data } = request.body as Record<string, unknown>;
     const { condition } = this.#one(request);
+    const answer = this.#answer(request, 'update');
     const record = await this.#write(
       request,
-      { operation: 'update', condition, data, isConditional },
-      (backend, write) => backend.update({ ...write, condition, data }),
+      { operation: 'update', condition, data, isConditional, answer },
+      (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
         const entity = await this.#writable(request, reply, isConditional);
         const changes = (await this.#resolved.resolveReferences(request, data, entity)) as WriteData<
           Entity,
           Partial<Input>
         >;
-        return (await this.#stored(request, await this.performUpdate(request, entity, changes))).record;
+        return (await this.#stored(request, answer, await this.performUpdate(request, entity, changes))).record;
       },
     );
     if (record === undefined) throw new NotFound();
@@ -237,17 +251,20 @@ export abstract class ModelViewSetBase<
     await this.#flushOwn(request);
   }
 
-  /** Returns the page that the request asks for, of a query set's records in the read shape; for actions that list. */
+  /** Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list. */
   async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
-    const { paginator, answers } = this.#resolved;
+    const { paginator } = this.#resolved;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
-    return paginator.paginate(queryset, answers, parametersOf(request));
+    return paginator.paginate(queryset, this.#answer(request, 'list').records, parametersOf(request));
   }
 
-  /** Returns the records of a query set in the read shape. */
-  rows(queryset: QuerySet<Entity>): Promise<Output[]> {
-    return queryset.rows(this.#answers);
+  /**
+   * Returns the records of a query set in the read shape of lists: with a request the one that `readShapeFor` chooses for it.
+   */
+  rows(queryset: QuerySet<Entity>, request?: FastifyRequest): Promise<Output[]> {
+    const { records } = request === undefined ? this.#resolved.answers.own('list') : this.#answer(request, 'list');
+    return queryset.rows(records as Projection<Output>);
   }
 
   /**
@@ -265,7 +282,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
-    return backendOf(request).loadChildren(request, entities, this.#resolved.projection);
+    return backendOf(request).loadChildren(request, entities, this.#resolved.answers.current(request).projection);
   }
 
   /**
@@ -282,8 +299,26 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent(entity: Entity): Output {
-    return this.#resolved.projection.readEntity(entity) as Output;
+  represent(entity: Entity, request?: FastifyRequest): Output {
+    return this.#resolved.answers.readEntity(entity, request) as Output;
+  }
+
+  /**
+   * Chooses the read shape of an answer among those that the option `read` has under names of its own; undefined is that of the
+   * operation. Asked once for each request, with the permissions already met. What it returns must be declared: any other
+   * name is a 500. Default: undefined.
+   *
+   * @example
+   * class ProductViewSet extends ModelViewSet(Product, {
+   *   read: { default: readShape(Product, ['id', 'name']), staff: readShape(Product, ['id', 'name', 'stock']) },
+   * }) {
+   *   override readShapeFor(request: FastifyRequest) {
+   *     return request.user === null ? undefined : 'staff';
+   *   }
+   * }
+   */
+  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Alternative | undefined {
+    return undefined;
   }
 
   /**
@@ -324,7 +359,7 @@ export abstract class ModelViewSetBase<
       throw new NotFound();
     }
     // Not locked: records that are created below one parent need not wait for each other.
-    const entity = await records.entity({ populate: this.#resolved.projection.populate });
+    const entity = await records.entity({ populate: this.#resolved.answers.populate });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     return entity;
@@ -335,12 +370,8 @@ export abstract class ModelViewSetBase<
     return this.#resource;
   }
 
-  get #answers(): Projection<Output> {
-    return this.#resolved.answers as Projection<Output>;
-  }
-
-  get #keyed(): Projection<Keyed<Output>> {
-    return this.#resolved.keyed as Projection<Keyed<Output>>;
+  #answer(request: FastifyRequest, operation: AnsweringOperation): AnswerOf<Output> {
+    return this.#resolved.answers.of(request, operation) as AnswerOf<Output>;
   }
 
   /** Selects the records that the request may see. */
@@ -385,19 +416,30 @@ export abstract class ModelViewSetBase<
     const entity = await this.getObject(request);
     const named = request.headers['if-match'];
     if (named === undefined) throw new PreconditionRequired();
-    const current = entityTag(await answerOf((silent) => this.retrieve(request, silent), reply));
-    if (!namesTag(named, current, 'strong')) throw new PreconditionFailed();
+    if (!(await this.#isCurrent(request, reply, named))) throw new PreconditionFailed();
     return entity;
+  }
+
+  /** Tells if an `If-Match` names a tag of the record, each compared with the representation that it says it is of. */
+  async #isCurrent(request: FastifyRequest, reply: FastifyReply, named: string): Promise<boolean> {
+    if (namesAny(named)) return true;
+    const { answers } = this.#resolved;
+    for (const representation of representationsIn(named)) {
+      const read = (): Promise<unknown> => answerOf((silent) => this.retrieve(request, silent), reply);
+      const content = await answers.represented(request, representation, read);
+      if (content !== undefined && namesTag(named, entityTag(content, representation), 'strong')) return true;
+    }
+    return false;
   }
 
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */
   #write<Result>(
     request: FastifyRequest,
     target: WriteTarget,
-    statement: (backend: Backend, write: RowWrite<Output>) => Awaitable<Result>,
+    statement: (backend: Backend, write: Omit<RowWrite<Output>, 'projection'>) => Awaitable<Result>,
     work: () => Promise<Result>,
   ): Awaitable<Result> {
-    const write = this.#resolved.writes.statementFor(request, target) as RowWrite<Output> | undefined;
+    const write = this.#resolved.writes.statementFor(request, target);
     const written =
       write === undefined
         ? inTransaction(request, work)
@@ -431,21 +473,25 @@ export abstract class ModelViewSetBase<
    * Reads a record as the database has stored it: its defaults, roundings and triggers are not to be guessed. A record
    * that has left the scope of whoever wrote it must not have been written.
    */
-  async #stored(request: FastifyRequest, entity: Entity): Promise<Keyed<Output>> {
+  async #stored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
     const { pk: primary, key: named } = this.#resolved;
     const values = entity as Record<string, unknown>;
     const pk = values[primary.property.name];
     if (pk === undefined || pk === null) throw notStored(this.meta);
     const stored = this.#named(request, primary, pk);
-    const record = await this.#scoped(request, stored).first(this.#keyed);
+    const record = await this.#scoped(request, stored).first(answer.keyed);
     if (record !== undefined) return record;
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
-    return { key: values[named.property.name], record: await this.#represented(request, entity) };
+    return { key: values[named.property.name], record: await this.#represented(request, answer, entity) };
   }
 
-  async #represented(request: FastifyRequest, entity: Entity): Promise<Output> {
-    await this.loadRelated(request, entity);
-    return this.represent(entity);
+  async #represented(
+    request: FastifyRequest,
+    { projection, records }: AnswerOf<Output>,
+    entity: Entity,
+  ): Promise<Output> {
+    if (projection.related !== undefined) await backendOf(request).loadChildren(request, [entity], projection);
+    return records.readEntity(entity);
   }
 }
 

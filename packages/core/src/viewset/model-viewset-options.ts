@@ -11,6 +11,8 @@ import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { OneShape, ReadShapes } from './read-shapes.ts';
+import type { AnsweringOperation } from './answer.ts';
 import type { Operation } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 
@@ -31,10 +33,24 @@ type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entit
 /** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
 type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${string}`;
 
+/** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
+type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
+  ? OwnNames<Entity, Read>
+  : { readonly [Name in keyof Read]: OwnNames<Entity, Read[Name]> } & ('default' extends keyof Read
+      ? unknown
+      : {
+          readonly [Name in Exclude<Extract<Offered, AnsweringOperation>, keyof Read>]:
+            | ReadShape<Entity, object>
+            | ObjectSchema;
+        });
+
+/** One read shape for every operation, or several by name. */
+export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
+
 /** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
 export interface ModelViewSetOptions<
   Entity extends object,
-  Read extends ReadShape<Entity, object> | ObjectSchema,
+  Read extends ReadOption<Entity>,
   Write extends WriteShape<Entity, object> | ObjectSchema,
   Offered extends Operation = Operation,
   Search extends SearchField<Entity> = SearchField<Entity>,
@@ -45,8 +61,12 @@ export interface ModelViewSetOptions<
   Pages extends PaginatorClass | null = PaginatorClass | null,
   Count extends Counting = Counting,
 > extends ViewDocumentation {
-  /** The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read. */
-  readonly read: Read & OwnNames<Entity, Read>;
+  /**
+   * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
+   * Several by operation: `{ default: whole, list: brief }`, `default` for those that are not named; `readShapeFor` may choose one
+   * of any further name.
+   */
+  readonly read: Read & Fitting<Entity, Read, Offered>;
   /** The bodies of create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
   readonly write?: Write & OwnNames<Entity, Write>;
   /**

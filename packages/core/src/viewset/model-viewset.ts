@@ -15,14 +15,30 @@ import {
   type JsonLogicField,
   MODEL_VIEWSET_RULES,
   type ModelViewSetOptions,
+  type ReadOption,
   type SearchField,
 } from './model-viewset-options.ts';
 import type { AnyModelOptions } from './resource.ts';
+import type { AlternativeName, OneShape } from './read-shapes.ts';
+import type { AnsweringOperation } from './answer.ts';
 import { type Operation, OPERATIONS } from './view-definition.ts';
 
-/** The record that a `read` option sends out. */
+/** The record that a `read` option sends out; of several shapes, the union of what they send. */
 export type OutputOf<Read> =
-  Read extends ReadShape<infer _Entity, infer Output> ? Output : Read extends ObjectSchema ? StaticObject<Read> : never;
+  Read extends ReadShape<infer _Entity, infer Output>
+    ? Output
+    : Read extends ObjectSchema
+      ? StaticObject<Read>
+      : Read extends object
+        ? OutputOf<Read[keyof Read]>
+        : never;
+
+/** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
+type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
+  ? OutputOf<Read>
+  :
+      | OutputOf<Read[(Name extends keyof Read ? Name : 'default') & keyof Read]>
+      | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
 
 /** The data that a `write` option takes in; of no option, any object. */
 export type InputOf<Write> = [Write] extends [never]
@@ -38,10 +54,13 @@ export type SendsAll<View> = View extends new () => {
   represent(entity: never): infer Sent;
   rows(queryset: never): Promise<(infer Output)[]>;
 }
-  ? [Exclude<keyof Sent, keyof Output>] extends [never]
+  ? [Exclude<KeyOf<Sent>, KeyOf<Output>>] extends [never]
     ? unknown
-    : { readonly 'not in the read shape, so never sent': Exclude<keyof Sent, keyof Output> }
+    : { readonly 'not in the read shape, so never sent': Exclude<KeyOf<Sent>, KeyOf<Output>> }
   : unknown;
+
+/** The names that any member of a union has. */
+type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
 export interface ModelViewSetClass<
@@ -49,8 +68,9 @@ export interface ModelViewSetClass<
   Output extends object,
   Input extends object,
   Declared = unknown,
+  Alternative extends string = never,
 > {
-  new (): ModelViewSetBase<Entity, Output, Input>;
+  new (): ModelViewSetBase<Entity, Output, Input, Alternative>;
   /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
   readonly '~declared'?: Declared;
 }
@@ -71,7 +91,7 @@ export interface ModelViewSetClass<
  */
 export function ModelViewSet<
   Entity extends object,
-  Read extends ReadShape<NoInfer<Entity>, object> | ObjectSchema,
+  Read extends ReadOption<NoInfer<Entity>>,
   Write extends WriteShape<NoInfer<Entity>, object> | ObjectSchema = never,
   Offered extends Operation = [Write] extends [never] ? 'list' | 'retrieve' : Operation,
   Search extends SearchField<NoInfer<Entity>> = never,
@@ -101,7 +121,7 @@ export function ModelViewSet<
   OutputOf<Read> & object,
   InputOf<Write> & object,
   {
-    readonly output: OutputOf<Read>;
+    readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
     readonly input: InputOf<Write>;
     readonly operations: Offered;
     readonly search: Search;
@@ -112,12 +132,18 @@ export function ModelViewSet<
     readonly filters: Classes;
     readonly pagination: Pages;
     readonly count: Count;
-  }
+  },
+  AlternativeName<Read>
 > {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
-  return class extends ModelViewSetBase<Entity, OutputOf<Read> & object, InputOf<Write> & object> {
+  return class extends ModelViewSetBase<
+    Entity,
+    OutputOf<Read> & object,
+    InputOf<Write> & object,
+    AlternativeName<Read>
+  > {
     constructor() {
       super(entity, options as unknown as AnyModelOptions);
     }

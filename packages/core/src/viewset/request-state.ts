@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
+import type { Answer, AnsweringOperation } from './answer.ts';
 
 /** The values that the steps of one request leave for the later ones. */
 export interface RequestState {
@@ -17,6 +18,8 @@ export interface RequestState {
   parameters: QueryParameters | undefined;
   /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
+  /** The answers to the request that a view has decided on; undefined before it has. */
+  answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
 }
 
 /** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */
@@ -36,6 +39,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     pk: undefined,
     parameters: undefined,
     object: undefined,
+    answers: undefined,
   });
 }
 

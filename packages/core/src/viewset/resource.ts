@@ -1,6 +1,6 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { TObject, TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
@@ -18,19 +18,21 @@ import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
-import { type Keyed, ofEntities, type Projection, withKey } from '../language/projection.ts';
-import { checkProjection, QuerySet } from '../query/queryset.ts';
+import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
-import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
+import type { ReadShape } from '../shapes/read-shape.ts';
 import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import { type AnsweringView, Answers } from './answers.ts';
 import { checkCreatable } from './creatable.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
+import { isShape, readShapesOf } from './read-shapes.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
+import type { AnsweringOperation } from './answer.ts';
 import {
   type Operation,
   OPERATIONS,
@@ -45,9 +47,8 @@ import { WritePlan } from './write-plan.ts';
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends PermissionView {
+interface ResourceView extends PermissionView, AnsweringView {
   getObject(request: FastifyRequest): Promise<object>;
-  represent(entity: object): object;
 }
 
 /**
@@ -61,13 +62,7 @@ export class Resource implements ViewDefinition {
   readonly pk: FieldPath;
   /** The column whose value names a record in its path: the primary key, unless the view says otherwise. */
   readonly key: FieldPath;
-  /** Reads the fields of the read shape, of rows and of entities. */
-  readonly projection: Projection<object>;
-  /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
-  readonly answers: Projection<object>;
-  /** Makes them with the values that name them. */
-  readonly keyed: Projection<Keyed<object>>;
-  readonly readSchema: TObject;
+  readonly answers: Answers;
   readonly write: BoundWriteShape<object> | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
@@ -85,6 +80,8 @@ export class Resource implements ViewDefinition {
   readonly listParameters: readonly ParameterDeclaration[];
   readonly pkSchema: TSchema;
 
+  /** The schemas of lists by those of their records. */
+  readonly #lists = new WeakMap<TSchema, TSchema>();
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly #fillPath: ReturnType<typeof templateFiller>;
 
@@ -106,15 +103,10 @@ export class Resource implements ViewDefinition {
     this.pk = primaryKey(this.meta);
     this.key = options.lookupField === undefined ? this.pk : lookupKey(name, this.meta, options.lookupField);
     this.pkSchema = keySchema(this.key, this.key === this.pk ? 'primary key' : this.key.key.replaceAll('_', ' '));
-    checkShape(name, 'read', options.read);
-    const read = toReadShape(entity, options.read);
-    this.readSchema = read.schema;
-    this.projection = read.bind(this.meta, context.orm.em.getPlatform());
-    checkProjection(context.orm.em, this.projection);
-    this.answers = overridden.includes('represent')
-      ? ofEntities(this.projection, (record) => atOnce(view.represent(record), () => `${name}: represent()`))
-      : this.projection;
-    this.keyed = withKey(this.answers, this.key);
+    const { operations } = this;
+    const isChosen = overridden.includes('readShapeFor');
+    const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
+    this.answers = new Answers({ view, shapes, orm: context.orm, meta: this.meta, key: this.key, overridden });
     const { parent } = context;
     this.nesting = parent === undefined ? undefined : new Nesting(name, this.meta, parent);
     const filled = this.nesting === undefined ? [] : [this.nesting.relation];
@@ -123,12 +115,17 @@ export class Resource implements ViewDefinition {
       checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden, filled });
     }
     const written = Object.keys(this.write?.schema.properties ?? {});
-    const fields = new Set([...Object.keys(this.readSchema.properties), ...written, ...filled]);
+    const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
+    const fields = new Set([...shown, ...written, ...filled]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
-    const { orm, meta, key, projection } = this;
+    const { orm, meta, key } = this;
+    const answers = {
+      create: this.answers.own('create').projection,
+      update: this.answers.own('update').projection,
+    };
     const requiresMatch = this.preconditions?.isRequired === true;
-    this.writes = new WritePlan({ name, orm, meta, key, written, projection, overridden, filled, requiresMatch });
+    this.writes = new WritePlan({ name, orm, meta, key, written, answers, overridden, filled, requiresMatch });
     // Nobody refers to a parent but by the path, which its own view judges.
     const declared: Readonly<Record<string, readonly PermissionClass[]>> = options.referencePermissions ?? {};
     const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
@@ -146,17 +143,39 @@ export class Resource implements ViewDefinition {
   }
 
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
-    const { readSchema, paginator, write } = this;
+    const { write, answers } = this;
     if (operation === 'destroy') return { response: { 204: null } };
-    if (operation === 'retrieve') return { response: { 200: readSchema } };
-    if (operation === 'list') {
-      return { response: { 200: paginator?.envelope(readSchema) ?? { type: 'array', items: readSchema } } };
-    }
+    const status = operation === 'create' ? 201 : 200;
+    const possible = answers.possible(operation);
+    const [own, ...others] = possible.map(({ schema }) => schema);
+    const schemas = {
+      response: { [status]: this.#sent(operation, own!) },
+      documented: others.length === 0 ? undefined : { [status]: this.#sent(operation, Type.Union([own!, ...others])) },
+      readShapes: possible.map(({ name }) => name),
+    };
+    if (operation === 'list' || operation === 'retrieve') return schemas;
     return {
+      ...schemas,
       body: write!.documented[mode],
       validateBody: (body) => write!.validate(body, mode),
-      response: operation === 'create' ? { 201: readSchema } : { 200: readSchema },
     };
+  }
+
+  answerSchema(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
+    const { schema } = this.answers.of(request, operation);
+    return schema === this.answers.own(operation).schema ? undefined : this.#sent(operation, schema);
+  }
+
+  representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
+    return this.answers.representationOf(request, operation);
+  }
+
+  /** Returns the schema of an operation's answer with records of a schema: the same object for the same schema. */
+  #sent(operation: AnsweringOperation, record: TSchema): TSchema {
+    if (operation !== 'list') return record;
+    const list = this.#lists.get(record) ?? this.paginator?.envelope(record) ?? Type.Array(record);
+    this.#lists.set(record, list);
+    return list;
   }
 
   /** Applies the filters in order. */
@@ -234,13 +253,8 @@ function boundWriteShape(
   filled: readonly string[],
 ): BoundWriteShape<object> | undefined {
   if (write === undefined) return undefined;
-  checkShape(name, 'write', write);
+  if (!isShape(write)) throw wrongOption(name, 'write', 'a writeShape() or a Type.Object()', write);
   return toWriteShape(entity, write).without(filled).bind(meta);
-}
-
-function checkShape(name: string, option: 'read' | 'write', shape: unknown): void {
-  const isShape = typeof shape === 'object' && shape !== null && ('bind' in shape || 'properties' in shape);
-  if (!isShape) throw wrongOption(name, option, `a ${option}Shape() or a Type.Object()`, shape);
 }
 
 const LOOKUP_KINDS: ReadonlySet<string> = new Set(['string', 'integer', 'bigint', 'uuid']);

@@ -7,6 +7,7 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Parent } from './parent.ts';
+import type { AnsweringOperation } from './answer.ts';
 import type { WritePlan } from './write-plan.ts';
 
 /** The five operations, in the terms of REST; `update` is PUT and PATCH. */
@@ -41,8 +42,12 @@ export interface ViewContext {
 /** The schemas of one operation, for validation, serialization and documentation. */
 export interface OperationSchemas {
   readonly body?: TSchema;
-  /** By status; null: no body. */
+  /** By status, as most requests are answered; null: no body. */
   readonly response?: Readonly<Record<number, TSchema | null>>;
+  /** The same as documents have them. Default: `response`. */
+  readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
+  /** The names of the read shapes that the answers can have, in the order of `documented`. */
+  readonly readShapes?: readonly string[];
   /** Checks and converts the body; throws InvalidUsage. */
   readonly validateBody?: (body: unknown) => unknown;
 }
@@ -66,6 +71,10 @@ export interface ViewDefinition {
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
+  /** The schema of the answer to a request if it is another than that of the route. */
+  answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
+  /** Names the representation of a record that a request is answered with, for its `ETag`. */
+  representationOf?(request: FastifyRequest, operation: AnsweringOperation): string;
   /** Reads the pk of a path; undefined if it cannot be one. */
   parsePk(text: string): unknown;
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */

@@ -6,13 +6,11 @@ import {
   type EventSubscriber,
   EventType,
   type MikroORM,
-  ReferenceKind,
   Utils,
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { customTypeOf } from '../fields/field-type.ts';
 import { isInlineEmbeddable } from '../fields/property.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import type { RowWrite } from '../backends/backend.ts';
@@ -20,6 +18,8 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { Projection } from '../language/projection.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
+import type { Answer } from './answer.ts';
+import { isPlainColumn } from './plain-column.ts';
 import { stateOf } from './request-state.ts';
 
 /** The operations that write. */
@@ -34,6 +34,8 @@ export interface WriteTarget {
   readonly data: object;
   /** True if the record has to be looked at before it is written. */
   readonly isConditional?: boolean;
+  /** The answer to the write; undefined if there is none. */
+  readonly answer?: Answer;
 }
 
 /** The way of one operation of a view to the database. */
@@ -53,7 +55,8 @@ export interface WriteDeclarations {
   readonly key: FieldPath;
   /** The fields that a body may name. */
   readonly written: readonly string[];
-  readonly projection: Projection<object>;
+  /** The reading of the answers that requests get if they do not choose. */
+  readonly answers: Readonly<Partial<Record<WriteOperation, Projection<object>>>>;
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
   /** The fields that the path of a nested view says. */
@@ -80,41 +83,37 @@ export class WritePlan {
   readonly name: string;
   readonly #orm: MikroORM;
   readonly #meta: EntityMetadata;
-  readonly #projection: Projection<object>;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
   #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
-  constructor({ name, orm, meta, key, written, projection, overridden, filled, requiresMatch }: WriteDeclarations) {
+  constructor({ name, orm, meta, key, written, answers, overridden, filled, requiresMatch }: WriteDeclarations) {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
-    const ofEntity = entityReasons(meta, written, [...projection.paths, key]);
-    const ofAnswer = (projection.related ?? []).map(
-      ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
-    );
+    const ofEntity = entityReasons(meta);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
       ...(operation === 'create' ? filled.map((field) => `the path of ${name} says "${field}"`) : []),
       ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
-      ...(operation === 'destroy' ? [] : ofAnswer),
+      ...ofAnswer(answers[operation]),
       ...ofEntity,
+      ...columnReasons(meta, written, [...(answers[operation]?.paths ?? []), key]),
     ];
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };
-    this.#projection = projection;
   }
 
   /** Answers with the write of a request that is one statement; undefined if the unit of work has to write. */
-  statementFor(request: FastifyRequest, target: WriteTarget): RowWrite<object> | undefined {
+  statementFor(request: FastifyRequest, target: WriteTarget): Omit<RowWrite<object>, 'projection'> | undefined {
     if (this.#reasons[target.operation].length > 0 || this.#hasTriggers !== false) return undefined;
-    if (target.isConditional === true) return undefined;
+    if (target.isConditional === true || target.answer?.isPlain === false) return undefined;
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
     if (this.#isHeard()) return undefined;
-    return { em: reader, meta: this.#meta, projection: this.#projection, request };
+    return { em: reader, meta: this.#meta, request };
   }
 
   /** Tells how each operation writes, and what keeps it from being one statement. */
@@ -186,7 +185,7 @@ export async function prepareWrites(orm: MikroORM, plans: readonly WritePlan[], 
   }
 }
 
-function entityReasons(meta: EntityMetadata, written: readonly string[], read: readonly FieldPath[]): string[] {
+function entityReasons(meta: EntityMetadata): string[] {
   const { className } = meta;
   const reasons: string[] = [];
   if (meta.root.inheritanceType !== undefined) reasons.push(`${className} is one of several entities in its table`);
@@ -200,6 +199,16 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
     const cascades = orphanRemoval === true || cascade?.some((kind) => kind !== Cascade.PERSIST);
     if (cascades) reasons.push(`"${name}" cascades`);
   }
+  return reasons;
+}
+
+function ofAnswer({ related = [] }: Pick<Projection<object>, 'related'> = {}): string[] {
+  return related.map(
+    ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
+  );
+}
+
+function columnReasons(meta: EntityMetadata, written: readonly string[], read: readonly FieldPath[]): string[] {
   const isColumn = (name: string): boolean => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
     return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
@@ -207,30 +216,7 @@ function entityReasons(meta: EntityMetadata, written: readonly string[], read: r
   const columns = [...read, ...written.filter(isColumn).map((name) => fieldPath(meta, name, '.'))];
   const others = written.filter((name) => !isColumn(name));
   const names = new Set([...columns.filter((path) => !isPlainColumn(path)).map(({ key }) => key), ...others]);
-  for (const name of names) reasons.push(`"${name}" is not a plain column of ${className}`);
-  return reasons;
-}
-
-const PLAIN_KINDS: ReadonlySet<string> = new Set([
-  'string',
-  'integer',
-  'bigint',
-  'number',
-  'decimal',
-  'boolean',
-  'datetime',
-  'uuid',
-  'enum',
-]);
-
-function isPlainColumn({ steps, property, type }: FieldPath): boolean {
-  if (steps.length > 0 || property.kind !== ReferenceKind.SCALAR) return false;
-  if (property.persist === false || property.formula !== undefined) return false;
-  const { hasConvertToJSValueSQL, hasConvertToDatabaseValueSQL, fieldNames, embedded } = property;
-  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
-    return false;
-  }
-  return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
+  return [...names].map((name) => `"${name}" is not a plain column of ${meta.className}`);
 }
 
 /** True of the class that `defineEntity` makes, and of an empty one that extends it: no code sets what is not sent. */

@@ -63,6 +63,23 @@ export class BookViewSet extends ModelViewSet(Book, { read, write }) {
   }
 }
 
+/** Several shapes: a name is chosen by `readShapeFor`, an operation lacks none. */
+export class ShapedViewSet extends ModelViewSet(Book, { read: { default: read, list: read, staff: read } }) {
+  // @ts-expect-error -- no such shape
+  override readShapeFor() {
+    return 'stuff' as const;
+  }
+}
+// @ts-expect-error -- nothing for retrieve
+void (() => ModelViewSet(Book, { read: { list: read } }));
+// @ts-expect-error -- nothing for create and update
+void (() => ModelViewSet(Book, { read: { list: read, retrieve: read }, write }));
+void (() => ModelViewSet(Book, { read: { list: read, retrieve: read }, write, operations: ['list', 'retrieve'] }));
+// @ts-expect-error -- a shape of another entity
+void (() => ModelViewSet(Book, { read: { default: readShape(Publisher, ['name']) } }));
+// @ts-expect-error -- a schema of what the entity has not
+void (() => ModelViewSet(Book, { read: { default: read, list: Type.Object({ name: Type.String() }) } }));
+
 const texts: readonly SearchField<ProductEntity>[] = ['name', '^name', '=maker__country__name', 'tags__label'];
 // @ts-expect-error -- a number has no words
 const numbers: SearchField<ProductEntity> = 'stock';

@@ -1,0 +1,26 @@
+import type { TObject } from 'typebox';
+import type { Keyed, Projection } from '../language/projection.ts';
+
+/** The operations that answer with records. */
+export const ANSWERING = ['list', 'retrieve', 'create', 'update'] as const;
+/** The name of an operation that answers with records. */
+export type AnsweringOperation = (typeof ANSWERING)[number];
+
+export function isAnswering(name: string): name is AnsweringOperation {
+  return (ANSWERING as readonly string[]).includes(name);
+}
+
+/** One way to answer with records: their schema, and the reading and making of them. */
+export interface Answer {
+  /** The name of the read shape; `default` for the one that says what a record is. */
+  readonly name: string;
+  readonly schema: TObject;
+  /** Reads the fields of the shape, of rows and of entities. */
+  readonly projection: Projection<object>;
+  /** Makes the records that are sent: by `projection`, or by `represent` if the view overrides it. */
+  readonly records: Projection<object>;
+  /** Makes them with the values that name them. */
+  readonly keyed: Projection<Keyed<object>>;
+  /** True if a statement that writes a record can return all that is read of it. */
+  readonly isPlain: boolean;
+}

@@ -1,0 +1,26 @@
+import { ReferenceKind } from '@mikro-orm/core';
+import type { FieldPath } from '../fields/field-path.ts';
+import { customTypeOf } from '../fields/field-type.ts';
+
+const PLAIN_KINDS: ReadonlySet<string> = new Set([
+  'string',
+  'integer',
+  'bigint',
+  'number',
+  'decimal',
+  'boolean',
+  'datetime',
+  'uuid',
+  'enum',
+]);
+
+/** Tells if a column is one of the record's own table that a statement writes, and returns, as it is. */
+export function isPlainColumn({ steps, property, type }: FieldPath): boolean {
+  if (steps.length > 0 || property.kind !== ReferenceKind.SCALAR) return false;
+  if (property.persist === false || property.formula !== undefined) return false;
+  const { hasConvertToJSValueSQL, hasConvertToDatabaseValueSQL, fieldNames, embedded } = property;
+  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
+    return false;
+  }
+  return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
+}

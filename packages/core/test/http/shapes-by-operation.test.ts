@@ -1,0 +1,205 @@
+/** Read shapes by operation and by user. */
+import type { InferEntity } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { Type } from 'typebox';
+import { action, computed, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
+import { recordQueries } from '../query/record-queries.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
+
+type BookRecord = InferEntity<typeof Book>;
+
+const brief = readShape(Book, ['id', 'title']);
+const whole = readShape(Book, ['id', 'title', 'pages', 'price'], { publisher: readShape(Publisher, ['id', 'name']) });
+const made = readShape(Book, ['id', 'pages']);
+const changed = readShape(Book, ['id', 'price']);
+const staff = readShape(Book, ['id', 'title', 'in_print'], {
+  stock: computed(Type.String(), ['pages'], ({ pages }) => `${pages} pages`),
+});
+const write = writeShape(Book, ['title', 'pages', 'price']);
+
+class ByOperationViewSet extends ModelViewSet(Book, {
+  read: { default: whole, list: brief, create: made, update: changed },
+  write,
+  etags: true,
+}) {
+  shelf = action({}, async (request) => ({ results: await this.rows(this.getQueryset(request).slice(0, 1)) }));
+  one = action({ detail: true }, async (request) => this.represent(await this.getObject(request)));
+}
+class AllNamedViewSet extends ModelViewSet(Book, { read: { list: brief, retrieve: whole }, pagination: null }) {}
+class ByUserViewSet extends ModelViewSet(Book, { read: { default: brief, list: made, staff }, write, etags: true }) {
+  override readShapeFor(request: FastifyRequest) {
+    return request.user === null ? undefined : ('staff' as const);
+  }
+}
+class LyingViewSet extends ModelViewSet(Book, { read: { default: brief, staff } }) {
+  override readShapeFor(request: FastifyRequest) {
+    return request.headers['x-shape'] as 'staff';
+  }
+}
+/** Its records are made of entities, and it does not know for which operation. */
+class ShoutingViewSet extends ModelViewSet(Book, { read: { default: whole, list: brief }, write }) {
+  override represent(book: BookRecord, request?: FastifyRequest) {
+    return { ...super.represent(book, request), title: book.title.toUpperCase() };
+  }
+}
+/** It looks at every record, so that it answers with entities. */
+class Watched extends Permission {
+  override hasObjectPermission() {
+    return true;
+  }
+}
+class WatchedViewSet extends ModelViewSet(Book, {
+  read: { default: brief, retrieve: whole },
+  write,
+  etags: true,
+  permissionClasses: [Watched],
+}) {}
+
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+  await fillLibrary(orm);
+  const router = new Router()
+    .register('books', ByOperationViewSet)
+    .register('named', AllNamedViewSet)
+    .register('by-user', ByUserViewSet)
+    .register('lying', LyingViewSet)
+    .register('shouting', ShoutingViewSet)
+    .register('watched', WatchedViewSet);
+  const app = await testApp(t, orm, [router]);
+  const asked = async (url: string, headers = {}) => {
+    const queries = recordQueries(orm);
+    const response = await app.inject({ url, headers });
+    queries.stop();
+    return { body: response.json(), texts: queries.texts, response };
+  };
+  const ash = { id: 1, title: 'Ash', pages: 100, price: 10, publisher: { id: 1, name: 'North' } };
+
+  t.test('each operation answers with its own shape, and reads nothing else', async (t) => {
+    const list = await asked('/books?page_size=1');
+    t.strictSame(list.body.results, [{ id: 1, title: 'Ash' }]);
+    for (const text of list.texts) t.notMatch(text, /"price"|"publisher/, 'a list reads no column of other shapes');
+    t.strictSame((await asked('/books/1')).body, ash, 'the default of those that are not named');
+    const created = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Fir', pages: 7, price: 1 } });
+    t.strictSame([created.statusCode, created.json()], [201, { id: 6, pages: 7 }]);
+    for (const method of ['PUT', 'PATCH'] as const) {
+      const updated = await app.inject({ method, url: '/books/6', payload: { title: 'Fir', price: 2 } });
+      t.strictSame([updated.statusCode, updated.json()], [200, { id: 6, price: 2 }]);
+    }
+    t.equal((await app.inject({ method: 'DELETE', url: '/books/6' })).statusCode, 204);
+    t.strictSame((await asked('/named')).body[1], { id: 2, title: 'Birch' });
+    t.strictSame((await asked('/named/1')).body, ash);
+  });
+
+  t.test('writes that answer with columns of their own are one statement, whatever retrieve reads', async (t) => {
+    const queries = recordQueries(orm);
+    await app.inject({ method: 'PATCH', url: '/books/1', payload: { price: 10 } });
+    queries.stop();
+    t.equal(queries.texts.length, 1);
+    t.match(queries.texts[0], /^update .* returning t0\."id" as c0|^update .* returning "id" as c0/);
+  });
+
+  t.test('actions that list have the shape of lists, and those about one record that of retrieve', async (t) => {
+    t.strictSame((await asked('/books/shelf')).body, { results: [{ id: 1, title: 'Ash' }] });
+    t.strictSame((await asked('/books/1/one')).body, ash);
+  });
+
+  t.test('an override of represent is asked for each, and inherits the shape that is being answered', async (t) => {
+    t.strictSame((await asked('/shouting?page_size=1')).body.results, [{ id: 1, title: 'ASH' }]);
+    t.strictSame((await asked('/shouting/1')).body, { ...ash, title: 'ASH' });
+    const patched = await app.inject({ method: 'PATCH', url: '/shouting/1', payload: {} });
+    t.strictSame(patched.json(), { ...ash, title: 'ASH' });
+  });
+
+  t.test('a view chooses the shape by the user', async (t) => {
+    const user = { 'x-user': 'ada' };
+    t.strictSame((await asked('/by-user?page_size=1')).body.results, [{ id: 1, pages: 100 }]);
+    t.strictSame((await asked('/by-user/1')).body, { id: 1, title: 'Ash' });
+    const listed = await asked('/by-user?page_size=1', user);
+    const seen = { id: 1, title: 'Ash', in_print: true, stock: '100 pages' };
+    t.match(listed.body, { count: 5, results: [seen] });
+    t.strictSame((await asked('/by-user/1', user)).body, seen);
+    const patch = { method: 'PATCH', url: '/by-user/1', payload: { pages: 101 } } as const;
+    t.strictSame((await app.inject({ ...patch, headers: user })).json(), { ...seen, stock: '101 pages' });
+    t.strictSame((await app.inject({ ...patch, payload: { pages: 100 } })).json(), { id: 1, title: 'Ash' });
+    const head = await app.inject({ method: 'HEAD', url: '/by-user/1', headers: user });
+    t.equal(head.headers['content-length'], String(Buffer.byteLength(JSON.stringify(seen))));
+    t.equal((await app.inject({ url: '/by-user/99', headers: user })).statusCode, 404, 'errors are as ever');
+  });
+
+  t.test('a shape that is not declared is an error of the program', async (t) => {
+    t.equal((await asked('/lying/1', { 'x-shape': 'staff' })).response.statusCode, 200);
+    for (const shape of ['stuff', 'default', 'constructor']) {
+      const { response, body } = await asked('/lying/1', { 'x-shape': shape });
+      t.strictSame([response.statusCode, body.code], [500, 'improperly_configured']);
+    }
+  });
+
+  t.test('the tag of each answer is good for If-Match, and says which representation it is of', async (t) => {
+    const created = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Fir', pages: 7, price: 1 } });
+    const url = created.headers.location as string;
+    t.match(created.headers.etag, /^"[\w-]{22}\.create"$/);
+    const write = (etag: unknown, payload: object) =>
+      app.inject({ method: 'PATCH', url, headers: { 'if-match': String(etag) }, payload });
+    const updated = await write(created.headers.etag, { pages: 8 });
+    t.equal(updated.statusCode, 200);
+    t.match(updated.headers.etag, /^"[\w-]{22}\.update"$/);
+    t.equal((await write(created.headers.etag, { pages: 9 })).statusCode, 412, 'what it saw has changed');
+    const read = await app.inject(url);
+    t.match(read.headers.etag, /^"[\w-]{22}"$/);
+    t.equal((await write(read.headers.etag, { pages: 9 })).statusCode, 200);
+    t.equal((await write(read.headers.etag, { pages: 10 })).statusCode, 412);
+    t.equal((await write(updated.headers.etag, { pages: 10 })).statusCode, 200, 'of what it saw, nothing has changed');
+    t.equal((await write(`"x", ${String(updated.headers.etag)}`, { price: 3 })).statusCode, 200);
+    t.equal((await write(updated.headers.etag, { price: 4 })).statusCode, 412);
+    t.equal((await write(String(read.headers.etag).replace('"', '"x.'), {})).statusCode, 412, 'no such representation');
+    const known = await app.inject({ url, headers: { 'if-none-match': String((await app.inject(url)).headers.etag) } });
+    t.equal(known.statusCode, 304);
+    t.equal((await app.inject({ method: 'DELETE', url, headers: { 'if-match': '*' } })).statusCode, 204);
+  });
+
+  t.test('so it is for entities, and by the user who writes', async (t) => {
+    for (const [path, headers] of [
+      ['/watched/2', {}],
+      ['/by-user/2', { 'x-user': 'ada' }],
+      ['/by-user/2', {}],
+    ] as const) {
+      const write = (etag: unknown, payload: object) =>
+        app.inject({ method: 'PATCH', url: path, headers: { ...headers, 'if-match': String(etag) }, payload });
+      const { etag } = (await app.inject({ url: path, headers })).headers;
+      const updated = await write(etag, { title: 'Beech' });
+      t.equal(updated.statusCode, 200);
+      t.equal((await write(etag, { title: 'Oak' })).statusCode, 412);
+      t.equal((await write(updated.headers.etag, { title: 'Birch' })).statusCode, 200);
+    }
+    const ofStaff = (await app.inject({ url: '/by-user/2', headers: { 'x-user': 'ada' } })).headers.etag;
+    const refused = await app.inject({
+      method: 'PATCH',
+      url: '/by-user/2',
+      headers: { 'if-match': String(ofStaff) },
+      payload: {},
+    });
+    t.equal(refused.statusCode, 412, 'nobody compares with what only others see');
+  });
+});
+
+t.test('what cannot be meant stops the start', async (t) => {
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const refused = (View: new () => never, message: RegExp) => {
+    const router = new Router().register('books', View);
+    return t.rejects(testApp(t, orm, [router]), { code: 'improperly_configured', message });
+  };
+  const view = (read: unknown, more = {}) => ModelViewSet(Book, { read: read as typeof brief, ...more }) as never;
+  await refused(
+    view({}),
+    /option "read" must be a readShape\(\), a Type\.Object\(\), or an object of these by operation/,
+  );
+  await refused(
+    view({ default: 3 }),
+    /option "read\.default" must be a readShape\(\) or a Type\.Object\(\), but 3 came/,
+  );
+  await refused(view({ list: brief }), /option "read" needs a shape of the name "default", or one for retrieve/);
+  await refused(view({ default: brief, create: brief }), /a shape for "create", which the view does not offer/);
+  await refused(view({ default: brief, lsit: brief }), /names a shape "lsit", .* did you mean "list"\?/);
+  await refused(view({ default: brief, staff }), /names a shape "staff", .* only readShapeFor\(\) could choose it/);
+});

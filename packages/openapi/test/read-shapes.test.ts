@@ -1,0 +1,76 @@
+/** The components of views with several read shapes. */
+import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import t from 'tap';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Book, documentOf, Publisher, startApp } from './support/app.ts';
+import { isSound } from './support/sound.ts';
+
+const whole = readShape(Book, ['id', 'title', 'price'], { publisher: readShape(Publisher, ['id', 'name']) });
+const brief = readShape(Book, ['id', 'title']);
+const write = writeShape(Book, ['title', 'price']);
+
+class BookViewSet extends ModelViewSet(Book, {
+  read: { default: whole, list: brief, create: readShape(Book, ['id']), update: readShape(Book, ['id', 'price']) },
+  write,
+}) {}
+class AllNamedViewSet extends ModelViewSet(Publisher, {
+  read: { retrieve: readShape(Publisher, ['id', 'name']), list: readShape(Publisher, ['name']) },
+}) {}
+class ByUserViewSet extends ModelViewSet(Book, {
+  read: { default: brief, retrieve: brief, list: readShape(Book, ['title']), staff: whole },
+  fieldWords: { title: { description: 'As on the cover' } },
+}) {
+  override readShapeFor() {
+    return 'staff' as const;
+  }
+}
+
+forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
+  const open = (views: Router) => startApp(t, orm, (app) => void app.register(views.plugin));
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+  t.test('each shape has a name of its own, after the operation that answers with it', async (t) => {
+    const document = await documentOf(
+      await open(new Router().register('books', BookViewSet).register('publishers', AllNamedViewSet)),
+    );
+    await isSound(t, document);
+    const { schemas } = document.components;
+    const names = Object.keys(schemas!).filter((name) => /^(?:Book|Publisher)/.test(name));
+    t.strictSame(
+      names.toSorted(),
+      [
+        'Book',
+        'BookCreated',
+        'BookInput',
+        'BookListItem',
+        'BookPage',
+        'BookPatch',
+        'BookUpdated',
+        'Publisher',
+        'PublisherListItem',
+        'PublisherPage',
+      ],
+      'and a record as a whole is called after its entity',
+    );
+    t.match(schemas!['BookPage'], { properties: { results: { items: ref('BookListItem') } } });
+    t.match(schemas!['Book'], { properties: { publisher: { anyOf: [ref('Publisher')] } } });
+    const { get, post, put } = { ...document.paths['/books'], ...document.paths['/books/{pk}'] };
+    t.match(put!.responses['200'], { content: { 'application/json': { schema: ref('BookUpdated') } } });
+    t.match(post!.responses['201'], { content: { 'application/json': { schema: ref('BookCreated') } } });
+    t.match(get!.responses['200'], { content: { 'application/json': { schema: ref('Book') } } });
+  });
+
+  t.test('those that a view chooses are any of them', async (t) => {
+    const document = await documentOf(await open(new Router().register('books', ByUserViewSet)));
+    await isSound(t, document);
+    const { schemas } = document.components;
+    t.match(schemas!['BookPage'], {
+      properties: { results: { items: { anyOf: [ref('BookListItem'), ref('BookStaff')] } } },
+    });
+    const schema = { anyOf: [ref('Book'), ref('BookStaff')] };
+    t.match(document.paths['/books/{pk}']!['get']!.responses['200'], { content: { 'application/json': { schema } } });
+    for (const name of ['Book', 'BookStaff']) {
+      t.match(schemas![name], { properties: { title: { description: 'As on the cover' } } }, name);
+    }
+  });
+});
