@@ -93,6 +93,7 @@ export { QueryParameterFilter } from './filters/query-parameter-filter.ts';
 export { SearchFilter } from './filters/search-filter.ts';
 
 export { Paginator, type PageSizes, type PaginatorClass, type PaginatorOptions } from './pagination/paginator.ts';
+export { type Exchange, type PageLinks, sendLinks } from './pagination/link-header.ts';
 export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from './pagination/counted-pagination.ts';
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';

@@ -1,3 +1,4 @@
+import { type Awaitable, settle } from './awaitable.ts';
 import { InvalidUsage } from './errors.ts';
 
 /**
@@ -29,6 +30,18 @@ export class InvalidUsageCollector {
       this.#caught.push(error);
       return undefined;
     }
+  }
+
+  /** Like `attempt`, of a step that may take its time. */
+  async attemptLater<T>(step: () => Awaitable<T>): Promise<T | undefined> {
+    const done = await settle(
+      step,
+      (result) => () => result,
+      (error) => () => {
+        throw error;
+      },
+    );
+    return this.attempt(done);
   }
 
   /** True if no step has thrown. */

@@ -35,7 +35,7 @@ export class BookViewSet extends ModelViewSet(Book, {
   orderingFields: { id: 'id', price: 'price', title: 'title' },
 }) {
   featured = action({ response: Type.Object({ results: Type.Array(read.schema) }) }, async (request) => {
-    const narrowed = this.filterQueryset(request, this.getQueryset(request));
+    const narrowed = await this.filterQueryset(request, this.getQueryset(request));
     return { results: await this.rows(narrowed.slice(0, 2)) };
   });
 

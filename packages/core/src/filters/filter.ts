@@ -1,8 +1,13 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { ImproperlyConfigured } from '../errors.ts';
+import type { TSchema } from 'typebox';
+import type { Awaitable } from '../awaitable.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
+import { isRecord } from '../json.ts';
+import { checkOptionNames, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { compileValidator } from '../schema/validator.ts';
 
 /** The declarations of a view about its lists, as its filters see them. */
 export interface FilterTarget {
@@ -49,7 +54,12 @@ export interface FilterClass {
  *   }
  * }
  */
-export abstract class Filter {
+export abstract class Filter<Options extends object = object> {
+  /**
+   * The schema of the options that `with` takes: wrong ones stop the start. Default: any object.
+   */
+  static readonly options: TSchema | undefined = undefined;
+
   /**
    * The options of `target` that the filter reads. A view that lists its own filters is refused at registration if it
    * declares an option that none of them reads: the default filters, which would, are then left out by an oversight. Default:
@@ -57,10 +67,39 @@ export abstract class Filter {
    */
   static readonly reads: readonly FilterOption[] | undefined = undefined;
 
+  /**
+   * Returns the same filter with options, for the `filters` of a view; a view may list it several times. The filter has them as
+   * `this.options`, in its constructor too.
+   *
+   * @example
+   * class NicknameFilter extends Filter<{ field: string }> {
+   *   static override readonly options = Type.Object({ field: Type.String() });
+   *   readonly parameters = [{ name: 'nickname', schema: Type.String() }];
+   *   async apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters) {
+   *     const nickname = parameters.one('nickname');
+   *     if (nickname === undefined) return queryset;
+   *     const name = await redis.get(nickname);
+   *     return queryset.where(compare(fieldPath(queryset.meta, this.options.field, '.'), 'exact', name));
+   *   }
+   * }
+   * const filters = [...DEFAULT_FILTERS, NicknameFilter.with({ field: 'name' })];
+   */
+  static with<Options extends object, Class extends new (target: FilterTarget) => Filter<Options>>(
+    this: Class & (new (target: FilterTarget) => Filter<Options>),
+    options: NoInfer<Options>,
+  ): Class {
+    const given: unknown = options;
+    if (!isRecord(given)) throw wrongOption(`${this.name}.with()`, 'options', 'an object', given);
+    return configured(this, Object.freeze({ ...given })) as unknown as Class;
+  }
+
   protected readonly target: FilterTarget;
+  /** The options that `with` was given; none without it. */
+  protected readonly options: Options;
 
   constructor(target: FilterTarget) {
     this.target = target;
+    this.options = optionsOf(new.target, target) as Options;
   }
 
   /**
@@ -70,7 +109,8 @@ export abstract class Filter {
   abstract readonly parameters: readonly ParameterDeclaration[];
 
   /**
-   * Returns the query set with this filter's conditions or order; the same one if its parameters are absent.
+   * Returns the query set with this filter's conditions or order; the same one if its parameters are absent. It may answer with a
+   * promise, to ask somebody else first: the filters after it then wait for it.
    *
    * @throws InvalidUsage (400), which names the parameter and says what was expected, for a value that does not fit
    */
@@ -78,7 +118,42 @@ export abstract class Filter {
     queryset: QuerySet<E>,
     parameters: QueryParameters,
     request: FastifyRequest,
-  ): QuerySet<E>;
+  ): Awaitable<QuerySet<E>>;
+}
+
+/** Names the options that a class was given by `with`. */
+const GIVEN: unique symbol = Symbol('viewset.filter-options');
+
+function configured(Base: new (target: FilterTarget) => object, options: object): object {
+  const Configured = class extends Base {};
+  Object.defineProperty(Configured, 'name', { value: Base.name });
+  return Object.defineProperty(Configured, GIVEN, { value: options });
+}
+
+interface ConfiguredClass {
+  readonly name: string;
+  readonly options?: TSchema | undefined;
+  readonly [GIVEN]?: object;
+}
+
+/** @throws ImproperlyConfigured for options that do not fit the schema of the class */
+function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
+  const { options: schema, [GIVEN]: given = {} } = Class;
+  if (schema === undefined) return given;
+  const { properties } = schema as { properties?: object };
+  if (properties !== undefined) checkOptionNames(`${name}: options of ${Class.name}`, given, Object.keys(properties));
+  try {
+    return compileValidator(schema, 'body')(given) as object;
+  } catch (error) {
+    if (!(error instanceof InvalidUsage)) throw error;
+    const problems = (error.details ?? []).map(({ path, message }) => `"${path.slice(1)}" ${message}`).join(', ');
+    throw new ImproperlyConfigured(
+      `${name}: options of ${Class.name}: ${problems}; give them by ${Class.name}.with({ … })`,
+      {
+        cause: error,
+      },
+    );
+  }
 }
 
 /**

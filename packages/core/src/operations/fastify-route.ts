@@ -172,9 +172,10 @@ function beforeValidation({ plan, definition, query }: PlannedRoute): RouteOptio
   if (!needsBody && checkQuery === undefined) return undefined;
   return (request, _reply, done) => {
     runHook(() => {
-      checkQuery?.(request);
+      const checked = checkQuery?.(request);
       // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
       if (needsBody && request.body === undefined) throw new ParseError('A JSON body is required');
+      return checked;
     }, done);
   };
 }

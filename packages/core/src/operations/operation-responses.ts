@@ -49,6 +49,8 @@ export type DeclaredResponses = readonly (readonly [status: string, schema: TSch
 
 /** The facts about a route that decide which answers it can give. */
 export interface RouteFacts {
+  /** The headers of the answers that are declared, beside those that follow from the rest. */
+  readonly headers: OperationResponse['headers'];
   /** True if a 201 has the path of the new record. */
   readonly locatesRecord: boolean;
   readonly isSafe: boolean;
@@ -77,7 +79,11 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     const status = Number(text);
     const { description = STATUS_CODES[status] ?? text } = (schema ?? {}) as { description?: string };
     const own = status === 201 && !facts.locatesRecord ? {} : HEADERS[status];
-    responses[status] = { description, schema: schema ?? undefined, headers: { ...own, ...tag, ...rateLimit } };
+    responses[status] = {
+      description,
+      schema: schema ?? undefined,
+      headers: { ...own, ...facts.headers, ...tag, ...rateLimit },
+    };
   }
   if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };
   if (facts.headerParameters.some(({ name }) => name === 'if-none-match')) {
@@ -100,6 +106,7 @@ export function routeResponses(
   const declared = Object.keys(schema?.response ?? {}).filter((status) => /^\d{3}$/.test(status));
   const answers = declared.map((status) => [status, null] as const);
   return operationResponses(answers, {
+    headers: {},
     locatesRecord: false,
     isSafe: [method].flat().every((each) => ['GET', 'HEAD', 'OPTIONS'].includes(each.toUpperCase())),
     hasPathParameters: false,

@@ -242,6 +242,7 @@ function planRoute(
   const tagsAnswers = sendsTag(declared.preconditions, declared.action);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
+      headers: declared.suffix === '' && plan.action === 'list' ? (definition.listHeaders ?? {}) : {},
       locatesRecord: plan.action === 'create',
       isSafe: plan.method === 'GET',
       hasPathParameters: plan.pathParameters.length > 0,

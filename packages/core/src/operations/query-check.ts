@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { parametersOf } from '../viewset/request-state.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
@@ -24,8 +25,8 @@ export interface QueryDeclaration {
 export function compileQueryCheck(
   { validate, listParameters, ignored }: QueryDeclaration,
   declared: readonly string[],
-  checkList: ((request: FastifyRequest) => void) | undefined,
-): ((request: FastifyRequest) => void) | undefined {
+  checkList: ((request: FastifyRequest) => Promise<void>) | undefined,
+): ((request: FastifyRequest) => Awaitable<void>) | undefined {
   if (ignored === true && validate === undefined) return undefined;
   const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
   const ofList = new Set(listParameters);
@@ -40,7 +41,7 @@ export function compileQueryCheck(
       const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
       request.query = problems.attempt(() => validate(Object.fromEntries(own)));
     }
-    if (!problems.isEmpty && ofList.size > 0) problems.attempt(() => checkList?.(request));
-    problems.throwIfAny();
+    if (problems.isEmpty || ofList.size === 0 || checkList === undefined) return problems.throwIfAny();
+    return problems.attemptLater(() => checkList(request)).then(() => problems.throwIfAny());
   };
 }

@@ -5,6 +5,7 @@ import type { Projection } from '../language/projection.ts';
 import { wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { pageEnvelope, type PageEnvelope, PaginatedResult } from './paginated-result.ts';
 import { integerDeclaration, integerParameter, Paginator, type PaginatorOptions } from './paginator.ts';
 
@@ -72,10 +73,21 @@ export class PageNumberPagination extends CountedPagination {
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
+    exchange?: Exchange,
   ): Promise<PaginatedResult<R, object, number | null>> {
     const [page, pageSize] = this.#read(parameters);
     const slice = queryset.slice((page - 1) * pageSize, pageSize);
     const { rows, count, next } = await slice.page(projection, { count: this.counting });
+    if (this.links && exchange !== undefined) {
+      const at = (number: number): PageLinks['next'] => ({ [this.pageParameter]: number });
+      const last = this.counting === 'exact' && count !== null ? Math.max(1, Math.ceil(count / pageSize)) : undefined;
+      sendLinks(exchange, {
+        first: at(1),
+        prev: page > 1 ? at(Math.min(page - 1, last ?? page)) : undefined,
+        next: next ? at(page + 1) : undefined,
+        last: last === undefined ? undefined : at(last),
+      });
+    }
     return new PaginatedResult({ results: rows, count, next, page, pageSize });
   }
 
@@ -119,9 +131,20 @@ export class LimitOffsetPagination extends CountedPagination {
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
+    exchange?: Exchange,
   ): Promise<PageEnvelope<R, number | null>> {
     const [limit, offset] = this.#read(parameters);
     const { rows, count, next } = await queryset.slice(offset, limit).page(projection, { count: this.counting });
+    if (this.links && exchange !== undefined) {
+      const at = (place: number): PageLinks['next'] => ({ [this.offsetParameter]: place });
+      const last = this.counting === 'exact' && count !== null ? lastOffset(count, limit) : undefined;
+      sendLinks(exchange, {
+        first: at(0),
+        prev: offset > 0 ? at(Math.max(0, Math.min(offset - limit, last ?? offset))) : undefined,
+        next: next ? at(offset + limit) : undefined,
+        last: last === undefined ? undefined : at(last),
+      });
+    }
     return { count, next, previous: offset > 0, results: rows };
   }
 
@@ -135,4 +158,9 @@ export class LimitOffsetPagination extends CountedPagination {
       () => integerParameter(parameters, this.offsetParameter, 0) ?? 0,
     );
   }
+}
+
+/** The offset of the last page of those that begin at the first record. */
+function lastOffset(count: number, limit: number): number {
+  return Math.max(0, (Math.ceil(count / limit) - 1) * limit);
 }

@@ -7,6 +7,7 @@ import { reversed, type OrderKey } from '../language/order.ts';
 import { orderValues, type OrderValue, type Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';
+import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
 import { Paginator, type PaginatorOptions } from './paginator.ts';
 
 /** The body of a list that is paged by cursor. */
@@ -72,6 +73,7 @@ export class CursorPagination extends Paginator {
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
+    exchange?: Exchange,
   ): Promise<CursorEnvelope<R>> {
     const keys = queryset.totalOrder();
     const basis = basisOf(this.options, queryset.meta.className, keys);
@@ -86,7 +88,14 @@ export class CursorPagination extends Paginator {
     // One more than a page holds tells whether there is another.
     const found = await rest.slice(0, pageSize + 1).rows(withPosition(projection, keys));
     const page = found.slice(0, pageSize);
-    return this.#answer(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
+    const answer = this.#answer(basis, cursor, backwards ? page.toReversed() : page, found.length > pageSize);
+    if (this.links && exchange !== undefined) {
+      const at = (text: string | null): PageLinks['next'] =>
+        text === null ? undefined : { [this.cursorParameter]: text };
+      const first = { [this.cursorParameter]: undefined };
+      sendLinks(exchange, { first, prev: at(answer.previous_cursor), next: at(answer.next_cursor) });
+    }
+    return answer;
   }
 
   override check(parameters: QueryParameters): void {

@@ -5,6 +5,7 @@ import { invalidParameter, type ParameterDeclaration, type QueryParameters } fro
 import type { Counting } from '../language/query.ts';
 import type { Projection } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { type Exchange, LINK_HEADERS } from './link-header.ts';
 
 /** The pages that a view declares, and its place. */
 export interface PaginatorOptions {
@@ -50,6 +51,11 @@ export abstract class Paginator {
   readonly pageSize: number = 10;
   /** Most records a page, unless the view says otherwise; a request that asks for more gets this many. */
   readonly maxPageSize: number = 100;
+  /**
+   * True: the answer of a list has a `Link` header (RFC 8288) that leads to the first, the previous, the next and the last page,
+   * as far as they are known. Read by the built-in paginators. Default: false.
+   */
+  readonly links: boolean = false;
   protected readonly options: PaginatorOptions;
   #sizes: PageSizes | undefined;
 
@@ -64,18 +70,25 @@ export abstract class Paginator {
   /** The query parameters that this paginator reads. Read once, at registration. */
   abstract readonly parameters: readonly ParameterDeclaration[];
 
+  /** The headers that the answer of a list has, by their names in lower case, for documents. Default: that of `links`. */
+  get headers(): Readonly<Record<string, TSchema>> {
+    return this.links ? LINK_HEADERS : {};
+  }
+
   /** Makes the schema of a page of such items, by which the page is sent and documented. */
   abstract envelope(item: TSchema): TSchema;
 
   /**
    * Reads the page that the parameters ask for, in the form of `envelope`.
    *
+   * @param exchange the request and its reply, for headers; undefined if an action has not handed the reply on
    * @throws InvalidUsage (400) for a parameter that does not fit
    */
   abstract paginate<E extends object, R>(
     queryset: QuerySet<E>,
     projection: Projection<R>,
     parameters: QueryParameters,
+    exchange?: Exchange,
   ): Promise<object>;
 
   /**

@@ -99,8 +99,16 @@ export abstract class ModelViewSetBase<
     return this.#scoped(request, this.#nested(request, records));
   }
 
-  /** Applies the view's filters in order. Override it to narrow lists alone. */
-  filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
+  /**
+   * Applies the view's filters in order; answers at once if all of them do. Override it to narrow lists alone.
+   *
+   * @example
+   * override async filterQueryset(request: FastifyRequest, queryset: QuerySet<Product>) {
+   *   const found = await super.filterQueryset(request, queryset);
+   *   return found.filter({ stock__gt: 0 });
+   * }
+   */
+  filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     return this.#resolved.filter(request, queryset);
   }
 
@@ -129,15 +137,15 @@ export abstract class ModelViewSetBase<
   }
 
   /** GET on the collection. */
-  override async list(request: FastifyRequest, _reply: FastifyReply): Promise<unknown> {
+  override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const visible = this.#visible(request);
     try {
-      const queryset = atOnce(this.filterQueryset(request, visible), () => `${this.name}: filterQueryset()`);
+      const queryset = this.filterQueryset(request, visible);
       return await (this.#resolved.paginator === null
         ? this.rows(queryset, request)
-        : this.paginate(request, queryset));
+        : this.paginate(request, queryset, reply));
     } catch (error) {
-      if (error instanceof InvalidUsage) this.#resolved.checkListParameters(request);
+      if (error instanceof InvalidUsage) await this.#resolved.checkListParameters(request);
       throw error;
     }
   }
@@ -251,18 +259,28 @@ export abstract class ModelViewSetBase<
     await this.#flushOwn(request);
   }
 
-  /** Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list. */
-  async paginate(request: FastifyRequest, queryset: QuerySet<Entity>): Promise<object> {
+  /**
+   * Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list. A
+   * paginator with `links` needs the reply.
+   */
+  async paginate(
+    request: FastifyRequest,
+    filtered: Awaitable<QuerySet<Entity>>,
+    reply?: FastifyReply,
+  ): Promise<object> {
+    const queryset = isPromise(filtered) ? await filtered : filtered;
     const { paginator } = this.#resolved;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
-    return paginator.paginate(queryset, this.#answer(request, 'list').records, parametersOf(request));
+    const { records } = this.#answer(request, 'list');
+    return paginator.paginate(queryset, records, parametersOf(request), reply && { request, reply });
   }
 
   /**
    * Returns the records of a query set in the read shape of lists: with a request the one that `readShapeFor` chooses for it.
    */
-  rows(queryset: QuerySet<Entity>, request?: FastifyRequest): Promise<Output[]> {
+  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Output[]> {
+    if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const { records } = request === undefined ? this.#resolved.answers.own('list') : this.#answer(request, 'list');
     return queryset.rows(records as Projection<Output>);
   }

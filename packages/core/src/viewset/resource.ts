@@ -1,7 +1,7 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { atOnce } from '../awaitable.ts';
+import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
@@ -142,6 +142,10 @@ export class Resource implements ViewDefinition {
     this.listParameters = declaredParameters(name, this.filters, this.paginator);
   }
 
+  get listHeaders(): Readonly<Record<string, TSchema>> {
+    return this.paginator?.headers ?? {};
+  }
+
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
     const { write, answers } = this;
     if (operation === 'destroy') return { response: { 204: null } };
@@ -178,17 +182,32 @@ export class Resource implements ViewDefinition {
     return list;
   }
 
-  /** Applies the filters in order. */
-  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
-    const narrowed = this.filters.reduce((found, filter) => applyFilter(filter, found, request), records);
-    return narrowed === records ? records : narrowed.by('client');
+  /** Applies the filters in order, at once if each answers at once. */
+  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
+    const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
+      narrowed === records ? records : narrowed.by('client');
+    return whenReady(this.#filterFrom(0, request, records), byClient);
   }
 
-  /** Throws one error for all parameters that do not fit the filters and the paginator. Runs no query. */
-  checkListParameters(request: FastifyRequest): void {
+  #filterFrom<Entity extends object>(
+    first: number,
+    request: FastifyRequest,
+    records: QuerySet<Entity>,
+  ): Awaitable<QuerySet<Entity>> {
+    let found = records;
+    for (let index = first; index < this.filters.length; index++) {
+      const answer = applyFilter(this.filters[index]!, found, request);
+      if (isPromise(answer)) return answer.then((narrowed) => this.#filterFrom(index + 1, request, narrowed));
+      found = answer;
+    }
+    return found;
+  }
+
+  /** Throws one error for all parameters that do not fit the filters and the paginator. Runs no query of its own. */
+  async checkListParameters(request: FastifyRequest): Promise<void> {
     const problems = new InvalidUsageCollector();
     const queryset = this.records.using(request);
-    for (const filter of this.filters) problems.attempt(() => applyFilter(filter, queryset, request));
+    for (const filter of this.filters) await problems.attemptLater(() => applyFilter(filter, queryset, request));
     problems.attempt(() => this.paginator?.check(parametersOf(request)));
     problems.throwIfAny();
   }
@@ -232,12 +251,14 @@ function applyFilter<Entity extends object>(
   filter: Filter,
   queryset: QuerySet<Entity>,
   request: FastifyRequest,
-): QuerySet<Entity> {
-  try {
-    return atOnce(filter.apply(queryset, parametersOf(request), request), () => `${filter.constructor.name}: apply()`);
-  } catch (error) {
-    throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
-  }
+): Awaitable<QuerySet<Entity>> {
+  return settle(
+    () => filter.apply(queryset, parametersOf(request), request),
+    (narrowed) => narrowed,
+    (error) => {
+      throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
+    },
+  );
 }
 
 function keySchema(path: FieldPath, words: string): TSchema {

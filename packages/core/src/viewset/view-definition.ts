@@ -64,6 +64,8 @@ export interface ViewDefinition {
   readonly operations: readonly Operation[];
   /** The query parameters that the view's lists take. */
   readonly listParameters: readonly ParameterDeclaration[];
+  /** The headers of the view's own list, by their names in lower case, for documents. */
+  readonly listHeaders?: Readonly<Record<string, TSchema>>;
   /** The schema of a pk in a path, for documents. */
   readonly pkSchema: TSchema;
   /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
@@ -78,7 +80,7 @@ export interface ViewDefinition {
   /** Reads the pk of a path; undefined if it cannot be one. */
   parsePk(text: string): unknown;
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
-  checkListParameters?(request: FastifyRequest): void;
+  checkListParameters?(request: FastifyRequest): Promise<void>;
   /** Runs before the handler of a detail action. */
   readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
 }

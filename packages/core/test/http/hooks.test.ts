@@ -53,8 +53,8 @@ class LongBookViewSet extends ModelViewSet(Book, { read, write, ordering: ['-pag
 }
 
 class PickyViewSet extends ModelViewSet(Book, { read, write }) {
-  override filterQueryset(request: FastifyRequest, queryset: QuerySet<BookRecord>) {
-    return super.filterQueryset(request, queryset).exclude({ title__startswith: 'A' });
+  override async filterQueryset(request: FastifyRequest, queryset: QuerySet<BookRecord>) {
+    return (await super.filterQueryset(request, queryset)).exclude({ title__startswith: 'A' });
   }
 
   override async performCreate(request: FastifyRequest, data: WriteData<BookRecord, Input>) {

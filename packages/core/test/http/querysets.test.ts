@@ -22,14 +22,14 @@ class SlicedViewSet extends ModelViewSet(Book, { read, write: writeShape(Book, [
 }
 
 class SlicedListViewSet extends ModelViewSet(Book, { read }) {
-  override filterQueryset(request: FastifyRequest, queryset: ReturnType<SlicedListViewSet['getQueryset']>) {
-    return super.filterQueryset(request, queryset).slice(0, 2);
+  override async filterQueryset(request: FastifyRequest, queryset: ReturnType<SlicedListViewSet['getQueryset']>) {
+    return (await super.filterQueryset(request, queryset)).slice(0, 2);
   }
 }
 
 class PlainSlicedListViewSet extends ModelViewSet(Book, { read, pagination: null }) {
-  override filterQueryset(request: FastifyRequest, queryset: ReturnType<PlainSlicedListViewSet['getQueryset']>) {
-    return super.filterQueryset(request, queryset).slice(0, 2);
+  override async filterQueryset(request: FastifyRequest, queryset: ReturnType<PlainSlicedListViewSet['getQueryset']>) {
+    return (await super.filterQueryset(request, queryset)).slice(0, 2);
   }
 }
 

@@ -185,8 +185,8 @@ forEachDatabase(t, { entities: [Article, Publisher], orm }, async (t, orm) => {
 
 t.test('what a hook may be given', async () => {
   class Typed extends ModelViewSet(Article, { read, write }) {
-    override filterQueryset(request: FastifyRequest, queryset: QuerySet<InferEntity<typeof Article>>) {
-      return super.filterQueryset(request, queryset).filter({ is_open: true });
+    override async filterQueryset(request: FastifyRequest, queryset: QuerySet<InferEntity<typeof Article>>) {
+      return (await super.filterQueryset(request, queryset)).filter({ is_open: true });
     }
   }
   void Typed;

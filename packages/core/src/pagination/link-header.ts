@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type, type TSchema } from 'typebox';
+
+/** The request that a page is read for, and its answer. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** The parameters that lead to another page, by its relation to this one; those that are undefined are left out of its query. */
+export type PageLinks = Readonly<
+  Partial<Record<'first' | 'prev' | 'next' | 'last', Readonly<Record<string, string | number | undefined>> | undefined>>
+>;
+
+/** The header as documents have it. */
+export const LINK_HEADERS: Readonly<Record<string, TSchema>> = {
+  link: Type.String({
+    description: 'The first, previous, next and last page, if there is one and it is known (RFC 8288)',
+  }),
+};
+
+/**
+ * Sends the `Link` header of a page (RFC 8288), for paginators of your own. Its targets are references relative to the request,
+ * `?page=2`, which hold behind a proxy that knows the application by another path. The other parameters of the request stay.
+ *
+ * @example
+ * sendLinks({ request, reply }, { next: { page: 3 } });   // Link: <?search=tea&page=3>; rel="next"
+ */
+export function sendLinks({ request, reply }: Exchange, links: PageLinks): void {
+  const entries = Object.entries(links).filter(([, parameters]) => parameters !== undefined);
+  const url = request.raw.url ?? '';
+  const start = url.indexOf('?');
+  const texts = entries.map(([relation, parameters]) => {
+    const query = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+    for (const [name, value] of Object.entries(parameters!)) {
+      if (value === undefined) query.delete(name);
+      else query.set(name, String(value));
+    }
+    return `<?${query.toString()}>; rel="${relation}"`;
+  });
+  if (texts.length > 0) reply.header('link', texts.join(', '));
+}
