@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { HealthRegistry, IPRateLimit, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { HealthRegistry, IPRateLimit, NotFound, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
@@ -61,6 +62,10 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
     throttles: throttles(settings),
     health,
   });
+  if (settings.explorer) {
+    await app.register(explorer, { title: 'Shop' });
+    addHome(app);
+  }
   await app.register(auth, {
     account: Account,
     urlPrefix: '/api/auth',
@@ -81,6 +86,15 @@ export async function buildApp(settings: Settings, health = new HealthRegistry()
 
   await app.register(shopRouter().plugin);
   return app;
+}
+
+/** Leads a browser that is at the address of the shop itself to its explorer. */
+function addHome(app: FastifyInstance): void {
+  app.get('/', { schema: { hide: true }, config: { public: true } }, (request, reply) => {
+    reply.header('vary', 'Accept');
+    if (!prefersHtml(request)) throw new NotFound(`No route ${request.method} /`);
+    return reply.redirect('/api');
+  });
 }
 
 function throttles({ throttleIp, throttleUser }: Settings): (IPRateLimit | UserRateLimit)[] {

@@ -87,6 +87,14 @@ export class Environment {
     return { count: Number(count), seconds: Number(seconds) };
   }
 
+  /** `on` or `off`. */
+  onOff(name: string): boolean | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (text === 'on' || text === 'off') return text === 'on';
+    throw mistake(name, 'on or off', text);
+  }
+
   /** Fastify's `trustProxy`. A number of proxies is no form of it: Fastify then believes nobody, without a word. */
   trustProxy(name: string): boolean | string[] | undefined {
     const text = this.text(name);

@@ -37,6 +37,8 @@ export interface Settings {
   /** Undefined in production unless ADMIN_PASSWORD is given: no administrator is seeded then. */
   readonly adminPassword: string | undefined;
   readonly bcryptRounds: number;
+  /** True if browsers are shown the explorer. */
+  readonly explorer: boolean;
 }
 
 /** Of the demo's administrator; in production there is none. */
@@ -80,6 +82,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
+    explorer: environment.onOff('EXPLORER') ?? !production,
   });
 }
 

@@ -25,6 +25,20 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean): Jso
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(plan.body === undefined ? {} : { requestBody: describeBody(plan) }),
     responses: mapResponses(plan),
+    'x-viewset': describeView(plan),
+  };
+}
+
+/** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
+function describeView({ view, action, detail, permissions }: OperationPlan): JsonObject {
+  const { basename, entity, key } = view;
+  return {
+    view: basename,
+    action,
+    detail,
+    ...(entity === undefined ? {} : { entity }),
+    ...(key === undefined ? {} : { key }),
+    permissions: permissions.map((permission) => permission.constructor.name),
   };
 }
 

@@ -1,5 +1,7 @@
 import { Type, type TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
+import { isReference, isToOne, targetOf } from '../fields/property.ts';
+import { referenceTo } from '../fields/reference-to.ts';
 import type { FieldType } from '../fields/field-type.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
@@ -90,7 +92,14 @@ export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   if (lookup === 'isnull') return Type.Boolean(described);
   if (lookup === 'in') return Type.Array(textSchema(path.type), described);
   if (lookup === 'range') return Type.Array(textSchema(path.type), { minItems: 2, maxItems: 2, ...described });
-  return { ...textSchema(path.type), ...described };
+  return { ...textSchema(path.type), ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
+}
+
+/** Says which related record a value chooses, if the path is a relation, or a field at the end of one. */
+function relatedRecord({ steps, property }: FieldPath): object {
+  const relation = isToOne(property) ? property : steps.at(-1);
+  const target = relation !== undefined && isReference(relation) ? targetOf(relation) : undefined;
+  return target === undefined ? {} : referenceTo(target, property);
 }
 
 /** Makes the words for a field: `Price`, `Role name`. */

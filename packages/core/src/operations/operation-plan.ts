@@ -55,6 +55,8 @@ export interface OperationView {
   readonly description: string | undefined;
   /** The name of its entity; undefined if it has none. */
   readonly entity: string | undefined;
+  /** The name of the field by which its records are found; undefined if it has no entity. */
+  readonly key: string | undefined;
   /** The words about the fields of its records, by name. */
   readonly fieldWords: Readonly<Record<string, Words>>;
 }

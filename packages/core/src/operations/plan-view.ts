@@ -323,6 +323,7 @@ function operationPlan(
       basename,
       description: documentation.description,
       entity: meta?.className,
+      key: definition.key?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
     handler: parent?.guard(handler, proof) ?? handler,

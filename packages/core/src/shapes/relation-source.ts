@@ -2,6 +2,7 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata, isReference, isToMany, targetOf } from '../fields/property.ts';
+import { referenceTo } from '../fields/reference-to.ts';
 import { without, withProperties } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
@@ -54,7 +55,9 @@ export function listSchema(
   if (source.kind === 'nested') return Type.Array(source.nested.shape.schema, { maxItems: source.nested.max });
   const target = relatedMeta(meta, name);
   const key = source.key ?? keyName(target);
-  return Type.Array(writeSchema(shapeField(target, key), false), { maxItems: source.max });
+  const field = shapeField(target, key);
+  const item = { ...writeSchema(field, false), ...referenceTo(target, field.property) };
+  return Type.Array(item, { maxItems: source.max });
 }
 
 /**

@@ -2,6 +2,7 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
+import { referenceTo } from '../fields/reference-to.ts';
 import { isRecord } from '../json.ts';
 import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { bindFields } from './bound-field.ts';
@@ -185,7 +186,10 @@ function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced
   const column = shapeField(meta, name);
   const value = source === undefined ? column : shapeField(meta, source as string);
   const canLeaveOut = canBeLeftOut(column);
-  return marked(writeSchema({ ...value, nullable: column.nullable }, canLeaveOut), forced ?? canLeaveOut);
+  const schema = writeSchema({ ...value, nullable: column.nullable }, canLeaveOut);
+  const { target } = column;
+  const described = target === undefined ? schema : { ...schema, ...referenceTo(target, value.property) };
+  return marked(described, forced ?? canLeaveOut);
 }
 
 function marked(schema: TSchema, optional: boolean): TSchema {

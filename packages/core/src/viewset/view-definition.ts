@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import type { FieldPath } from '../fields/field-path.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
@@ -68,6 +69,8 @@ export interface ViewDefinition {
   readonly listHeaders?: Readonly<Record<string, TSchema>>;
   /** The schema of a pk in a path, for documents. */
   readonly pkSchema: TSchema;
+  /** The field that a pk in a path is compared with; undefined if the view has no entity. */
+  readonly key?: FieldPath;
   /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
   readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */

@@ -76,7 +76,12 @@ t.test('a schema is derived from what the entity declares', async (t) => {
       count: { type: 'integer', minimum: -2147483648, maximum: 2147483647 },
       price: { type: ['number', 'null'], minimum: -99999999.99, maximum: 99999999.99, multipleOf: 0.01 },
       at: { type: ['string', 'null'], format: 'date-time' },
-      maker: { type: ['integer', 'null'], minimum: -2147483648, maximum: 2147483647 },
+      maker: {
+        type: ['integer', 'null'],
+        minimum: -2147483648,
+        maximum: 2147483647,
+        'x-reference': { entity: 'Maker', field: 'id' },
+      },
       flag: { type: 'boolean' },
       kind: { type: ['string', 'null'], enum: ['small', 'large', null] },
       text: { type: ['string', 'null'] },

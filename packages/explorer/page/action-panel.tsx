@@ -1,0 +1,133 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Api, fillPath, type Operation } from './api-model.ts';
+import { columnsOf } from './columns.tsx';
+import { type Answer, exchanges, send } from './exchanges.ts';
+import { schemaOf } from './list-query.ts';
+import { here, hrefOf } from './location.ts';
+import type { Schema } from './openapi.ts';
+import { rowsOf, textOf } from './records.ts';
+import { SchemaForm, type Values } from './schema-form.tsx';
+import { useStore } from './store.ts';
+import { texts } from './texts.ts';
+import { Value } from './value.tsx';
+
+/** The actions of a collection or a record: each leads to its form. */
+export function ActionButtons({
+  actions,
+  path,
+}: {
+  readonly actions: readonly Operation[];
+  readonly path: string;
+}): JSX.Element {
+  const { query } = useStore(here);
+  return (
+    <>
+      {actions.map(({ id, summary, description }) => (
+        <a key={id} class="button" href={hrefOf(path, query, new URLSearchParams({ action: id }))} title={description}>
+          {summary}
+        </a>
+      ))}
+    </>
+  );
+}
+
+/** The form of an action, and what it has answered. */
+export function ActionPanel({
+  api,
+  action,
+  path,
+}: {
+  readonly api: Api;
+  readonly action: Operation;
+  readonly path: string;
+}): JSX.Element {
+  const [answer, setAnswer] = useState<{ readonly answer: Answer; readonly status: string }>();
+  return (
+    <>
+      {action.description !== undefined && <p class="lead">{action.description}</p>}
+      <SchemaForm
+        api={api}
+        schema={formSchema(action)}
+        purpose="action"
+        submitLabel={texts.run}
+        onSubmit={async (values) => {
+          const { query, body } = split(action, values);
+          const url = hrefOf(fillPath(action.path, path), query, new URLSearchParams());
+          const found = await send({ operation: action, url, ...(action.body === undefined ? {} : { body }) });
+          const { status, statusText } = exchanges.get()[0]?.answer ?? { status: 200, statusText: '' };
+          setAnswer({ answer: found, status: `${status} ${statusText}`.trim() });
+        }}
+      />
+      {answer !== undefined && (
+        <section class="result" aria-live="polite" aria-label={texts.result}>
+          <h2>{texts.actionDone(answer.status)}</h2>
+          <Result api={api} body={answer.answer.body} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** One schema of the parameters and of the body: their names are told apart again when they are sent. */
+function formSchema({ query, body }: Operation): Schema {
+  const parameters = query.map((parameter) => {
+    const { description } = parameter;
+    return [parameter.name, { ...schemaOf(parameter), ...(description === undefined ? {} : { description }) }] as const;
+  });
+  const { properties = {}, required = [] } = body?.schema ?? {};
+  const needed = query.filter((parameter) => parameter.required === true).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: { ...Object.fromEntries(parameters), ...properties },
+    required: [...needed, ...required],
+  };
+}
+
+function split({ query, body }: Operation, values: Values): { query: URLSearchParams; body: Values } {
+  const sent = new URLSearchParams();
+  const names = new Set(Object.keys(body?.schema.properties ?? {}));
+  for (const parameter of query) {
+    const value = values[parameter.name];
+    if (names.has(parameter.name) || value === undefined || value === null || value === '') continue;
+    const items = Array.isArray(value) && parameter.explode !== false ? value : [value];
+    for (const each of items) sent.append(parameter.name, textOf(each));
+  }
+  const isParameter = new Set(query.map(({ name }) => name));
+  const rest = Object.entries(values).filter(([name]) => names.has(name) || !isParameter.has(name));
+  return { query: sent, body: Object.fromEntries(rest) };
+}
+
+/** The answer of an action: its records as a table, everything else as it came. */
+function Result({ api, body }: { readonly api: Api; readonly body: unknown }): JSX.Element {
+  const rows = rowsOf(body);
+  if (body === undefined) return <p>{texts.noContent}</p>;
+  if (rows.length === 0) return <pre tabIndex={0}>{JSON.stringify(body, undefined, 2)}</pre>;
+  const columns = columnsOf(api.document, {}, rows, null);
+  return (
+    <div class="table-frame" tabIndex={0} role="region" aria-label={texts.result}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ name, label }) => (
+              <th scope="col" key={name} class={typeof rows[0]![name] === 'number' ? 'number' : undefined}>
+                <bdi>{label}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {columns.map(({ name }) => (
+                <td key={name} class={typeof row[name] === 'number' ? 'number' : undefined}>
+                  <Value value={row[name]} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

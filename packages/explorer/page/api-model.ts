@@ -1,0 +1,212 @@
+import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
+import { humanized } from './words.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One operation of the API. */
+export interface Operation {
+  readonly id: string;
+  readonly method: Method;
+  /** The path with its parameters in braces, `/api/products/{pk}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string | undefined;
+  readonly deprecated: boolean;
+  readonly needsToken: boolean;
+  /** The names of the permission classes, all of which must hold. */
+  readonly permissions: readonly string[];
+  readonly query: readonly Parameter[];
+  /** Undefined if the operation takes no body. */
+  readonly body: { readonly schema: Schema; readonly type: string; readonly required: boolean } | undefined;
+  /** The schema of the body of the first answer of success. */
+  readonly answer: Schema | undefined;
+}
+
+/** A collection of records, and what can be done with it. */
+export interface Resource {
+  readonly name: string;
+  /** What one of its records is called. */
+  readonly singular: string;
+  readonly entity: string | undefined;
+  readonly description: string | undefined;
+  /** The path of the collection. */
+  readonly path: string;
+  readonly recordPath: string;
+  /** The field by which a record is found. */
+  readonly key: string;
+  /** The schema of a record in the list. */
+  readonly row: Schema;
+  readonly list: Operation | undefined;
+  readonly create: Operation | undefined;
+  readonly retrieve: Operation | undefined;
+  readonly update: Operation | undefined;
+  readonly destroy: Operation | undefined;
+  readonly bulkDestroy: Operation | undefined;
+  readonly collectionActions: readonly Operation[];
+  readonly recordActions: readonly Operation[];
+}
+
+/** Everything that the page knows of an API. */
+export interface Api {
+  readonly title: string;
+  readonly version: string | undefined;
+  readonly description: string | undefined;
+  readonly document: ApiDocument;
+  readonly roots: readonly string[];
+  readonly resources: readonly Resource[];
+  readonly login: Operation | undefined;
+}
+
+interface PlannedOperation extends Operation {
+  readonly facts: NonNullable<DocumentOperation['x-viewset']>;
+}
+
+/** Reads the document of an API. */
+export function readApi(document: ApiDocument): Api {
+  const all = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => readOperation(document, path, method, operation)),
+  );
+  const planned = all.filter((operation): operation is PlannedOperation => operation.facts !== undefined);
+  const views = Map.groupBy(planned, ({ facts }) => facts.view);
+  return {
+    title: document.info?.title ?? 'API',
+    version: document.info?.version,
+    description: document.info?.description,
+    document,
+    roots: planned.filter(isRoot).map(({ path }) => path),
+    resources: [...views.values()]
+      .filter(([first]) => !isRoot(first!))
+      .map((operations) => readResource(document, operations)),
+    login: all.find(({ id, method, body }) => id === 'login' && method === 'POST' && body !== undefined),
+  };
+}
+
+/** Tells if an operation is one of a router's root. */
+function isRoot({ facts }: PlannedOperation): boolean {
+  return facts.entity === undefined && facts.view.endsWith('-root');
+}
+
+function readOperation(
+  document: ApiDocument,
+  path: string,
+  method: string,
+  given: DocumentOperation,
+): Operation & { readonly facts: DocumentOperation['x-viewset'] } {
+  const parameters = (given.parameters ?? []).map((parameter) => follow<Parameter>(document, parameter));
+  const content = Object.entries(given.requestBody?.content ?? {});
+  const [type, media] =
+    content.find(([name, { schema }]) => name.startsWith('multipart/') && schema !== undefined) ?? content[0] ?? [];
+  const success = Object.keys(given.responses ?? {}).find((status) => status.startsWith('2'));
+  const response = success === undefined ? {} : follow(document, given.responses![success]!);
+  const facts = given['x-viewset'];
+  return {
+    id: given.operationId,
+    method: method.toUpperCase() as Method,
+    path,
+    summary: given.summary ?? given.operationId,
+    description: given.description === `${given.summary}. ${tokenWords(given)}` ? undefined : given.description,
+    deprecated: given.deprecated === true,
+    needsToken: (given.security ?? []).length > 0,
+    permissions: facts?.permissions ?? [],
+    query: parameters.filter((parameter) => parameter.in === 'query'),
+    body:
+      type === undefined
+        ? undefined
+        : {
+            schema: follow<Schema>(document, media?.schema ?? {}),
+            type,
+            required: given.requestBody?.required === true,
+          },
+    answer: response.content?.['application/json']?.schema,
+    facts,
+  };
+}
+
+/** The sentence that the document adds to a summary where nobody has written a description. */
+function tokenWords({ security = [] }: DocumentOperation): string {
+  return security.length > 0 ? 'Needs a token.' : 'Needs no token.';
+}
+
+const BUILT_IN = new Set(['list', 'create', 'retrieve', 'update', 'destroy']);
+
+function readResource(document: ApiDocument, operations: readonly PlannedOperation[]): Resource {
+  const { view, entity, key = 'id' } = operations[0]!.facts;
+  const ofAction = (action: string, method: Method, detail: boolean): Operation | undefined =>
+    operations.find(({ facts, method: each }) => facts.action === action && each === method && facts.detail === detail);
+  const list = ofAction('list', 'GET', false);
+  const create = ofAction('create', 'POST', false);
+  const retrieve = ofAction('retrieve', 'GET', true);
+  const update = ofAction('update', 'PATCH', true);
+  const destroy = ofAction('destroy', 'DELETE', true);
+  const recordPath = (retrieve ?? update ?? destroy)?.path ?? '';
+  const path = (list ?? create)?.path ?? recordPath.replace(/\/\{[^{}]+\}$/, '');
+  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action) && !facts.action.startsWith('bulk'));
+  const tag = document.tags?.find(({ name }) => name === view);
+  const isSaid = tag?.description !== undefined && tag.description !== `Operations on ${view}.`;
+  return {
+    name: humanized(path.split('/').at(-1) ?? view),
+    singular: humanized(entity ?? view).toLowerCase(),
+    entity,
+    description: isSaid ? tag.description : undefined,
+    path,
+    recordPath,
+    key,
+    row: rowOf(document, list?.answer) ?? retrieve?.answer ?? {},
+    list,
+    create,
+    retrieve,
+    update,
+    destroy,
+    bulkDestroy: operations.find(({ facts, method }) => method === 'DELETE' && !facts.detail),
+    collectionActions: own.filter(({ facts }) => !facts.detail),
+    recordActions: own.filter(({ facts }) => facts.detail),
+  };
+}
+
+/** Returns the schema of the records of a list: of a page's `results`, or of an array's items. */
+function rowOf(document: ApiDocument, answer: Schema | undefined): Schema | undefined {
+  const schema = follow<Schema>(document, answer ?? {});
+  const results = schema.properties?.['results'];
+  return (results === undefined ? schema : follow<Schema>(document, results)).items;
+}
+
+/** A place of the API that has a page. */
+export type Place =
+  | { readonly kind: 'root'; readonly path: string }
+  | { readonly kind: 'collection'; readonly path: string; readonly resource: Resource }
+  | { readonly kind: 'record'; readonly path: string; readonly resource: Resource }
+  | { readonly kind: 'unknown'; readonly path: string };
+
+/** Finds the place that a URL's path names; a collection before a record, as the server does. */
+export function placeOf(api: Api, pathname: string): Place {
+  const path = pathname === '/' ? pathname : pathname.replace(/\/+$/, '');
+  if (api.roots.includes(path)) return { kind: 'root', path };
+  for (const kind of ['collection', 'record'] as const) {
+    const resource = api.resources.find((each) => {
+      const isThere = kind === 'collection' ? each.list !== undefined : each.retrieve !== undefined;
+      return isThere && patternOf(kind === 'collection' ? each.path : each.recordPath).test(path);
+    });
+    if (resource !== undefined) return { kind, path, resource };
+  }
+  return { kind: 'unknown', path };
+}
+
+function patternOf(template: string): RegExp {
+  const escaped = template.split(/\{[^{}]+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${escaped.join('[^/]+')}$`);
+}
+
+/** Fills the parameters of a template with the steps of a path above it: of `/authors/7/books`, `{author}` is 7. */
+export function fillPath(template: string, path: string): string {
+  const given = path.split('/');
+  return template
+    .split('/')
+    .map((step, index) => (step.startsWith('{') ? (given[index] ?? step) : step))
+    .join('/');
+}
+
+/** Returns the path of a record of a collection. */
+export function recordPathOf(resource: Resource, collectionPath: string, key: unknown): string {
+  const filled = fillPath(resource.recordPath.replace(/\/\{[^{}]+\}$/, ''), collectionPath);
+  return `${filled}/${encodeURIComponent(String(key))}`;
+}

@@ -1,0 +1,108 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { AccountMenu } from './account-menu.tsx';
+import { type Api, type Place, placeOf, readApi } from './api-model.ts';
+import { CollectionPage } from './collection-page.tsx';
+import { here, navigate } from './location.ts';
+import { LoginDialog } from './login-dialog.tsx';
+import { NoticeLine } from './notice.tsx';
+import type { ApiDocument } from './openapi.ts';
+import { RecordPage } from './record-page.tsx';
+import { RequestLog } from './request-log.tsx';
+import { RootPage } from './root-page.tsx';
+import { Sidebar } from './sidebar.tsx';
+import { useStore } from './store.ts';
+import { texts } from './texts.ts';
+
+/** The whole page. */
+export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Element {
+  const [api, setApi] = useState<Api | 'waiting' | 'failed'>('waiting');
+  const load = (): void => {
+    setApi('waiting');
+    readDocument(documentUrl).then(
+      (document) => setApi(readApi(document)),
+      () => setApi('failed'),
+    );
+  };
+  useEffect(load, [documentUrl]);
+  if (api === 'waiting') return <p class="first-wait">{texts.loading}</p>;
+  if (api === 'failed') {
+    return (
+      <main class="alone">
+        <h1>{texts.documentMissing}</h1>
+        <p>{texts.documentMissingHint}</p>
+        <p>
+          <code>{documentUrl}</code>
+        </p>
+        <button type="button" onClick={load}>
+          {texts.retry}
+        </button>
+      </main>
+    );
+  }
+  return <Frame api={api} />;
+}
+
+async function readDocument(url: string): Promise<ApiDocument> {
+  const response = await fetch(url, { cache: 'no-cache', credentials: 'omit' });
+  if (!response.ok) throw new Error(String(response.status));
+  return (await response.json()) as ApiDocument;
+}
+
+function Frame({ api }: { readonly api: Api }): JSX.Element {
+  const { pathname } = useStore(here);
+  const place = placeOf(api, pathname);
+  return (
+    <div class="frame" onClick={(event) => followLink(api, event)}>
+      <button
+        type="button"
+        class="skip"
+        onClick={() => document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true })}
+      >
+        {texts.skip}
+      </button>
+      <header class="top">
+        <a class="brand" href={api.roots[0] ?? '/'}>
+          <bdi>{api.title}</bdi>
+        </a>
+        {api.version !== undefined && <span class="version">{api.version}</span>}
+        <AccountMenu />
+      </header>
+      <Sidebar api={api} place={place} />
+      <main tabIndex={-1}>
+        <NoticeLine />
+        <PlacePage key={place.kind === 'record' ? place.path : place.kind + place.path} api={api} place={place} />
+      </main>
+      <RequestLog />
+      <LoginDialog api={api} />
+    </div>
+  );
+}
+
+function PlacePage({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
+  const title = place.kind === 'collection' || place.kind === 'record' ? place.resource.name : texts.rootTitle;
+  useEffect(() => {
+    document.title = `${title} · ${api.title}`;
+  }, [title, api]);
+  switch (place.kind) {
+    case 'root':
+      return <RootPage api={api} path={place.path} />;
+    case 'collection':
+      return <CollectionPage api={api} resource={place.resource} path={place.path} />;
+    case 'record':
+      return <RecordPage api={api} resource={place.resource} path={place.path} />;
+    case 'unknown':
+      return <p>{texts.unknownPlace}</p>;
+  }
+}
+
+/** Follows a link to a place of the API within the page; all others, and those that open a new tab, are the browser's. */
+function followLink(api: Api, event: MouseEvent): void {
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  if (link === null || event.defaultPrevented || event.button !== 0) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return;
+  if (placeOf(api, link.pathname).kind === 'unknown') return;
+  event.preventDefault();
+  navigate(link.pathname + link.search + link.hash);
+}

@@ -1,0 +1,155 @@
+import type { JSX } from 'preact';
+import type { Resource } from './api-model.ts';
+import type { Column } from './columns.tsx';
+import { directionOf, sorted, sortNames } from './list-query.ts';
+import { type Row, textOf, titleOf } from './records.ts';
+import { texts } from './texts.ts';
+import { decimalsOf, Value } from './value.tsx';
+import { shortened } from './words.ts';
+
+interface DataTableProps {
+  readonly resource: Resource;
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly query: URLSearchParams;
+  readonly hasSort: boolean;
+  /** True while newer rows are on their way. */
+  readonly isStale: boolean;
+  readonly hrefOfRow: (row: Row) => string | undefined;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (keys: ReadonlySet<string>) => void;
+  readonly onQuery: (query: URLSearchParams) => void;
+}
+
+/** The records of a page as a table. */
+export function DataTable(props: DataTableProps): JSX.Element {
+  const { resource, columns, rows, isStale, selected, onSelect } = props;
+  const keys = rows.map((row) => textOf(row[resource.key]));
+  const isAll = keys.every((key) => selected.has(key));
+  // The numbers of a column stand one below the other, point below point.
+  const decimals = new Map(
+    columns.map(({ name }) => [name, Math.max(...rows.map((row) => decimalsOf(row[name])))] as const),
+  );
+  const toggle = (key: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(key)) next.add(key);
+    onSelect(next);
+  };
+  return (
+    <div class={`table-frame${isStale ? ' stale' : ''}`} tabIndex={0} role="region" aria-label={resource.name}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="check">
+              <input
+                type="checkbox"
+                aria-label={texts.selectAll}
+                checked={isAll}
+                onChange={() => onSelect(isAll ? new Set() : new Set(keys))}
+              />
+            </th>
+            {columns.map((column) => (
+              <HeadCell key={column.name} column={column} {...props} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <TableRow
+              key={keys[index]}
+              {...props}
+              row={row}
+              isSelected={selected.has(keys[index]!)}
+              decimals={decimals}
+              onToggle={() => toggle(keys[index]!)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface TableRowProps extends DataTableProps {
+  readonly row: Row;
+  readonly isSelected: boolean;
+  /** The places after the point, by the name of the column. */
+  readonly decimals: ReadonlyMap<string, number>;
+  readonly onToggle: () => void;
+}
+
+function TableRow({ resource, columns, row, isSelected, decimals, hrefOfRow, onToggle }: TableRowProps): JSX.Element {
+  const title = shortened(titleOf(resource, row), 60);
+  const linked = linkColumn(resource, columns);
+  return (
+    <tr class={isSelected ? 'selected' : undefined}>
+      <td class="check">
+        <input type="checkbox" aria-label={texts.select(title)} checked={isSelected} onChange={onToggle} />
+      </td>
+      {columns.map((column) => (
+        <Cell
+          key={column.name}
+          column={column}
+          row={row}
+          decimals={decimals.get(column.name)}
+          href={column === linked ? hrefOfRow(row) : undefined}
+        />
+      ))}
+    </tr>
+  );
+}
+
+/** The column whose values lead to the records: the one that people know them by, or else the key. */
+function linkColumn({ key }: Resource, columns: readonly Column[]): Column | undefined {
+  const named = ['title', 'name', 'label', 'subject'].map((name) => columns.find((column) => column.name === name));
+  return named.find((column) => column !== undefined) ?? columns.find(({ name }) => name === key) ?? columns[0];
+}
+
+function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps & { readonly column: Column }) {
+  const { name, label, described } = column;
+  const isSortable = hasSort && sortNames(resource.list!).has(name);
+  const direction = directionOf(query, name);
+  return (
+    <th
+      scope="col"
+      class={alignment(column)}
+      aria-sort={isSortable ? direction : undefined}
+      title={described.schema.description}
+    >
+      {isSortable ? (
+        <button
+          type="button"
+          class="sort"
+          aria-label={texts.sortBy(label)}
+          onClick={(event) => onQuery(sorted(query, name, event.shiftKey))}
+        >
+          <bdi>{label}</bdi>
+          <span class="arrow" aria-hidden="true">
+            {direction === 'none' ? '' : direction === 'ascending' ? '↑' : '↓'}
+          </span>
+        </button>
+      ) : (
+        <bdi>{label}</bdi>
+      )}
+    </th>
+  );
+}
+
+function Cell({
+  column,
+  row,
+  decimals,
+  href,
+}: {
+  readonly column: Column;
+  readonly row: Row;
+  readonly decimals: number | undefined;
+  readonly href: string | undefined;
+}): JSX.Element {
+  const value = <Value value={row[column.name]} described={column.described} decimals={decimals ?? 0} />;
+  return <td class={alignment(column)}>{href === undefined ? value : <a href={href}>{value}</a>}</td>;
+}
+
+function alignment({ described: { kind } }: Column): string | undefined {
+  return kind === 'integer' || kind === 'number' ? 'number' : undefined;
+}

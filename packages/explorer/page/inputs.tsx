@@ -1,0 +1,201 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { InputProps } from './field.tsx';
+import { textOf } from './records.ts';
+import { texts } from './texts.ts';
+import { humanized } from './words.ts';
+
+/** The value of a field that has been emptied: null where there may be one; nothing, where the server fills it in. */
+export function emptied({ described, facts, required }: InputProps): unknown {
+  if (described.nullable) return null;
+  return facts.isUpdate || required ? '' : undefined;
+}
+
+export function TextInput(props: InputProps): JSX.Element {
+  const { id, described, value, onChange, aria } = props;
+  const text = textOf(value);
+  const set = (given: string): void => onChange(given === '' ? emptied(props) : given);
+  if (described.kind === 'long text' || text.length > 200 || text.includes('\n')) {
+    return (
+      <textarea
+        id={id}
+        rows={Math.min(12, Math.max(2, text.slice(0, 4000).split('\n').length, Math.ceil(text.length / 90)))}
+        value={text}
+        dir="auto"
+        placeholder={value === null ? texts.noValue : undefined}
+        onInput={({ currentTarget }) => set(currentTarget.value)}
+        {...aria}
+      />
+    );
+  }
+  return (
+    <input
+      id={id}
+      {...({ type: inputType(props) } as { type: 'text' })}
+      value={text}
+      dir="auto"
+      autocomplete={autocompleteOf(props)}
+      placeholder={value === null ? texts.noValue : undefined}
+      onInput={({ currentTarget }) => set(currentTarget.value)}
+      {...aria}
+    />
+  );
+}
+
+function inputType({ described, name }: InputProps): 'text' | 'email' | 'password' | 'date' {
+  if (described.kind === 'password' || described.kind === 'date') return described.kind;
+  return described.schema.format === 'email' || name === 'email' ? 'email' : 'text';
+}
+
+function autocompleteOf({ facts, name, described }: InputProps): string {
+  if (facts.purpose !== 'login') return described.kind === 'password' ? 'new-password' : 'off';
+  return described.kind === 'password' ? 'current-password' : name === 'email' ? 'username' : 'off';
+}
+
+/** A number is typed as text: what is none goes to the server as it is, which says what it wants there. */
+export function NumberInput(props: InputProps): JSX.Element {
+  const { id, value, described, onChange, aria } = props;
+  const [text, setText] = useState(textOf(value));
+  const number = readNumber(text);
+  const isOurs = Object.is(value, number) || value === text || (text === '' && (value ?? '') === '');
+  return (
+    <input
+      id={id}
+      class="number"
+      inputMode={described.kind === 'integer' ? 'numeric' : 'decimal'}
+      autocomplete="off"
+      value={isOurs ? text : textOf(value)}
+      placeholder={value === null ? texts.noValue : undefined}
+      onInput={({ currentTarget }) => {
+        setText(currentTarget.value);
+        onChange(currentTarget.value.trim() === '' ? emptied(props) : readNumber(currentTarget.value));
+      }}
+      {...aria}
+    />
+  );
+}
+
+/** The number that a text is; the text itself, if it is none that JavaScript can hold. */
+function readNumber(text: string): number | string {
+  const trimmed = text.trim();
+  if (!/^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(trimmed)) return text;
+  const number = Number(trimmed);
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number;
+}
+
+export function ChoiceInput(props: InputProps): JSX.Element {
+  const { id, described, required, value, onChange, aria } = props;
+  const isBoolean = described.kind === 'boolean';
+  if (isBoolean && !described.nullable && (required || value !== undefined)) {
+    return (
+      <input
+        id={id}
+        type="checkbox"
+        checked={value === true}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+        {...aria}
+      />
+    );
+  }
+  const choices = isBoolean ? [true, false] : described.choices;
+  const place = choices.findIndex((choice) => choice === value);
+  return (
+    <select
+      id={id}
+      value={place === -1 ? '' : String(place)}
+      onChange={({ currentTarget }) =>
+        onChange(
+          currentTarget.value === '' ? (described.nullable ? null : undefined) : choices[Number(currentTarget.value)],
+        )
+      }
+      {...aria}
+    >
+      {(place === -1 || described.nullable || !required) && (
+        <option value="">{described.nullable ? texts.noValue : texts.choose}</option>
+      )}
+      {choices.map((choice, index) => (
+        <option key={String(choice)} value={String(index)}>
+          {isBoolean ? (choice === true ? texts.yes : texts.no) : String(choice)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** An instant, in the time of the place where the page is looked at. */
+export function DateTimeInput(props: InputProps): JSX.Element {
+  const { id, value, onChange, aria } = props;
+  const date = typeof value === 'string' ? new Date(value) : undefined;
+  const isDate = date !== undefined && !Number.isNaN(date.getTime());
+  return (
+    <input
+      id={id}
+      type="datetime-local"
+      step="1"
+      value={isDate ? localText(date) : ''}
+      onChange={({ currentTarget }) => {
+        const changed = currentTarget.value === '' ? undefined : new Date(currentTarget.value);
+        onChange(changed === undefined ? emptied(props) : changed.toISOString());
+      }}
+      {...aria}
+    />
+  );
+}
+
+function localText(date: Date): string {
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+/** A file, with a look at it if it is a picture. */
+export function FileInput({ id, value, onChange, aria }: InputProps): JSX.Element {
+  const [preview, setPreview] = useState<string>();
+  const stored = value as { readonly name?: unknown; readonly url?: unknown } | null | undefined;
+  return (
+    <>
+      {!(value instanceof File) && typeof stored?.name === 'string' && (
+        <p class="hint">
+          {texts.currentFile}: <bdi>{stored.name}</bdi>
+        </p>
+      )}
+      <input
+        id={id}
+        type="file"
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0];
+          if (preview !== undefined) URL.revokeObjectURL(preview);
+          setPreview(file?.type.startsWith('image/') === true ? URL.createObjectURL(file) : undefined);
+          onChange(file);
+        }}
+        {...aria}
+      />
+      {preview !== undefined && <img class="preview" src={preview} alt="" />}
+    </>
+  );
+}
+
+/** Whatever no other input can say, as JSON. A text that is none goes to the server as it is. */
+export function JsonInput(props: InputProps): JSX.Element {
+  const { id, name, value, onChange, aria } = props;
+  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, undefined, 2));
+  return (
+    <textarea
+      id={id}
+      class="code"
+      rows={Math.min(14, Math.max(2, text.slice(0, 4000).split('\n').length))}
+      spellcheck={false}
+      aria-label={`${humanized(name)} (JSON)`}
+      value={text}
+      onInput={({ currentTarget }) => {
+        setText(currentTarget.value);
+        if (currentTarget.value.trim() === '') return onChange(emptied(props));
+        try {
+          onChange(JSON.parse(currentTarget.value));
+        } catch {
+          onChange(currentTarget.value);
+        }
+      }}
+      {...aria}
+    />
+  );
+}

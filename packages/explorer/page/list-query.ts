@@ -1,0 +1,124 @@
+import type { Operation } from './api-model.ts';
+import type { Parameter, Schema } from './openapi.ts';
+
+/** Parameters of lists that have a place of their own on the page. */
+const OWN = new Set(['search', 'sort', 'page', 'page_size', 'limit', 'offset', 'cursor', 'expand', 'fields']);
+
+/** The parameters that are filters. */
+export function filtersOf({ query }: Operation): readonly Parameter[] {
+  return query.filter(({ name }) => !OWN.has(name));
+}
+
+export function hasParameter({ query }: Operation, name: string): boolean {
+  return query.some((parameter) => parameter.name === name);
+}
+
+/** Tells if a parameter is a condition in JSON. */
+export function isJson({ content }: Parameter): boolean {
+  return content?.['application/json'] !== undefined;
+}
+
+/** The schema of a parameter's value. */
+export function schemaOf({ schema, content }: Parameter): Schema {
+  return schema ?? Object.values(content ?? {})[0]?.schema ?? {};
+}
+
+/** The names that a list can be ordered by, without those with a minus in front. */
+export function sortNames({ query }: Operation): ReadonlySet<string> {
+  const schema = query.find(({ name }) => name === 'sort')?.schema;
+  const names = (schema?.items?.enum ?? []).filter((name) => typeof name === 'string');
+  return new Set(names.filter((name) => !name.startsWith('-')));
+}
+
+export type Direction = 'ascending' | 'descending' | 'none';
+
+/** The direction in which a list is ordered by a name. */
+export function directionOf(query: URLSearchParams, name: string): Direction {
+  const names = (query.get('sort') ?? '').split(',');
+  if (names.includes(name)) return 'ascending';
+  return names.includes(`-${name}`) ? 'descending' : 'none';
+}
+
+/** Orders by a name: upwards, then downwards, then not at all. `adds` keeps the other names. */
+export function sorted(query: URLSearchParams, name: string, adds: boolean): URLSearchParams {
+  const direction = directionOf(query, name);
+  const next = { none: [name], ascending: [`-${name}`], descending: [] }[direction];
+  const all = (query.get('sort') ?? '').split(',').filter((each) => each !== '');
+  const isSame = (each: string): boolean => each === name || each === `-${name}`;
+  const at = all.findIndex(isSame);
+  const kept = adds ? (at === -1 ? [...all, ...next] : all.flatMap((each) => (isSame(each) ? next : [each]))) : next;
+  return changed(query, { sort: kept.join(',') });
+}
+
+/** Parameters that say which page it is. */
+const PLACES = ['page', 'offset', 'cursor'];
+
+/** Changes some parameters, and goes back to the first page; an empty value takes a parameter away. */
+export function changed(
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | readonly string[]>>,
+): URLSearchParams {
+  const next = new URLSearchParams(query);
+  for (const name of PLACES) next.delete(name);
+  for (const [name, value] of Object.entries(changes)) {
+    next.delete(name);
+    for (const each of [value].flat()) if (each !== '') next.append(name, each);
+  }
+  return next;
+}
+
+/** A page of a list, as far as the answer tells. */
+export interface PageFacts {
+  readonly first: number;
+  readonly last: number;
+  readonly count: number | undefined;
+  readonly previous: URLSearchParams | undefined;
+  readonly next: URLSearchParams | undefined;
+}
+
+/** Reads which page an answer is, and finds the ones beside it, for every paginator that the document can tell. */
+export function pageFacts(list: Operation, query: URLSearchParams, body: unknown, rows: number): PageFacts {
+  const envelope = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const count = typeof envelope['count'] === 'number' ? envelope['count'] : undefined;
+  const beside = (name: string, value: string): URLSearchParams => changed(query, { [name]: value });
+  const [hasNext, hasPrevious] = [envelope['next'] === true, envelope['previous'] === true];
+  if (hasParameter(list, 'page')) {
+    const page = Number(query.get('page') ?? 1);
+    const size = Number(query.get('page_size') ?? defaultOf(list, 'page_size') ?? rows);
+    return {
+      first: rows === 0 ? 0 : (page - 1) * size + 1,
+      last: rows === 0 ? 0 : (page - 1) * size + rows,
+      count,
+      previous: hasPrevious ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
+      next: hasNext ? beside('page', String(page + 1)) : undefined,
+    };
+  }
+  if (hasParameter(list, 'offset')) {
+    const offset = Number(query.get('offset') ?? 0);
+    const size = Number(query.get('limit') ?? defaultOf(list, 'limit') ?? rows);
+    return {
+      first: rows === 0 ? 0 : offset + 1,
+      last: offset + rows,
+      count,
+      previous: hasPrevious ? beside('offset', offset > size ? String(offset - size) : '') : undefined,
+      next: hasNext ? beside('offset', String(offset + size)) : undefined,
+    };
+  }
+  const [before, after] = [envelope['previous_cursor'], envelope['next_cursor']];
+  return {
+    first: rows === 0 ? 0 : 1,
+    last: rows,
+    count,
+    previous: hasPrevious && typeof before === 'string' ? beside('cursor', before) : undefined,
+    next: hasNext && typeof after === 'string' ? beside('cursor', after) : undefined,
+  };
+}
+
+/** The name of the parameter for the size of a page, and its bounds; undefined if the list has none. */
+export function pageSizeOf({ query }: Operation): Parameter | undefined {
+  return query.find(({ name }) => name === 'page_size' || name === 'limit');
+}
+
+function defaultOf({ query }: Operation, name: string): unknown {
+  return query.find((parameter) => parameter.name === name)?.schema?.default;
+}

@@ -1,0 +1,90 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Api } from './api-model.ts';
+import { Refusal, send } from './exchanges.ts';
+import { SchemaForm } from './schema-form.tsx';
+import { logIn } from './session.ts';
+import { createStore, useStore } from './store.ts';
+import { texts } from './texts.ts';
+
+/** The reason for which the page asks for a login; undefined if it does not. */
+const asked = createStore<string | undefined>(undefined);
+
+export function askForLogin(reason = ''): void {
+  asked.set(reason);
+}
+
+/** Asks for what the API's own login wants, or for a token if the API has no login that the document names. */
+export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
+  const reason = useStore(asked);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (reason === undefined) dialog.current?.close();
+    else if (dialog.current?.open === false) dialog.current.showModal();
+  }, [reason]);
+  return (
+    <dialog ref={dialog} class="login" aria-labelledby="login-title" onClose={() => asked.set(undefined)}>
+      {reason !== undefined && (
+        <>
+          <h2 id="login-title">{texts.logIn}</h2>
+          {reason !== '' && <p>{reason}</p>}
+          {api.login === undefined ? <TokenForm /> : <LoginForm api={api} />}
+          <button type="button" class="plain" onClick={() => asked.set(undefined)}>
+            {texts.cancel}
+          </button>
+        </>
+      )}
+    </dialog>
+  );
+}
+
+function LoginForm({ api }: { readonly api: Api }): JSX.Element {
+  const login = api.login!;
+  return (
+    <SchemaForm
+      api={api}
+      schema={login.body!.schema}
+      purpose="login"
+      submitLabel={texts.logIn}
+      onSubmit={async (body) => {
+        const answer = await send({ operation: login, url: login.path, body });
+        const token = (answer.body as { access_token?: unknown } | undefined)?.access_token;
+        if (typeof token !== 'string') throw new Refusal(200, 'no_token', texts.tokenMissing);
+        logIn(token);
+        asked.set(undefined);
+      }}
+    >
+      <p class="hint">{texts.loginHint}</p>
+    </SchemaForm>
+  );
+}
+
+function TokenForm(): JSX.Element {
+  const [token, setToken] = useState('');
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (token.trim() === '') return;
+        logIn(token.trim());
+        asked.set(undefined);
+      }}
+    >
+      <p class="hint">{texts.tokenHint}</p>
+      <div class="field">
+        <label for="login-token">{texts.token}</label>
+        <input
+          id="login-token"
+          type="password"
+          autocomplete="off"
+          value={token}
+          onInput={({ currentTarget }) => setToken(currentTarget.value)}
+        />
+      </div>
+      <div class="buttons">
+        <button class="primary">{texts.logIn}</button>
+      </div>
+    </form>
+  );
+}

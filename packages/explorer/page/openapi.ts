@@ -1,0 +1,80 @@
+/** A JSON Schema as the document of a Viewset application has it; only what the page reads. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly format?: string;
+  readonly contentMediaType?: string;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly 'x-reference'?: { readonly entity: string; readonly field: string };
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly explode?: boolean;
+  readonly schema?: Schema;
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
+}
+
+export interface Media {
+  readonly schema?: Schema;
+}
+
+export interface DocumentOperation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly security?: readonly object[];
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: { readonly required?: boolean; readonly content?: Readonly<Record<string, Media>> };
+  readonly responses?: Readonly<Record<string, { readonly $ref?: string; readonly content?: Record<string, Media> }>>;
+  readonly 'x-viewset'?: {
+    readonly view: string;
+    readonly action: string;
+    readonly detail: boolean;
+    readonly entity?: string;
+    readonly key?: string;
+    readonly permissions: readonly string[];
+  };
+}
+
+export interface ApiDocument {
+  readonly info?: { readonly title?: string; readonly version?: string; readonly description?: string };
+  readonly tags?: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
+  readonly components?: unknown;
+}
+
+/** The most references that lead to one another; more lead in a circle. */
+const MAX_REFERENCES = 20;
+
+/** Returns what a reference of the document leads to, or the value itself if it is none. */
+export function follow<Value extends object>(document: ApiDocument, value: Value | { readonly $ref: string }): Value {
+  let current: unknown = value;
+  for (let count = 0; count < MAX_REFERENCES; count++) {
+    const { $ref } = (current ?? {}) as { $ref?: string };
+    if ($ref === undefined) return (current ?? {}) as Value;
+    const steps = $ref.split('/').slice(1);
+    const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+    current = names.reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
+  }
+  return {} as Value;
+}

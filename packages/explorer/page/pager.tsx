@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import type { Operation } from './api-model.ts';
+import { changed, type PageFacts, pageSizeOf } from './list-query.ts';
+import { texts } from './texts.ts';
+
+const SIZES = [10, 20, 50, 100, 200];
+
+/** Which part of the list this is, and the way to the other parts. */
+export function Pager({
+  list,
+  facts,
+  query,
+  onQuery,
+}: {
+  readonly list: Operation;
+  readonly facts: PageFacts;
+  readonly query: URLSearchParams;
+  readonly onQuery: (query: URLSearchParams) => void;
+}): JSX.Element {
+  const { first, last, count, previous, next } = facts;
+  const size = pageSizeOf(list);
+  const most = size?.schema?.maximum ?? Infinity;
+  const current = Number(query.get(size?.name ?? '') ?? size?.schema?.default ?? 0);
+  const sizes = [...new Set([...SIZES.filter((each) => each <= most), current])].filter((each) => each > 0);
+  return (
+    <nav class="pager" aria-label={texts.pages}>
+      <span role="status">{last > 0 ? texts.range(first, last, count) : texts.countOf(count)}</span>
+      {size !== undefined && (
+        <label>
+          {texts.pageSize}{' '}
+          <select
+            value={String(current)}
+            onChange={({ currentTarget }) => onQuery(changed(query, { [size.name]: currentTarget.value }))}
+          >
+            {sizes
+              .toSorted((left, right) => left - right)
+              .map((each) => (
+                <option key={each} value={String(each)}>
+                  {each}
+                </option>
+              ))}
+          </select>
+        </label>
+      )}
+      <span class="buttons">
+        <button type="button" disabled={previous === undefined} onClick={() => previous && onQuery(previous)}>
+          {texts.previous}
+        </button>
+        <button type="button" disabled={next === undefined} onClick={() => next && onQuery(next)}>
+          {texts.next}
+        </button>
+      </span>
+    </nav>
+  );
+}

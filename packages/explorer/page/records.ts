@@ -1,0 +1,30 @@
+import type { Resource } from './api-model.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The names of fields that tell people which record it is, the best one first. */
+const TITLES = ['title', 'name', 'label', 'subject', 'full_name', 'username', 'email', 'code', 'slug'];
+
+/** Returns the records of a list's answer: of a page, or of an array. */
+export function rowsOf(body: unknown): readonly Row[] {
+  const results: unknown = Array.isArray(body) ? body : (body as { results?: unknown } | null | undefined)?.results;
+  return Array.isArray(results) ? (results as unknown[]).filter(isRow) : [];
+}
+
+export function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the words by which people know a record; its key, if it has none. */
+export function titleOf({ singular, key }: Resource, row: Row): string {
+  const named = TITLES.map((name) => row[name]).find((value) => typeof value === 'string' && value.trim() !== '');
+  const id = row[key];
+  if (typeof named === 'string') return named;
+  return id === undefined || id === null ? singular : `${singular} ${textOf(id)}`;
+}
+
+/** Writes a value in one line. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,78 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Resource } from './api-model.ts';
+import { Refusal, send } from './exchanges.ts';
+import { isRow, type Row, rowsOf, textOf, titleOf } from './records.ts';
+
+/** Records of another collection that may be meant. */
+export interface Proposals {
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+}
+
+/** As many records are proposed at once. */
+const PROPOSALS = 20;
+/** The time between the last letter and the question, in milliseconds. */
+const PAUSE_MS = 200;
+
+/** Searches a collection for what is typed; undefined while it searches. */
+export function useProposals(target: Resource, text: string | undefined): Proposals | undefined {
+  const [found, setFound] = useState<Proposals>();
+  useEffect(() => {
+    setFound(undefined);
+    if (text === undefined) return;
+    const controller = new AbortController();
+    const ask = (): void => {
+      propose(target, text, controller.signal).then(setFound, () => {
+        if (!controller.signal.aborted) setFound({ rows: [], hasMore: false });
+      });
+    };
+    const timer = setTimeout(ask, text === '' ? 0 : PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [target, text]);
+  return found;
+}
+
+async function propose(target: Resource, text: string, signal: AbortSignal): Promise<Proposals> {
+  const list = target.list!;
+  const names = new Set(list.query.map(({ name }) => name));
+  const query = new URLSearchParams();
+  if (text.trim() !== '' && names.has('search')) query.set('search', text);
+  const size = ['page_size', 'limit'].find((name) => names.has(name));
+  if (size !== undefined) query.set(size, String(PROPOSALS));
+  const { body } = await send({ operation: list, url: `${target.path}?${query}`, signal });
+  const rows = rowsOf(body);
+  return { rows: rows.slice(0, PROPOSALS), hasMore: (body as { next?: unknown }).next === true };
+}
+
+/** The title of the record that has a key. */
+interface Label {
+  readonly key: string;
+  readonly title: string;
+}
+
+/**
+ * Finds the title of the record that a field refers to, if the field has the key by which records are found. The second
+ * function tells a title that is known already.
+ */
+export function useLabel(target: Resource, field: string, value: unknown): [string | undefined, (row: Row) => void] {
+  const [label, setLabel] = useState<Label>();
+  const { retrieve, path, key } = target;
+  const wanted = textOf(value);
+  const remember = (row: Row): void => setLabel({ key: textOf(row[field]), title: titleOf(target, row) });
+  useEffect(() => {
+    if (wanted === '' || field !== key || retrieve === undefined || label?.key === wanted) return;
+    const controller = new AbortController();
+    const url = `${path}/${encodeURIComponent(wanted)}`;
+    send({ operation: retrieve, url, signal: controller.signal }).then(
+      ({ body }) => isRow(body) && remember(body),
+      (error: unknown) => {
+        if (!(error instanceof Refusal) && !controller.signal.aborted) throw error;
+      },
+    );
+    return () => controller.abort();
+  }, [target, field, wanted]);
+  return [label?.key === wanted ? label.title : undefined, remember];
+}

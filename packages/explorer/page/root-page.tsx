@@ -1,0 +1,46 @@
+import type { JSX } from 'preact';
+import type { Api } from './api-model.ts';
+import { isOfferedAfterLogin, isOffered } from './permissions.ts';
+import { session } from './session.ts';
+import { useStore } from './store.ts';
+import { texts } from './texts.ts';
+
+/** The collections below a router's root. */
+export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
+  const person = useStore(session);
+  const below = api.resources.filter((each) => each.list !== undefined && each.path.startsWith(`${path}/`));
+  return (
+    <>
+      <h1>
+        <bdi>{api.title}</bdi>
+      </h1>
+      {api.description !== undefined && <p class="lead">{api.description}</p>}
+      {below.length === 0 && <p>{texts.noCollections}</p>}
+      {below.length > 0 && (
+        <table class="plain-table collections">
+          <thead>
+            <tr>
+              <th scope="col">{texts.collection}</th>
+              <th scope="col">{texts.path}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {below.map((resource) => (
+              <tr key={resource.path}>
+                <td>
+                  {resource.path.includes('{') ? resource.name : <a href={resource.path}>{resource.name}</a>}
+                  {resource.description !== undefined && <p>{resource.description}</p>}
+                  {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
+                  {person.token !== undefined && !isOffered(resource.list, person) && <p>{texts.problemOf(403)}</p>}
+                </td>
+                <td>
+                  <code>{resource.path}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}

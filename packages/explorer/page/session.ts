@@ -1,0 +1,60 @@
+import { createStore } from './store.ts';
+
+const KEY = 'viewset.explorer.token';
+
+/** The person at the page, as far as the token says. */
+export interface Session {
+  /** Undefined if nobody is logged in. */
+  readonly token: string | undefined;
+  /** The claims of the token; empty if it is none that can be read. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** The operations that the API has refused this person. */
+  readonly refused: ReadonlySet<string>;
+}
+
+/** The session of this tab: a reload keeps the login, the end of the tab ends it. */
+export const session = createStore<Session>(sessionOf(sessionStorage.getItem(KEY) ?? undefined));
+
+export function logIn(token: string): void {
+  sessionStorage.setItem(KEY, token);
+  session.set(sessionOf(token));
+}
+
+export function logOut(): void {
+  sessionStorage.removeItem(KEY);
+  session.set(sessionOf(undefined));
+}
+
+/** Remembers that the API has refused an operation, so that it is not offered again. */
+export function rememberRefusal(operationId: string): void {
+  const { refused, ...rest } = session.get();
+  session.set({ ...rest, refused: new Set([...refused, operationId]) });
+}
+
+/** Tells if the token says something under a name. */
+export function hasClaims({ claims }: Session, name: string): boolean {
+  return Object.hasOwn(claims, name);
+}
+
+/** Returns the words for the person who is logged in. */
+export function nameOf({ claims }: Session): string | undefined {
+  const named = ['email', 'username', 'name', 'user_id', 'sub'].map((name) => claims[name]);
+  const found = named.find((value) => typeof value === 'string' || typeof value === 'number');
+  return found === undefined ? undefined : String(found);
+}
+
+function sessionOf(token: string | undefined): Session {
+  return { token, claims: token === undefined ? {} : claimsOf(token), refused: new Set() };
+}
+
+/** Reads the payload of a JWT, only to show it: the server alone checks it. */
+function claimsOf(token: string): Readonly<Record<string, unknown>> {
+  try {
+    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/');
+    const bytes = Uint8Array.from(atob(payload), (character) => character.codePointAt(0)!);
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

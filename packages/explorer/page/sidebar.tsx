@@ -1,0 +1,39 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Api, Place } from './api-model.ts';
+import { texts } from './texts.ts';
+
+/** The collections of the API; on a narrow screen behind a button. */
+export function Sidebar({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const current = place.kind === 'collection' || place.kind === 'record' ? place.resource : undefined;
+  const linked = api.resources.filter(({ list, path }) => list !== undefined && !path.includes('{'));
+  return (
+    <nav class={`side${isOpen ? ' open' : ''}`} aria-label={texts.navigation}>
+      <button type="button" class="plain menu-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {current?.name ?? texts.menu}
+      </button>
+      <ul onClick={() => setOpen(false)}>
+        {api.roots.map((root) => (
+          <li key={root}>
+            <a href={root} aria-current={place.kind === 'root' && place.path === root ? 'page' : undefined}>
+              {api.roots.length > 1 ? root : texts.allCollections}
+            </a>
+          </li>
+        ))}
+        {linked.map((resource) => (
+          <li key={resource.path}>
+            <a href={resource.path} aria-current={isCurrent(resource === current, place)}>
+              {resource.name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function isCurrent(isThere: boolean, place: Place): 'page' | 'true' | undefined {
+  if (!isThere) return undefined;
+  return place.kind === 'collection' ? 'page' : 'true';
+}

@@ -1,0 +1,89 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Refusal } from './exchanges.ts';
+import { askForLogin } from './login-dialog.tsx';
+import { session } from './session.ts';
+import { useStore } from './store.ts';
+import { texts } from './texts.ts';
+import type { Awaited } from './use-answer.ts';
+
+/** Says why there is nothing to be seen, and what can be done about it. */
+export function Problem({
+  refusal,
+  onRetry,
+}: {
+  readonly refusal: Refusal;
+  readonly onRetry?: (() => void) | undefined;
+}): JSX.Element {
+  const { token } = useStore(session);
+  const { status, message, code } = refusal;
+  return (
+    <section class="problem" role="alert">
+      <h2>{status === 0 ? texts.offline : texts.problemOf(status)}</h2>
+      <p>{status === 0 ? texts.offlineHint : <bdi>{message}</bdi>}</p>
+      {status === 403 && <p>{texts.forbiddenHint}</p>}
+      {status !== 0 && (
+        <p class="hint">
+          <code>
+            {status} {code}
+          </code>
+        </p>
+      )}
+      <div class="buttons">
+        {status === 401 && token === undefined && (
+          <button type="button" class="primary" onClick={() => askForLogin()}>
+            {texts.logIn}
+          </button>
+        )}
+        {onRetry !== undefined && (
+          <button type="button" onClick={onRetry}>
+            {texts.retry}
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** A line that tells of waiting: nothing at first, so that quick answers do not flicker. */
+export function Waiting({ awaited }: { readonly awaited: Awaited }): JSX.Element {
+  return (
+    <div class={`waiting${awaited.isWaiting ? ' on' : ''}`} role="status">
+      {awaited.isWaiting && awaited.isSlow ? <p>{texts.slow}</p> : null}
+    </div>
+  );
+}
+
+/** Asks before something is done that cannot be undone. */
+export function Question({
+  title,
+  confirmLabel,
+  onConfirm,
+  onCancel,
+  children,
+}: {
+  readonly title: string;
+  readonly confirmLabel: string;
+  readonly onConfirm: () => void;
+  readonly onCancel: () => void;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="question-title" onClose={onCancel}>
+      <h2 id="question-title">
+        <bdi>{title}</bdi>
+      </h2>
+      {children}
+      <div class="buttons">
+        <button type="button" onClick={onCancel}>
+          {texts.cancel}
+        </button>
+        <button type="button" class="danger" onClick={onConfirm}>
+          {confirmLabel}
+        </button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,102 @@
+import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import fp from 'fastify-plugin';
+import { type ExplorerOptions, resolveOptions } from './options.ts';
+import { htmlOf } from './page-html.ts';
+import { readPageFiles } from './page-files.ts';
+import { prefersHtml } from './prefers-html.ts';
+import { sendFile, type StaticFile, staticFile } from './static-file.ts';
+
+/** Allows the page scripts and styles of this server, questions to this server, and pictures that it has in its hands. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/**
+ * A page for people at the API's own URLs: tables, forms and actions, and the requests behind them. A GET of a router's
+ * root, of a collection or of a record whose `Accept` prefers `text/html` to `application/json` is answered with the page;
+ * everything else is answered as before. The page needs no token and has no data: it reads the OpenAPI document and asks
+ * the API as the person who is logged in.
+ *
+ * Register it after `viewset` and `openapi`, and before `auth` and the routers.
+ *
+ * Throws ImproperlyConfigured for a wrong option, and after `auth`, which would ask for a token first.
+ *
+ * @example
+ * await app.register(openapi, { info: { title: 'Shop', version: '1.0.0' } });
+ * await app.register(viewset, { orm });
+ * await app.register(explorer);
+ */
+export const explorer = fp(
+  async (app: FastifyInstance, given: ExplorerOptions): Promise<void> => {
+    const options = resolveOptions(given, app.prefix);
+    if (app.hasDecorator('auth')) {
+      throw new ImproperlyConfigured(
+        'explorer: register it before auth, which would ask for a token before a page is answered',
+      );
+    }
+    const assets = await readPageFiles();
+    const paths = addAssets(app, options.assetsPath, assets);
+    const page = staticFile('text/html; charset=utf-8', htmlOf({ ...options, ...paths }));
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!hasPage(request)) return done();
+      addVary(reply);
+      if (!prefersHtml(request)) return done();
+      secure(reply);
+      sendFile(request, reply, page, 'no-cache');
+    });
+  },
+  { name: '@viewset/explorer', fastify: '5.x', dependencies: ['@viewset/core'] },
+);
+
+/** Tells if a request is one for a router's root, a collection or a record, by the plan of its route. */
+function hasPage(request: FastifyRequest): boolean {
+  const plan: OperationPlan | undefined = request.routeOptions.config.viewset;
+  return plan?.method === 'GET' && (plan.action === 'list' || plan.action === 'retrieve');
+}
+
+/** Tells caches that the answer depends on Accept, beside what others have told them. */
+function addVary(reply: FastifyReply): void {
+  const others = [reply.getHeader('vary') ?? []].flat().join(', ');
+  const isTold = others.split(',').some((name) => /^\s*(?:\*|accept)\s*$/i.test(name));
+  if (!isTold) reply.header('vary', others === '' ? 'Accept' : `${others}, Accept`);
+}
+
+function secure(reply: FastifyReply): void {
+  reply
+    .header('content-security-policy', CONTENT_SECURITY_POLICY)
+    .header('referrer-policy', 'no-referrer')
+    .header('x-content-type-options', 'nosniff');
+}
+
+/** `hide` keeps a route out of the document. */
+const ASSET_ROUTE: RouteShorthandOptions = { schema: { hide: true }, config: { public: true } };
+
+/** Serves the files of the page under names that change with their bytes, so that browsers may keep them for good. */
+function addAssets(
+  app: FastifyInstance,
+  path: string,
+  { script, style }: { readonly script: string; readonly style: string },
+): { readonly scriptUrl: string; readonly styleUrl: string } {
+  const add = (file: StaticFile, ending: string): string => {
+    const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
+    app.get(url, ASSET_ROUTE, async (request, reply) => {
+      reply.header('x-content-type-options', 'nosniff');
+      return sendFile(request, reply, file, 'public, max-age=31536000, immutable');
+    });
+    return app.prefix + url;
+  };
+  return {
+    scriptUrl: add(staticFile('text/javascript; charset=utf-8', script), 'js'),
+    styleUrl: add(staticFile('text/css; charset=utf-8', style), 'css'),
+  };
+}

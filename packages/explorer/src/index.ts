@@ -1,0 +1,3 @@
+export { explorer } from './explorer.ts';
+export type { ExplorerOptions } from './options.ts';
+export { prefersHtml } from './prefers-html.ts';
