@@ -53,7 +53,11 @@ function unionOf(parts: readonly Schema[]): Schema | undefined {
   const isObjects = parts.length > 1 && parts.every(({ type, properties }) => type === 'object' && properties);
   if (!isObjects) return undefined;
   const required = (parts[0]!.required ?? []).filter((name) => parts.every((part) => part.required?.includes(name)));
-  return { type: 'object', properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Schema['properties'] & object, required };
+  return {
+    type: 'object',
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Schema['properties'] & object,
+    required,
+  };
 }
 
 function kindOf(schema: Schema, type: string | undefined, choices: readonly unknown[], name: string): Kind {
