@@ -28,7 +28,7 @@ try {
 }
 
 async function measureTable(kind: DatabaseKind, rows: number): Promise<void> {
-  const { location } = await databases.create(kind, { products: rows, accounts: 0 });
+  const { location } = await databases.create(kind, { products: rows, accounts: 0, baskets: 0 });
   const server = await ServerProcess.start('counted', { kind, location, secret: '' }, cores);
   try {
     for (const query of ['', '?min_price=100']) {

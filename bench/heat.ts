@@ -37,7 +37,7 @@ export async function forEachHeat(options: HeatOptions, visit: (heat: Heat) => P
   try {
     const tables = options.databases.flatMap((kind) => options.rows.map((rows) => ({ kind, rows })));
     for (const { kind, rows } of tables) {
-      const database = await databases.create(kind, { products: rows, accounts: rows });
+      const database = await databases.create(kind, { products: rows, accounts: rows, baskets: Math.ceil(rows / 10) });
       versions.add(database.version);
       for (const heat of heatsOn(database, rows, cores, options)) await visit(heat);
     }

@@ -13,6 +13,7 @@ export const WORKLOAD_NAMES = [
   'filtered',
   'page100',
   'relation',
+  'many',
   'retrieve',
   'create',
   'authenticated',
@@ -59,6 +60,12 @@ export function workloads(rows: number, secret: string): Workload[] {
       title: 'list: a relation in the read shape',
       target: { cpuToRaw: 1.1, rateToHand: 3 },
       requests: [get('/api/accounts')],
+    },
+    {
+      name: 'many',
+      title: 'list: two relations to many of 10 records each',
+      target: { cpuToRaw: 1.15, rateToHand: 3 },
+      requests: [1, 2, 3, 4].map((page) => get(`/api/baskets?page=${page}`)),
     },
     {
       name: 'retrieve',

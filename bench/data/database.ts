@@ -15,6 +15,8 @@ export interface BenchDatabase {
 export interface TableSizes {
   readonly products: number;
   readonly accounts: number;
+  /** Each has CHILDREN lines and CHILDREN of the labels. */
+  readonly baskets: number;
 }
 
 /** Rows in one statement of the seed. */

@@ -45,4 +45,30 @@ export const Draft = defineEntity({
   },
 });
 
-export const entities = [Role, Account, Product, Draft];
+/** Shown with two relations to many. */
+export const Basket = defineEntity({
+  name: 'Basket',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(200),
+    lines: () => p.oneToMany(Line).mappedBy('basket'),
+    labels: () => p.manyToMany(Label),
+  },
+});
+
+export const Line = defineEntity({
+  name: 'Line',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(200),
+    amount: p.integer(),
+    basket: () => p.manyToOne(Basket).index(),
+  },
+});
+
+export const Label = defineEntity({
+  name: 'Label',
+  properties: { id: p.integer().primary(), name: p.string().length(50) },
+});
+
+export const entities = [Role, Account, Product, Draft, Basket, Line, Label];

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { startPostgres, type TestServer } from '../../scripts/servers.ts';
 import { type BenchDatabase, PASSWORD_OF_NOBODY, SEED_BATCH, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
-import { accountRow, productRow, ROLES } from './rows.ts';
+import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
 export interface PostgresServer {
   readonly url: string;
@@ -46,7 +46,7 @@ export async function createPostgresDatabase(server: PostgresServer, sizes: Tabl
   };
 }
 
-async function seed(client: Client, { products, accounts }: TableSizes): Promise<void> {
+async function seed(client: Client, { products, accounts, baskets }: TableSizes): Promise<void> {
   await client.query('insert into role (name) select * from unnest($1::text[])', [ROLES]);
   for (const ids of batches(products)) {
     const rows = ids.map(productRow);
@@ -64,7 +64,27 @@ async function seed(client: Client, { products, accounts }: TableSizes): Promise
       columns(rows, 4),
     );
   }
+  await seedBaskets(client, baskets);
   await client.query('vacuum analyze');
+}
+
+async function seedBaskets(client: Client, baskets: number): Promise<void> {
+  await client.query(`insert into label (name) select 'Label ' || id from generate_series(1, ${LABELS}) id`);
+  await client.query(`insert into basket (name) select 'Basket ' || id from generate_series(1, ${baskets}) id`);
+  for (const ids of batches(baskets * CHILDREN)) {
+    const rows = ids.map((id) => lineRow(id, baskets));
+    await client.query(
+      'insert into line (name, amount, basket_id) select * from unnest($1::text[], $2::int[], $3::int[])',
+      columns(rows, 3),
+    );
+  }
+  for (const ids of batches(baskets)) {
+    const rows = ids.flatMap((id) => labelsOf(id).map((label) => [id, label]));
+    await client.query(
+      'insert into basket_labels (basket_id, label_id) select * from unnest($1::int[], $2::int[])',
+      columns(rows, 2),
+    );
+  }
 }
 
 function* batches(count: number): Generator<number[]> {

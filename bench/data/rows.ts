@@ -7,6 +7,22 @@ export const ROLES = ['admin', 'staff', 'user'] as const;
 export type ProductRow = readonly [name: string, price: string, stock: number];
 export type AccountRow = readonly [name: string, email: string, role: number | null, isActive: boolean];
 
+/** The records of each relation to many that a basket has. */
+export const CHILDREN = 10;
+export const LABELS = 50;
+
+export type LineRow = readonly [name: string, amount: number, basket: number];
+
+/** The line of an id. The lines of a basket do not stand next to each other. */
+export function lineRow(id: number, baskets: number): LineRow {
+  return [productRow(id)[0], 1 + (id % 9), 1 + ((id - 1) % baskets)];
+}
+
+/** The labels of a basket, in no order. */
+export function labelsOf(basket: number): number[] {
+  return Array.from({ length: CHILDREN }, (_, index) => 1 + ((basket + index * 7) % LABELS));
+}
+
 /** The product of an id; ids count from 1. */
 export function productRow(id: number): ProductRow {
   const random = scatter(id);

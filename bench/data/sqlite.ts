@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BenchDatabase, PASSWORD_OF_NOBODY, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
-import { accountRow, productRow, ROLES } from './rows.ts';
+import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
 /** A SQLite file in write-ahead mode, in a temporary folder. */
 export async function createSqliteDatabase(sizes: TableSizes): Promise<BenchDatabase> {
@@ -32,13 +32,17 @@ export async function createSqliteDatabase(sizes: TableSizes): Promise<BenchData
   };
 }
 
-function seed(database: Sqlite.Database, { products, accounts }: TableSizes): void {
+function seed(database: Sqlite.Database, { products, accounts, baskets }: TableSizes): void {
   const insertRole = database.prepare('insert into role (name) values (?)');
   const insertProduct = database.prepare('insert into product (name, price, stock) values (?, ?, ?)');
   const insertAccount = database.prepare(
     `insert into account (name, email, role_id, is_active, password, created_at)
      values (?, ?, ?, ?, '${PASSWORD_OF_NOBODY}', ${Date.UTC(2025, 0, 1)})`,
   );
+  const insertBasket = database.prepare('insert into basket (name) values (?)');
+  const insertLine = database.prepare('insert into line (name, amount, basket_id) values (?, ?, ?)');
+  const insertLabel = database.prepare('insert into label (name) values (?)');
+  const tie = database.prepare('insert into basket_labels (basket_id, label_id) values (?, ?)');
   database.transaction(() => {
     for (const role of ROLES) insertRole.run(role);
     for (let id = 1; id <= products; id++) insertProduct.run(...productRow(id));
@@ -46,6 +50,10 @@ function seed(database: Sqlite.Database, { products, accounts }: TableSizes): vo
       const [name, email, role, isActive] = accountRow(id);
       insertAccount.run(name, email, role, Number(isActive));
     }
+    for (let id = 1; id <= LABELS; id++) insertLabel.run(`Label ${id}`);
+    for (let id = 1; id <= baskets; id++) insertBasket.run(`Basket ${id}`);
+    for (let id = 1; id <= baskets * CHILDREN; id++) insertLine.run(...lineRow(id, baskets));
+    for (let id = 1; id <= baskets; id++) for (const label of labelsOf(id)) tie.run(id, label);
   })();
   database.exec('analyze');
   database.pragma('wal_checkpoint(truncate)');

@@ -37,7 +37,7 @@ export async function listLatency(
   rows: number,
   cores: Cores,
 ): Promise<{ latency: ListLatency; version: string }> {
-  const database = await databases.create(kind, { products: rows, accounts: 0 });
+  const database = await databases.create(kind, { products: rows, accounts: 0, baskets: 0 });
   const secret = randomBytes(32).toString('hex');
   const server = await ServerProcess.start('lists', { kind, location: database.location, secret }, cores);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -9,7 +9,7 @@ import {
   wrap,
 } from '@mikro-orm/core';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { Account, Draft, Product } from '../data/entities.ts';
+import { Account, Basket, Draft, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
 import * as schemas from './schemas.ts';
 import { type BenchServer, serve } from './serve.ts';
@@ -57,15 +57,30 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
       return schemas.envelope(count, slice, serialize(products));
     },
   );
-  app.get<{ Querystring: schemas.AccountsQuery }>(
+  app.get<{ Querystring: schemas.PageQuery }>(
     '/api/accounts',
-    { schema: { querystring: schemas.AccountsQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
     async ({ query }) => {
       const slice = schemas.sliceOf(query);
       const populate = ['role'] as const;
       const [found, count] = await em.findAndCount(Account, {}, { ...slice, orderBy: { id: 'asc' }, populate });
       const accounts = serialize(found, { populate });
       return schemas.envelope(count, slice, accounts.map(toAccount));
+    },
+  );
+  app.get<{ Querystring: schemas.PageQuery }>(
+    '/api/baskets',
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const populate = ['lines', 'labels'] as const;
+      const orderBy = { id: 'asc', lines: { id: 'asc' }, labels: { id: 'asc' } } as const;
+      const [found, count] = await em.findAndCount(
+        Basket,
+        {},
+        { ...slice, orderBy: { id: 'asc' }, populate, populateOrderBy: orderBy },
+      );
+      return schemas.envelope(count, slice, serialize(found, { populate }).map(toBasket));
     },
   );
   app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
@@ -90,6 +105,12 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
 type SerializedAccount = Omit<schemas.Account, 'role'> & {
   readonly role?: { readonly name: string } | null | undefined;
 };
+
+type SerializedBasket = Omit<schemas.Basket, 'labels'> & { readonly labels: readonly { readonly name: string }[] };
+
+function toBasket({ id, name, lines, labels }: SerializedBasket): schemas.Basket {
+  return { id, name, lines, labels: labels.map((label) => label.name) };
+}
 
 function toAccount({ id, email, name, is_active, role }: SerializedAccount): schemas.Account {
   return { id, email, name, is_active, role: role?.name ?? null };

@@ -4,6 +4,7 @@ import {
   AllowAny,
   IsAuthenticated,
   IsSafeMethodOnly,
+  many,
   ModelViewSet,
   readShape,
   Router,
@@ -12,7 +13,7 @@ import {
   writeShape,
 } from '@viewset/core';
 import { fastify } from 'fastify';
-import { Account, Draft, Product } from '../data/entities.ts';
+import { Account, Basket, Draft, Line, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
 import { type BenchServer, serve } from './serve.ts';
 
@@ -45,6 +46,14 @@ class AccountViewSet extends ModelViewSet(Account, {
   permissionClasses: [IsSafeMethodOnly],
 }) {}
 
+class BasketViewSet extends ModelViewSet(Basket, {
+  read: readShape(Basket, ['id', 'name'], {
+    lines: many(readShape(Line, ['id', 'name', 'amount'])),
+    labels: many('labels.name'),
+  }),
+  permissionClasses: [AllowAny],
+}) {}
+
 class DraftViewSet extends ModelViewSet(Draft, {
   read: readShape(Draft, ['id', 'name', 'price', 'stock']),
   write: writeShape(Draft, ['name', 'price', 'stock']),
@@ -60,13 +69,14 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     account: Account,
     secret,
     urlPrefix: '/api/auth',
-    nonAuthEndpoints: ['GET /api/products*', 'GET /api/accounts*', '/api/drafts*'],
+    nonAuthEndpoints: ['GET /api/products*', 'GET /api/accounts*', 'GET /api/baskets*', '/api/drafts*'],
     mailer: new LogEmailSender(app.log),
   });
   const router = new Router({ prefix: 'api' });
   router.register('products', ProductViewSet);
   router.register('members/products', MemberProductViewSet);
   router.register('accounts', AccountViewSet);
+  router.register('baskets', BasketViewSet);
   router.register('drafts', DraftViewSet);
   await app.register(router.plugin);
   return { app };

@@ -42,12 +42,21 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
       return schemas.envelope(count, slice, rows);
     },
   );
-  app.get<{ Querystring: schemas.AccountsQuery }>(
+  app.get<{ Querystring: schemas.PageQuery }>(
     '/api/accounts',
-    { schema: { querystring: schemas.AccountsQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.AccountShape) } } },
     async ({ query }) => {
       const slice = schemas.sliceOf(query);
       const { count, rows } = await store.accounts(slice);
+      return schemas.envelope(count, slice, rows);
+    },
+  );
+  app.get<{ Querystring: schemas.PageQuery }>(
+    '/api/baskets',
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const { count, rows } = await store.baskets(slice);
       return schemas.envelope(count, slice, rows);
     },
   );

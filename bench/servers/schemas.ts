@@ -18,12 +18,19 @@ export const AccountShape = Type.Object({
   role: Type.Union([Type.String(), Type.Null()]),
 });
 
+export const BasketShape = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  lines: Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), amount: Type.Integer() })),
+  labels: Type.Array(Type.String()),
+});
+
 const Page = {
   page: Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 1 }),
   page_size: Type.Integer({ minimum: 1, maximum: MAX_INTEGER, default: 10 }),
 };
 
-export const AccountsQuery = Type.Object(Page, { additionalProperties: false });
+export const PageQuery = Type.Object(Page, { additionalProperties: false });
 
 export const ProductsQuery = Type.Object(
   {
@@ -47,10 +54,11 @@ export const DraftBody = Type.Object({
 });
 
 export type ProductsQuery = Type.Static<typeof ProductsQuery>;
-export type AccountsQuery = Type.Static<typeof AccountsQuery>;
+export type PageQuery = Type.Static<typeof PageQuery>;
 export type DraftBody = Type.Static<typeof DraftBody>;
 export type PkParams = Type.Static<typeof PkParams>;
 export type Product = Type.Static<typeof ProductShape>;
+export type Basket = Type.Static<typeof BasketShape>;
 export type Account = Type.Static<typeof AccountShape>;
 
 export function pageOf(item: Type.TSchema): Type.TSchema {
@@ -69,7 +77,7 @@ export interface Slice {
 
 const MAX_PAGE_SIZE = 100;
 
-export function sliceOf({ page, page_size: pageSize }: AccountsQuery): Slice {
+export function sliceOf({ page, page_size: pageSize }: PageQuery): Slice {
   const limit = Math.min(pageSize, MAX_PAGE_SIZE);
   return { offset: (page - 1) * limit, limit };
 }

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
-import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import type { Account, Basket, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import { type BasketRow, type LabelRow, type LineRow, toBaskets } from './baskets.ts';
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
 
@@ -35,6 +36,21 @@ const ACCOUNTS = {
          from account a left join role r on r.id = a.role_id order by a.id limit $1 offset $2`,
 };
 
+const COUNT_BASKETS = { name: 'count-baskets', text: 'select count(*) from basket' };
+const BASKETS = {
+  name: 'baskets',
+  text: `select id, name, (${COUNT_BASKETS.text}) from basket order by id limit $1 offset $2`,
+};
+const LINES = {
+  name: 'lines',
+  text: 'select basket_id, id, name, amount from line where basket_id = any($1) order by id',
+};
+const LABELS = {
+  name: 'labels',
+  text: `select bl.basket_id, l.name from basket_labels bl join label l on l.id = bl.label_id
+         where bl.basket_id = any($1) order by l.id`,
+};
+
 /**
  * pg's pool, every statement named and so prepared once a connection, rows as arrays. A page and its count are one round
  * trip; only where a page is empty is the count a second one.
@@ -59,6 +75,15 @@ export class PostgresStore implements Store {
     const rows = await this.#rows<AccountRow>(ACCOUNTS, [limit, offset]);
     if (rows.length === 0) return { count: await this.#count(COUNT_ACCOUNTS, []), rows: [] };
     return { count: Number(rows[0]![5]), rows: rows.map(toAccount) };
+  }
+
+  async baskets({ limit, offset }: Slice): Promise<Page<Basket>> {
+    const rows = await this.#rows<BasketRow>(BASKETS, [limit, offset]);
+    if (rows.length === 0) return { count: await this.#count(COUNT_BASKETS, []), rows: [] };
+    const ids = rows.map(([id]) => id);
+    const lines = await this.#rows<LineRow>(LINES, [ids]);
+    const labels = await this.#rows<LabelRow>(LABELS, [ids]);
+    return { count: Number(rows[0]![2]), rows: toBaskets(rows, lines, labels) };
   }
 
   async product(id: number): Promise<Product | undefined> {

@@ -1,6 +1,7 @@
 import Sqlite, { type Statement } from 'better-sqlite3';
 import { SQLITE_PRAGMA } from '../../data/open-orm.ts';
-import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import type { Account, Basket, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import { type BasketRow, type LabelRow, type LineRow, toBaskets } from './baskets.ts';
 import { type Dialect, productQuery } from './product-query.ts';
 import type { Page, Store, User } from './store.ts';
 
@@ -33,6 +34,9 @@ export class SqliteStore implements Store {
   readonly #database: Sqlite.Database;
   readonly #lists = new Map<string, ListStatements<ProductRow>>();
   readonly #accounts: ListStatements<AccountRow>;
+  readonly #baskets: ListStatements<BasketRow>;
+  readonly #lines: Statement<unknown[], LineRow>;
+  readonly #labels: Statement<unknown[], LabelRow>;
   readonly #product: Statement<unknown[], ProductRow>;
   readonly #user: Statement<[number], UserRow>;
   readonly #createDraft: Statement<unknown[], ProductRow>;
@@ -49,6 +53,20 @@ export class SqliteStore implements Store {
       ),
       count: pluckPrepare(database, 'select count(*) from account'),
     };
+    this.#baskets = {
+      page: rawPrepare(database, `select id, name from basket order by id ${SLICE}`),
+      count: pluckPrepare(database, 'select count(*) from basket'),
+    };
+    this.#lines = rawPrepare(
+      database,
+      `select basket_id, id, name, amount from line
+       where basket_id in (select value from json_each(?)) order by id`,
+    );
+    this.#labels = rawPrepare(
+      database,
+      `select bl.basket_id, l.name from basket_labels bl join label l on l.id = bl.label_id
+       where bl.basket_id in (select value from json_each(?)) order by l.id`,
+    );
     this.#product = rawPrepare(database, 'select id, name, price, stock from product where id = ?');
     this.#user = database.prepare(
       `select a.id, a.name, a.email, a.is_active, r.name as role
@@ -69,6 +87,13 @@ export class SqliteStore implements Store {
   accounts({ limit, offset }: Slice): Page<Account> {
     const { page, count } = this.#accounts;
     return { count: count.get() ?? 0, rows: page.all(limit, offset).map(toAccount) };
+  }
+
+  baskets({ limit, offset }: Slice): Page<Basket> {
+    const { page, count } = this.#baskets;
+    const rows = page.all(limit, offset);
+    const ids = JSON.stringify(rows.map(([id]) => id));
+    return { count: count.get() ?? 0, rows: toBaskets(rows, this.#lines.all(ids), this.#labels.all(ids)) };
   }
 
   product(id: number): Product | undefined {

@@ -1,4 +1,4 @@
-import type { Account, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import type { Account, Basket, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
 
 export interface Page<Item> {
   readonly count: number;
@@ -20,6 +20,7 @@ type Eventually<Value> = Value | Promise<Value>;
 export interface Store {
   products(query: ProductsQuery, slice: Slice): Eventually<Page<Product>>;
   accounts(slice: Slice): Eventually<Page<Account>>;
+  baskets(slice: Slice): Eventually<Page<Basket>>;
   product(id: number): Eventually<Product | undefined>;
   user(id: number): Eventually<User | undefined>;
   createDraft(draft: DraftBody): Eventually<Product>;
