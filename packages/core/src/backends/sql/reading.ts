@@ -51,10 +51,10 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
   return {
     columns,
     sourceOf: asItIs,
-    recordsOf(read) {
-      const ownerKeys = keysOf.map((keyOf) => read.rows.map(keyOf));
-      return whenReady(readAllChildren(read.readChildren, related, ownerKeys), (children) =>
-        read.rows.map((row, index) => projection.readRow(row, children[index])),
+    recordsOf({ rows, readChildren }) {
+      const owners = keysOf.map((keyOf) => rows.map(keyOf));
+      return whenReady(readAllChildren(readChildren, related, owners), (children) =>
+        rows.map((row, index) => projection.readRow(row, ofRecord(children, index))),
       );
     },
   };
@@ -87,10 +87,10 @@ export async function loadChildren(
   entities: readonly object[],
 ): Promise<void> {
   if (related === undefined) return;
-  const ownerKeys = related.map(({ owner }) => entities.map(entityReader(owner)));
-  const children = await readAllChildren(readChildren, related, ownerKeys);
-  for (const [index, entity] of entities.entries()) {
-    for (const [place, one] of related.entries()) keepChildren(one, entity, children[index]?.[place] ?? []);
+  const owners = related.map(({ owner }) => entities.map(entityReader(owner)));
+  const children = await readAllChildren(readChildren, related, owners);
+  for (const [place, one] of related.entries()) {
+    for (const [index, entity] of entities.entries()) keepChildren(one, entity, children[place]?.[index] ?? []);
   }
 }
 
@@ -111,8 +111,8 @@ export function childrenByOwner(
 ): ChildrenByOwner {
   const keyOf = keyReader(related, width);
   const found = new Map<unknown, unknown[]>();
-  for (const [index, row] of rows.entries()) {
-    const key = keyOf(row);
+  for (let index = 0; index < rows.length; index++) {
+    const key = keyOf(rows[index] as unknown[]);
     const known = found.get(key);
     if (known === undefined) found.set(key, [children[index]]);
     else known.push(children[index]);
@@ -121,27 +121,46 @@ export function childrenByOwner(
 }
 
 /**
- * Reads the children of several records, one relation after the other: within a transaction there is one connection, and a
- * request takes no more than one at a time outside of it.
+ * Reads the children of several records, a list for each relation and record. One relation comes after the other: within a
+ * transaction there is one connection, and a request takes no more than one at a time outside of it.
+ *
+ * @param owners the keys of the records, for each relation; null: of no record
  */
 function readAllChildren(
   readChildren: ReadChildren,
   related: readonly RelatedProjection[],
-  ownerKeys: readonly (readonly unknown[])[],
-): Awaitable<Children[]> {
-  const found: (readonly unknown[])[][] = (ownerKeys[0] ?? []).map(() => []);
-  const readFrom = (place: number): Awaitable<Children[]> => {
-    const relation = related[place];
+  owners: readonly (readonly unknown[])[],
+): Awaitable<readonly Children[]> {
+  const found: Children[] = [];
+  const readNext = (): Awaitable<readonly Children[]> => {
+    const relation = related[found.length];
     if (relation === undefined) return found;
-    const keys = ownerKeys[place] as readonly unknown[];
-    const asked = [...new Set(keys.filter((key) => key !== null))];
-    const children = asked.length === 0 ? NO_CHILDREN : readChildren(relation, asked);
-    return whenReady(children, (byOwner) => {
-      for (const [index, key] of keys.entries()) found[index]?.push(byOwner.get(key) ?? []);
-      return readFrom(place + 1);
+    const keys = owners[found.length] as readonly unknown[];
+    const asked = distinct(relation, keys);
+    return whenReady(asked.length === 0 ? NO_CHILDREN : readChildren(relation, asked), (byOwner) => {
+      found.push(keys.map((key) => byOwner.get(key) ?? []));
+      return readNext();
     });
   };
-  return readFrom(0);
+  return readNext();
 }
 
 const NO_CHILDREN: ChildrenByOwner = new Map();
+
+/** The keys that there are, each once. */
+function distinct({ relation }: RelatedProjection, keys: readonly unknown[]): unknown[] {
+  const asked = new Set(keys);
+  asked.delete(null);
+  for (const key of asked) {
+    if (typeof key !== 'object') continue;
+    throw new TypeError(
+      `"${relation.name}" cannot be read: the keys of its owners are objects, which no two records share`,
+    );
+  }
+  return [...asked];
+}
+
+/** The children of one record, a list for each relation. */
+function ofRecord(children: readonly Children[], index: number): Children {
+  return children.map((ofRelation) => ofRelation[index] as readonly unknown[]);
+}
