@@ -1,6 +1,7 @@
 /** hand: Fastify and MikroORM as its documentation teaches them: a context a request, findAndCount, serialize. */
 import fastifyJwt from '@fastify/jwt';
 import {
+  type EntityManager,
   type FilterQuery,
   type InferEntity,
   type QueryOrderMap,
@@ -8,7 +9,7 @@ import {
   serialize,
   wrap,
 } from '@mikro-orm/core';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Account, Basket, Draft, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
 import * as schemas from './schemas.ts';
@@ -68,21 +69,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
       return schemas.envelope(count, slice, accounts.map(toAccount));
     },
   );
-  app.get<{ Querystring: schemas.PageQuery }>(
-    '/api/baskets',
-    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
-    async ({ query }) => {
-      const slice = schemas.sliceOf(query);
-      const populate = ['lines', 'labels'] as const;
-      const orderBy = { id: 'asc', lines: { id: 'asc' }, labels: { id: 'asc' } } as const;
-      const [found, count] = await em.findAndCount(
-        Basket,
-        {},
-        { ...slice, orderBy: { id: 'asc' }, populate, populateOrderBy: orderBy },
-      );
-      return schemas.envelope(count, slice, serialize(found, { populate }).map(toBasket));
-    },
-  );
+  listBaskets(app, em);
   app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
   app.get<{ Params: schemas.PkParams }>(
     '/api/members/products/:pk',
@@ -101,6 +88,24 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   );
   return { app };
 });
+
+function listBaskets(app: FastifyInstance, em: EntityManager): void {
+  app.get<{ Querystring: schemas.PageQuery }>(
+    '/api/baskets',
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const populate = ['lines', 'labels'] as const;
+      const orderBy = { id: 'asc', lines: { id: 'asc' }, labels: { id: 'asc' } } as const;
+      const [found, count] = await em.findAndCount(
+        Basket,
+        {},
+        { ...slice, orderBy: { id: 'asc' }, populate, populateOrderBy: orderBy },
+      );
+      return schemas.envelope(count, slice, serialize(found, { populate }).map(toBasket));
+    },
+  );
+}
 
 type SerializedAccount = Omit<schemas.Account, 'role'> & {
   readonly role?: { readonly name: string } | null | undefined;

@@ -1,9 +1,9 @@
 /** raw: Fastify and hand-written SQL on the bare driver, prepared, with response schemas. What an expert writes for speed. */
 import fastifyJwt from '@fastify/jwt';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { PostgresStore } from './raw/postgres-store.ts';
 import { SqliteStore } from './raw/sqlite-store.ts';
-import type { User } from './raw/store.ts';
+import type { Store, User } from './raw/store.ts';
 import * as schemas from './schemas.ts';
 import { type BenchServer, serve } from './serve.ts';
 
@@ -51,15 +51,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
       return schemas.envelope(count, slice, rows);
     },
   );
-  app.get<{ Querystring: schemas.PageQuery }>(
-    '/api/baskets',
-    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
-    async ({ query }) => {
-      const slice = schemas.sliceOf(query);
-      const { count, rows } = await store.baskets(slice);
-      return schemas.envelope(count, slice, rows);
-    },
-  );
+  listBaskets(app, store);
   app.get<{ Params: schemas.PkParams }>('/api/products/:pk', { schema: retrieveSchema }, retrieve);
   app.get<{ Params: schemas.PkParams }>(
     '/api/members/products/:pk',
@@ -77,3 +69,15 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   );
   return { app };
 });
+
+function listBaskets(app: FastifyInstance, store: Store): void {
+  app.get<{ Querystring: schemas.PageQuery }>(
+    '/api/baskets',
+    { schema: { querystring: schemas.PageQuery, response: { 200: schemas.pageOf(schemas.BasketShape) } } },
+    async ({ query }) => {
+      const slice = schemas.sliceOf(query);
+      const { count, rows } = await store.baskets(slice);
+      return schemas.envelope(count, slice, rows);
+    },
+  );
+}
