@@ -43,7 +43,10 @@ interface Nested<Relation> {
 
 /** No body says what the path says. */
 type WithoutInput<D, Relation> = D extends Declarations
-  ? Omit<D, 'input'> & { readonly input: Omit<D['input'], Relation & PropertyKey> }
+  ? Omit<D, 'input' | 'update'> & {
+      readonly input: Omit<D['input'], Relation & PropertyKey>;
+      readonly update: Omit<D['update'], Relation & PropertyKey>;
+    }
   : D;
 
 /** Every route may miss the record that it stands below. */
@@ -70,6 +73,7 @@ export interface Declarations {
   /** The records that operations answer with. */
   readonly outputs: Readonly<Record<'list' | 'retrieve' | 'create' | 'update', unknown>>;
   readonly input: unknown;
+  readonly update: unknown;
   readonly operations: string;
   readonly search: string;
   readonly filterFields: object;
@@ -96,8 +100,8 @@ interface Operations<D extends Declarations> {
   readonly list: ListOf<D>;
   readonly retrieve: Of<true, undefined, D['outputs']['retrieve']>;
   readonly create: Of<false, D['input'], D['outputs']['create']>;
-  readonly replace: Of<true, D['input'], D['outputs']['update']>;
-  readonly update: Of<true, Partial<D['input']>, D['outputs']['update']>;
+  readonly replace: Of<true, D['update'], D['outputs']['update']>;
+  readonly update: Of<true, Partial<D['update']>, D['outputs']['update']>;
   readonly destroy: Of<true, undefined, undefined>;
 }
 

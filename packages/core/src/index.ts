@@ -8,9 +8,16 @@ export { Router, type Registered, type RegisterOptions, type RouterOptions } fro
 export { readJsonOnly } from './router/body-parsers.ts';
 
 export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';
-export { ModelViewSet, type InputOf, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
+export { ModelViewSet, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
+export type { Problems } from './viewset/problems.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
-export type { JsonLogicField, ModelViewSetOptions, SearchField } from './viewset/model-viewset-options.ts';
+export type {
+  InputOf,
+  JsonLogicField,
+  ModelViewSetOptions,
+  SearchField,
+  UpdateInputOf,
+} from './viewset/model-viewset-options.ts';
 export type { ReadShapes } from './viewset/read-shapes.ts';
 export type { AnsweringOperation } from './viewset/answer.ts';
 export type { Operation } from './viewset/view-definition.ts';

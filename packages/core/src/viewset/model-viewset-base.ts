@@ -10,6 +10,7 @@ import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type Backend, notStored, type RowWrite } from '../backends/backend.ts';
 import { assignInput } from '../shapes/assign-input.ts';
+import { invalidInput } from '../schema/error-details.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
@@ -41,6 +42,7 @@ interface AnswerOf<Output extends object> extends Answer {
 
 /** The hooks whose overrides decide how records are read and written. */
 const HOOKS = [
+  'update',
   'create',
   'getQueryset',
   'getObject',
@@ -63,6 +65,8 @@ export abstract class ModelViewSetBase<
   Output extends object,
   Input extends object,
   Alternative extends string = string,
+  Changes extends object = Input,
+  Extra extends object = object,
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
@@ -172,8 +176,12 @@ export abstract class ModelViewSetBase<
       async () => {
         const { nesting } = this.#resolved;
         const whole = nesting === undefined ? data : await nesting.withParent(request, data);
-        const resolved = await this.#resolved.resolveReferences(request, whole);
-        return this.#stored(request, answer, await this.performCreate(request, resolved as WriteData<Entity, Input>));
+        const { resolved, extra } = await this.#judged(request, data, whole);
+        return this.#stored(
+          request,
+          answer,
+          await this.performCreate(request, resolved as WriteData<Entity, Input>, extra),
+        );
       },
     );
     reply.code(201).header('location', this.#resolved.pathOf(key, request));
@@ -184,7 +192,8 @@ export abstract class ModelViewSetBase<
   override async update(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const isConditional = this.#hasPrecondition(request);
     // The primary key of a record is chosen when it is created, and stays.
-    const { [this.#resolved.pk.property.name]: _pk, ...data } = request.body as Record<string, unknown>;
+    const body = request.body as Record<string, unknown>;
+    const { [this.#resolved.pk.property.name]: _pk, ...data } = body;
     const { condition } = this.#one(request);
     const answer = this.#answer(request, 'update');
     const record = await this.#write(
@@ -192,12 +201,14 @@ export abstract class ModelViewSetBase<
       { operation: 'update', condition, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
-        const entity = await this.#writable(request, reply, isConditional);
-        const changes = (await this.#resolved.resolveReferences(request, data, entity)) as WriteData<
-          Entity,
-          Partial<Input>
-        >;
-        return (await this.#stored(request, answer, await this.performUpdate(request, entity, changes))).record;
+        const entity = await this.#writable(request, reply, isConditional).catch((error: unknown) => {
+          // What the schemas have found comes before the look-up of the record.
+          this.#resolved.input!.throwKept(body);
+          throw error;
+        });
+        const { resolved, extra } = await this.#judged(request, body, data, entity);
+        const changes = resolved as WriteData<Entity, Partial<Changes>>;
+        return (await this.#stored(request, answer, await this.performUpdate(request, entity, changes, extra))).record;
       },
     );
     if (record === undefined) throw new NotFound();
@@ -232,7 +243,7 @@ export abstract class ModelViewSetBase<
    *   return super.performCreate(request, { ...data, owner: requireUser(request).id });
    * }
    */
-  async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>): Promise<Entity> {
+  async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>, _extra?: Extra): Promise<Entity> {
     checkNotGivenUp(request);
     const entity: Entity = request.em.create(this.entity, data as never);
     request.em.persist(entity);
@@ -244,11 +255,12 @@ export abstract class ModelViewSetBase<
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
-    data: WriteData<Entity, Partial<Input>>,
+    data: WriteData<Entity, Partial<Changes>>,
+    _extra?: Partial<Extra>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
-    const { write } = this.#resolved;
-    await assignInput(request.em, entity, data, write?.fields ?? [], () => this.#flushOwn(request));
+    const fields = this.#resolved.input?.update.fields ?? [];
+    await assignInput(request.em, entity, data, fields, () => this.#flushOwn(request));
     return entity;
   }
 
@@ -471,9 +483,31 @@ export abstract class ModelViewSetBase<
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  #ownWrite<Result>({ body }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
-    const { meta, write } = this.#resolved;
-    return ownWrite(() => writtenRecords(meta, write?.fields ?? [], body ?? {}), work);
+  #ownWrite<Result>({ body, method }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
+    const { meta, input } = this.#resolved;
+    const fields = (method === 'POST' ? input?.create : input?.update)?.fields ?? [];
+    return ownWrite(() => writtenRecords(meta, fields, body ?? {}), work);
+  }
+
+  /**
+   * Asks the rules of the view about a body and finds the records that it refers to.
+   *
+   * @param data the values of the body for the record
+   * @param entity the record that is changed; undefined for a new one
+   * @throws InvalidUsage for all faults of the schemas and rules, else for all of the references
+   */
+  async #judged(
+    request: FastifyRequest,
+    body: object,
+    data: object,
+    entity?: Entity,
+  ): Promise<{ readonly resolved: object; readonly extra: Extra }> {
+    const input = this.#resolved.input!;
+    const problems = await input.judge(request, body, entity);
+    if (problems.length > 0) throw invalidInput('body', problems);
+    const filled = entity === undefined ? await input.fill(request, data) : data;
+    const resolved = await this.#resolved.resolveReferences(request, filled, entity);
+    return { resolved, extra: input.extraOf(body) as Extra };
   }
 
   /** Throws the error of a write, once it is known which value of the body is at fault. */

@@ -1,16 +1,21 @@
-import type { LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
+import type { EntityData } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../awaitable.ts';
+import type { FieldName, LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
-import { ANYTHING, BOOLEAN, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { ANYTHING, BOOLEAN, FUNCTION, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
-import type { ObjectSchema } from '../shapes/schema-object.ts';
+import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
+import type { PropertyValue } from '../shapes/wire-value.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { Operation } from './view-definition.ts';
@@ -28,7 +33,66 @@ export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
 
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
-type OwnNames<Entity, Shape> = Shape extends ObjectSchema ? WritableSchema<Entity, Shape> : unknown;
+type OwnNames<Entity, Shape> = Shape extends ObjectSchema
+  ? WritableSchema<Entity, Shape>
+  : Shape extends WritePair<infer Create, infer Update>
+    ? WritePair<OwnNames<Entity, Create>, OwnNames<Entity, Update>>
+    : unknown;
+
+/** The shapes of a view whose POST takes something else than PUT and PATCH. */
+export interface WritePair<Create, Update> {
+  readonly create: Create;
+  readonly update: Update;
+}
+
+type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
+
+/** Everything that the option `write` takes. */
+export type WriteOption<Entity extends object> = AnyWrite<Entity> | WritePair<AnyWrite<Entity>, AnyWrite<Entity>>;
+
+/** The data that the option `write` takes in on create; of no option, any object. */
+export type InputOf<Write> = [Write] extends [never]
+  ? object
+  : Write extends WriteShape<infer _Entity, infer Input>
+    ? Input
+    : Write extends ObjectSchema
+      ? StaticObject<Write>
+      : Write extends WritePair<infer Create, unknown>
+        ? InputOf<Create>
+        : never;
+
+/** The data that the option `write` takes in on update, of which a PATCH may have any part. */
+export type UpdateInputOf<Write> = [Write] extends [never]
+  ? object
+  : Write extends WritePair<unknown, infer Update>
+    ? InputOf<Update>
+    : InputOf<Write>;
+
+/** The input that the option `extra` declares. */
+export type ExtraOf<Extra> = [Extra] extends [never]
+  ? object
+  : Extra extends ObjectSchema
+    ? StaticObject<Extra>
+    : never;
+
+/** The body of a view that takes `extra` input. */
+export type WithExtra<Input, Extra> = [Extra] extends [never] ? Input : Input & ExtraOf<Extra>;
+
+/** The values that the view sets on create: as `em.create` takes them. */
+type Fill<Entity extends object> = {
+  readonly [Name in FieldName<Entity>]?: (
+    request: FastifyRequest,
+  ) => Awaitable<Exclude<EntityData<Entity>[Name], undefined>>;
+};
+
+/** The sound values of a body, references still as the client sent them. */
+type JudgedData<Entity, Input> = {
+  readonly [Name in keyof Input]?: Name extends RelationName<Entity>
+    ? Input[Name]
+    : Name extends keyof Entity
+      ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
+      : Input[Name];
+};
 
 /** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
 type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${string}`;
@@ -51,7 +115,7 @@ export type ReadOption<Entity extends object> = ReadShape<Entity, object> | Obje
 export interface ModelViewSetOptions<
   Entity extends object,
   Read extends ReadOption<Entity>,
-  Write extends WriteShape<Entity, object> | ObjectSchema,
+  Write extends WriteOption<Entity>,
   Offered extends Operation = Operation,
   Search extends SearchField<Entity> = SearchField<Entity>,
   Filters extends FilterFields<Entity> = FilterFields<Entity>,
@@ -60,6 +124,7 @@ export interface ModelViewSetOptions<
   Classes extends FilterClass = FilterClass,
   Pages extends PaginatorClass | null = PaginatorClass | null,
   Count extends Counting = Counting,
+  Extra extends ObjectSchema = ObjectSchema,
 > extends ViewDocumentation {
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
@@ -67,8 +132,29 @@ export interface ModelViewSetOptions<
    * of any further name.
    */
   readonly read: Read & Fitting<Entity, Read, Offered>;
-  /** The bodies of create and update: `writeShape(…)` or a TypeBox object. Left out, the view is read-only. */
+  /**
+   * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
+   * is read-only.
+   */
   readonly write?: Write & OwnNames<Entity, Write>;
+  /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
+  readonly extra?: Extra;
+  /**
+   * Values that the view sets on create, each by a function of the request, which may be asynchronous. A body never says them,
+   * on update either.
+   */
+  readonly fill?: Fill<Entity>;
+  /**
+   * Rules over several fields: adds faults, which are answered together with those that the schemas have found. `data` is what is
+   * sound of the body, `extra` included; anything may be missing from it. `record` is the record of an update, as it is stored and
+   * locked; undefined on create. May be asynchronous.
+   */
+  readonly validate?: (
+    data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
+    problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
+    request: FastifyRequest,
+    record: Entity | undefined,
+  ) => Awaitable<void>;
   /**
    * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
    * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
@@ -124,6 +210,12 @@ export interface ModelViewSetOptions<
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,
   write: ANYTHING,
+  extra: ['a Type.Object()', (value) => isRecord(value) && isRecord(value['properties'])],
+  fill: [
+    'functions by field',
+    (value) => isRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
+  ],
+  validate: FUNCTION,
   referencePermissions: ['lists of permission classes by field', isRecord],
   lookupField: TEXT,
   operations: LIST,

@@ -8,15 +8,19 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
-import type { WriteShape } from '../shapes/write-shape.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
+  type ExtraOf,
   type FilterFields,
+  type InputOf,
   type JsonLogicField,
   MODEL_VIEWSET_RULES,
   type ModelViewSetOptions,
   type ReadOption,
   type SearchField,
+  type UpdateInputOf,
+  type WithExtra,
+  type WriteOption,
 } from './model-viewset-options.ts';
 import type { AnyModelOptions } from './resource.ts';
 import type { AlternativeName, OneShape } from './read-shapes.ts';
@@ -40,14 +44,21 @@ type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
       | OutputOf<Read[(Name extends keyof Read ? Name : 'default') & keyof Read]>
       | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
 
-/** The data that a `write` option takes in; of no option, any object. */
-export type InputOf<Write> = [Write] extends [never]
-  ? object
-  : Write extends WriteShape<infer _Entity, infer Input>
-    ? Input
-    : Write extends ObjectSchema
-      ? StaticObject<Write>
-      : never;
+/** The declarations of a view that clients need. */
+interface DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra> {
+  readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
+  readonly input: WithExtra<InputOf<Write>, Extra>;
+  readonly update: WithExtra<UpdateInputOf<Write>, Extra>;
+  readonly operations: Offered;
+  readonly search: Search;
+  readonly filterFields: Filters;
+  readonly filterValues: { readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string> };
+  readonly jsonLogicFields: Logic;
+  readonly sort: Sort;
+  readonly filters: Classes;
+  readonly pagination: Pages;
+  readonly count: Count;
+}
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends new () => {
@@ -69,8 +80,10 @@ export interface ModelViewSetClass<
   Input extends object,
   Declared = unknown,
   Alternative extends string = never,
+  Changes extends object = Input,
+  Extra extends object = object,
 > {
-  new (): ModelViewSetBase<Entity, Output, Input, Alternative>;
+  new (): ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra>;
   /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
   readonly '~declared'?: Declared;
 }
@@ -92,7 +105,7 @@ export interface ModelViewSetClass<
 export function ModelViewSet<
   Entity extends object,
   Read extends ReadOption<NoInfer<Entity>>,
-  Write extends WriteShape<NoInfer<Entity>, object> | ObjectSchema = never,
+  Write extends WriteOption<NoInfer<Entity>> = never,
   Offered extends Operation = [Write] extends [never] ? 'list' | 'retrieve' : Operation,
   Search extends SearchField<NoInfer<Entity>> = never,
   Filters extends FilterFields<NoInfer<Entity>> = Record<never, never>,
@@ -101,6 +114,7 @@ export function ModelViewSet<
   Classes extends FilterClass = never,
   Pages extends PaginatorClass | null = typeof PageNumberPagination,
   Count extends Counting = never,
+  Extra extends ObjectSchema = never,
 >(
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<
@@ -114,26 +128,17 @@ export function ModelViewSet<
     Sort,
     Classes,
     Pages,
-    Count
+    Count,
+    Extra
   >,
 ): ModelViewSetClass<
   Entity,
   OutputOf<Read> & object,
   InputOf<Write> & object,
-  {
-    readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
-    readonly input: InputOf<Write>;
-    readonly operations: Offered;
-    readonly search: Search;
-    readonly filterFields: Filters;
-    readonly filterValues: { readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string> };
-    readonly jsonLogicFields: Logic;
-    readonly sort: Sort;
-    readonly filters: Classes;
-    readonly pagination: Pages;
-    readonly count: Count;
-  },
-  AlternativeName<Read>
+  DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra>,
+  AlternativeName<Read>,
+  UpdateInputOf<Write> & object,
+  ExtraOf<Extra> & object
 > {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
@@ -142,7 +147,9 @@ export function ModelViewSet<
     Entity,
     OutputOf<Read> & object,
     InputOf<Write> & object,
-    AlternativeName<Read>
+    AlternativeName<Read>,
+    UpdateInputOf<Write> & object,
+    ExtraOf<Extra> & object
   > {
     constructor() {
       super(entity, options as unknown as AnyModelOptions);

@@ -19,25 +19,25 @@ export type ReferencePermissions = (
  */
 export function referencePermissions(
   view: Pick<PermissionView, 'name' | 'getAction'>,
-  references: ReadonlyMap<string, Reference>,
+  references: ReadonlyMap<string, readonly Reference[]>,
   declared: Readonly<Record<string, readonly PermissionClass[] | undefined>>,
 ): ReferencePermissions {
   const { name } = view;
   const byReference = new Map(
-    Object.entries(declared).map(([field, classes = []]) => {
-      const reference = references.get(field);
-      if (reference === undefined) {
+    Object.entries(declared).flatMap(([field, classes = []]) => {
+      const found = references.get(field) ?? [];
+      const [first] = found;
+      if (first === undefined) {
         const known = [...references.keys()].join(', ') || 'none';
         throw new ImproperlyConfigured(
           `${name}: option "referencePermissions" names "${field}", which is no reference of the write shape; it has: ${known}`,
         );
       }
-      const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: reference.target };
+      const target: PermissionView = { name, getAction: (request) => view.getAction(request), meta: first.target };
       const permissions = makePermissions(classes, `${name}: referencePermissions.${field}`);
-      return [
-        reference,
-        (request: FastifyRequest) => evaluatePermissions(permissions, request, target, { object: true }),
-      ] as const;
+      const grantOf = (request: FastifyRequest): Awaitable<ReferenceGrant> =>
+        evaluatePermissions(permissions, request, target, { object: true });
+      return found.map((reference) => [reference, grantOf] as const);
     }),
   );
   return (request, reference) => byReference.get(reference)?.(request);

@@ -20,16 +20,15 @@ import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
-import type { BodyMode } from '../shapes/bound-input.ts';
+import type { BodyMode, Reference } from '../shapes/bound-input.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
-import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
-import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import type { WriteShape } from '../shapes/write-shape.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { checkCreatable } from './creatable.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
-import { isShape, readShapesOf } from './read-shapes.ts';
+import { readShapesOf } from './read-shapes.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
 import type { AnsweringOperation } from './answer.ts';
@@ -41,7 +40,8 @@ import {
   type ViewContext,
   type ViewDefinition,
 } from './view-definition.ts';
-import { WritePlan } from './write-plan.ts';
+import { ViewInput } from './view-input.ts';
+import { type WriteDeclarations, WritePlan } from './write-plan.ts';
 
 /** The options of any ModelViewSet. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
@@ -63,7 +63,8 @@ export class Resource implements ViewDefinition {
   /** The column whose value names a record in its path: the primary key, unless the view says otherwise. */
   readonly key: FieldPath;
   readonly answers: Answers;
-  readonly write: BoundWriteShape<object> | undefined;
+  /** All that the view takes in; undefined if it is read-only. */
+  readonly input: ViewInput | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
   readonly #referencePermissions: ReferencePermissions;
@@ -109,14 +110,16 @@ export class Resource implements ViewDefinition {
     this.answers = new Answers({ view, shapes, orm: context.orm, meta: this.meta, key: this.key, overridden });
     const { parent } = context;
     this.nesting = parent === undefined ? undefined : new Nesting(name, this.meta, parent);
-    const filled = this.nesting === undefined ? [] : [this.nesting.relation];
-    this.write = boundWriteShape(name, entity, this.meta, options, filled);
-    if (this.write !== undefined && this.operations.includes('create')) {
-      checkCreatable({ name, orm: context.orm, meta: this.meta, schema: this.write.schema, overridden, filled });
+    const taken = this.nesting === undefined ? [] : [this.nesting.relation];
+    const place = { name, entity, meta: this.meta, taken, overridden };
+    const input = options.write === undefined ? undefined : new ViewInput(options, place);
+    this.input = input;
+    const filled = [...taken, ...(input?.filled ?? [])];
+    if (input !== undefined && this.operations.includes('create')) {
+      checkCreatable({ name, orm: context.orm, meta: this.meta, schema: input.create.schema, overridden, filled });
     }
-    const written = Object.keys(this.write?.schema.properties ?? {});
     const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
-    const fields = new Set([...shown, ...written, ...filled]);
+    const fields = new Set([...shown, ...(input?.fields ?? []), ...filled]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
     const { orm, meta, key } = this;
@@ -125,11 +128,12 @@ export class Resource implements ViewDefinition {
       update: this.answers.own('update').projection,
     };
     const requiresMatch = this.preconditions?.isRequired === true;
-    this.writes = new WritePlan({ name, orm, meta, key, written, answers, overridden, filled, requiresMatch });
+    const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
+    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
     // Nobody refers to a parent but by the path, which its own view judges.
     const declared: Readonly<Record<string, readonly PermissionClass[]>> = options.referencePermissions ?? {};
     const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
-    this.#referencePermissions = referencePermissions(view, this.write?.references ?? new Map(), permissions);
+    this.#referencePermissions = referencePermissions(view, referencesOf(input), permissions);
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     this.narrows = this.readsEntities || overridden.includes('getQueryset');
     checkValues(name, options, LIST_RULES);
@@ -147,7 +151,7 @@ export class Resource implements ViewDefinition {
   }
 
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
-    const { write, answers } = this;
+    const { input, answers } = this;
     if (operation === 'destroy') return { response: { 204: null } };
     const status = operation === 'create' ? 201 : 200;
     const possible = answers.possible(operation);
@@ -160,8 +164,8 @@ export class Resource implements ViewDefinition {
     if (operation === 'list' || operation === 'retrieve') return schemas;
     return {
       ...schemas,
-      body: write!.documented[mode],
-      validateBody: (body) => write!.validate(body, mode),
+      body: input!.documented(mode),
+      validateBody: (body) => input!.validate(body, mode),
     };
   }
 
@@ -227,7 +231,7 @@ export class Resource implements ViewDefinition {
    */
   async resolveReferences(request: FastifyRequest, data: object, entity?: object): Promise<object> {
     const { em } = request;
-    const write = this.write!;
+    const write = entity === undefined ? this.input!.create : this.input!.update;
     const relations = entity === undefined ? [] : replacedRelations(write.fields, data);
     if (relations.length > 0) await em.populate([entity!], relations as never[]);
     return write.resolveReferences(em, data, (reference) => this.#referencePermissions(request, reference), entity);
@@ -265,17 +269,28 @@ function keySchema(path: FieldPath, words: string): TSchema {
   return { ...lookupTextSchema({ path, lookup: 'exact' }), description: `The ${words} of the record` };
 }
 
-/** @param filled the fields that the path of a nested view says */
-function boundWriteShape(
+function writtenFields(input: ViewInput | undefined): WriteDeclarations['written'] {
+  const { create = [], update = [] } = { create: input?.create.fields, update: input?.update.fields };
+  return { create: create.map(({ name }) => name), update: update.map(({ name }) => name) };
+}
+
+/** @param taken the fields that the path of a nested view says */
+function inputReasons(
   name: string,
-  entity: EntityName<object>,
-  meta: EntityMetadata,
-  { write }: AnyModelOptions,
-  filled: readonly string[],
-): BoundWriteShape<object> | undefined {
-  if (write === undefined) return undefined;
-  if (!isShape(write)) throw wrongOption(name, 'write', 'a writeShape() or a Type.Object()', write);
-  return toWriteShape(entity, write).without(filled).bind(meta);
+  input: ViewInput | undefined,
+  taken: readonly string[],
+): WriteDeclarations['reasons'] {
+  const { create = [], update = [] } = input?.reasons ?? {};
+  return { create: [...taken.map((field) => `the path of ${name} says "${field}"`), ...create], update };
+}
+
+/** The references of all bodies of a view, by their paths. */
+function referencesOf(input: ViewInput | undefined): ReadonlyMap<string, readonly Reference[]> {
+  const found = new Map<string, Reference[]>();
+  for (const shape of new Set([input?.create, input?.update])) {
+    for (const [path, reference] of shape?.references ?? []) found.set(path, [...(found.get(path) ?? []), reference]);
+  }
+  return found;
 }
 
 const LOOKUP_KINDS: ReadonlySet<string> = new Set(['string', 'integer', 'bigint', 'uuid']);

@@ -54,13 +54,13 @@ export interface WriteDeclarations {
   /** The column whose value names a record. */
   readonly key: FieldPath;
   /** The fields that a body may name. */
-  readonly written: readonly string[];
+  readonly written: Readonly<Record<'create' | 'update', readonly string[]>>;
   /** The reading of the answers that requests get if they do not choose. */
   readonly answers: Readonly<Partial<Record<WriteOperation, Projection<object>>>>;
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
-  /** The fields that the path of a nested view says. */
-  readonly filled: readonly string[];
+  /** Reasons of the view's own. */
+  readonly reasons: Readonly<Record<'create' | 'update', readonly string[]>>;
   /** True if every update and destroy has to compare an `If-Match`. */
   readonly requiresMatch: boolean;
 }
@@ -89,18 +89,21 @@ export class WritePlan {
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
   #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
 
-  constructor({ name, orm, meta, key, written, answers, overridden, filled, requiresMatch }: WriteDeclarations) {
+  constructor({ name, orm, meta, key, written, answers, overridden, reasons, requiresMatch }: WriteDeclarations) {
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
     const ofEntity = entityReasons(meta);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
-      ...(operation === 'create' ? filled.map((field) => `the path of ${name} says "${field}"`) : []),
+      ...(operation === 'destroy' ? [] : reasons[operation]),
       ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
       ...ofAnswer(answers[operation]),
       ...ofEntity,
-      ...columnReasons(meta, written, [...(answers[operation]?.paths ?? []), key]),
+      ...columnReasons(meta, operation === 'create' ? written.create : written.update, [
+        ...(answers[operation]?.paths ?? []),
+        key,
+      ]),
     ];
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };
   }

@@ -108,3 +108,41 @@ t.test('a misspelt option of the server does not compile', async (t) => {
   // @ts-expect-error -- misspelt
   serverOptions({ logegr: true });
 });
+
+t.test('what a view takes in is typed', async () => {
+  class Typed extends ModelViewSet(Book, {
+    read: readShape(Book, ['id']),
+    write: { create: writeShape(Book, ['title', 'published_at']), update: writeShape(Book, ['pages']) },
+    extra: Type.Object({ note: Type.String() }),
+    fill: {
+      in_print: () => true,
+      // @ts-expect-error -- a value of another type
+      price: () => 'dear',
+    },
+    validate: (data, problems, _request, record) => {
+      const at: Date | null | undefined = data.published_at;
+      const note: string | undefined = data.note;
+      const pages: number | undefined = data.pages ?? record?.pages;
+      problems.add('/title', `${String(at)} ${note} ${pages}`);
+      problems.add('', 'is wrong');
+      // @ts-expect-error -- no field of the body
+      problems.add('/titel', 'is wrong');
+      // @ts-expect-error -- no field of the body
+      void data.price;
+    },
+  }) {
+    override performCreate(
+      request: FastifyRequest,
+      data: WriteData<InferEntity<typeof Book>, { title: string; published_at?: string | null }>,
+      extra: { note: string },
+    ) {
+      return super.performCreate(request, { ...data, title: extra.note });
+    }
+    override performUpdate(request: FastifyRequest, book: InferEntity<typeof Book>, data: { pages?: number }) {
+      return super.performUpdate(request, book, data);
+    }
+  }
+  void Typed;
+  // @ts-expect-error -- no property of the entity
+  void ModelViewSet(Book, { read, write, fill: { prise: () => 1 } });
+});

@@ -1,0 +1,203 @@
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TObject } from 'typebox';
+import type { Awaitable } from '../awaitable.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath } from '../fields/field-path.ts';
+import { resolveOption } from '../filters/filter.ts';
+import { isRecord } from '../json.ts';
+import { wrongOption } from '../options.ts';
+import { invalidInput } from '../schema/error-details.ts';
+import type { Problem } from '../schema/scan-input.ts';
+import { compileInspect, type Inspect } from '../schema/validator.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
+import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
+import { type ObjectSchema, partialOf, withProperties } from '../shapes/schema-object.ts';
+import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
+import { Problems } from './problems.ts';
+import { isShape } from './read-shapes.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+type Shape = WriteShape<object, object> | ObjectSchema;
+
+/** The options of a view about what it takes in. */
+export interface InputOptions {
+  readonly write?: Shape | { readonly create: Shape; readonly update: Shape };
+  readonly extra?: ObjectSchema;
+  readonly fill?: Readonly<Record<string, (request: FastifyRequest) => unknown>>;
+  readonly validate?: (
+    data: Values,
+    problems: Problems,
+    request: FastifyRequest,
+    record: object | undefined,
+  ) => Awaitable<unknown>;
+}
+
+/** The place of a view's input. */
+export interface InputPlace {
+  readonly name: string;
+  readonly entity: EntityName<object>;
+  readonly meta: EntityMetadata;
+  /** The fields that the path of a nested view says. */
+  readonly taken: readonly string[];
+  /** The operations and hooks that the view overrides. */
+  readonly overridden: readonly string[];
+}
+
+/** The parts of a body that are no values of the record. */
+interface BodyNotes {
+  readonly extra: Values;
+  /** The faults that the schemas have found, kept for those of the rules. */
+  readonly problems: readonly Problem[];
+}
+
+const NO_NOTES: BodyNotes = Object.freeze({ extra: Object.freeze({}), problems: Object.freeze([]) });
+
+/** All that a view takes in: the shapes of its bodies, further input for its hooks, its rules, and the fields that it sets itself. */
+export class ViewInput {
+  readonly create: BoundWriteShape<object>;
+  readonly update: BoundWriteShape<object>;
+  /** The fields that a body may have. */
+  readonly fields: readonly string[];
+  /** The fields that the view sets on create. */
+  readonly filled: readonly string[];
+  readonly #options: InputOptions;
+  readonly #overridden: readonly string[];
+  readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
+  readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
+  readonly #notes = new WeakMap<object, BodyNotes>();
+
+  constructor(options: InputOptions, { name, entity, meta, taken, overridden }: InputPlace) {
+    const { write, extra, fill = {} } = options;
+    this.#options = options;
+    this.#overridden = overridden;
+    this.filled = Object.keys(fill);
+    for (const field of this.filled) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
+    const { create, update } = isPair(write) ? write : { create: write, update: write };
+    const bind = (shape: unknown): BoundWriteShape<object> => {
+      checkWriteShape(name, shape);
+      return toWriteShape(entity, shape)
+        .without([...taken, ...this.filled])
+        .bind(meta);
+    };
+    this.create = bind(create);
+    this.update = update === create ? this.create : bind(update);
+    const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.name));
+    const further = Object.keys(extra?.properties ?? {});
+    const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
+    if (twice !== undefined) {
+      throw new ImproperlyConfigured(
+        `${name}: option "extra" names "${twice}", which is a property of ${meta.className}`,
+      );
+    }
+    this.fields = [...new Set([...shaped, ...further])];
+    if (extra === undefined) return;
+    const [whole, part] = [extra as TObject, partialOf(extra as TObject)];
+    this.#extra = { create: whole, replace: whole, change: part };
+    const [inspect, inspectPart] = [compileInspect(whole, 'body'), compileInspect(part, 'body')];
+    this.#inspectExtra = { create: inspect, replace: inspect, change: inspectPart };
+  }
+
+  /** The reasons why a write needs the unit of work. */
+  get reasons(): { readonly create: readonly string[]; readonly update: readonly string[] } {
+    const rules = this.#options.validate === undefined ? [] : ['the view has rules: validate'];
+    return { create: [...this.filled.map((field) => `the view fills "${field}"`), ...rules], update: rules };
+  }
+
+  /** The schema of a body, for documents. */
+  documented(mode: BodyMode): TObject {
+    const schema = this.#shapeOf(mode).documented[mode];
+    const extra = this.#extra?.[mode];
+    if (extra === undefined) return schema;
+    const whole = withProperties(schema, { ...schema.properties, ...extra.properties }, 'required');
+    const required = [...(schema.required ?? []), ...(extra.required ?? [])];
+    return required.length === 0 ? whole : Object.assign(whole, { required });
+  }
+
+  /**
+   * Validates a body. If the view has rules, which the library's own operation asks, the faults are kept for it, and the
+   * values that have none are returned.
+   *
+   * @throws InvalidUsage with a detail for every offending field
+   */
+  validate(body: unknown, mode: BodyMode): object {
+    const shape = this.#shapeOf(mode);
+    const { validate } = this.#options;
+    if (this.#inspectExtra === undefined && validate === undefined) return shape.validate(body, mode);
+    const { value, problems } = shape.inspect(body, mode);
+    const further = this.#inspectExtra?.[mode](body);
+    const found = union(problems, further?.problems ?? []);
+    const isJudged = validate !== undefined && !this.#overridden.includes(mode === 'create' ? 'create' : 'update');
+    if (found.length > 0 && (!isJudged || !isRecord(body))) throw invalidInput('body', found);
+    const isSound = found.length === 0;
+    const data = isSound ? value : soundPart(body as Values, found, (part) => shape.inspect(part, 'change'));
+    const inspectPart = this.#inspectExtra?.change;
+    const extra = isSound || inspectPart === undefined ? further?.value : soundPart(body as Values, found, inspectPart);
+    this.#notes.set(data as object, { extra: (extra ?? {}) as Values, problems: found });
+    return data as object;
+  }
+
+  /** Returns the input of a body for the hooks. */
+  extraOf(body: unknown): object {
+    return this.#notesOf(body).extra;
+  }
+
+  /** Throws the faults of a body that the schemas have found and kept, if there are any. */
+  throwKept(body: unknown): void {
+    const { problems } = this.#notesOf(body);
+    if (problems.length > 0) throw invalidInput('body', problems);
+  }
+
+  /**
+   * Asks the rules of the view about a body, and returns all of its faults.
+   *
+   * @param record the record that is changed; undefined for a new one
+   */
+  async judge(request: FastifyRequest, body: unknown, record?: object): Promise<readonly Problem[]> {
+    const { validate } = this.#options;
+    if (validate === undefined) return [];
+    const { extra, problems } = this.#notesOf(body);
+    const added = new Problems(this.fields);
+    await validate({ ...(body as object), ...extra }, added, request, record);
+    return union(problems, added.found);
+  }
+
+  /** Adds the values that the view sets to the data of a new record. */
+  async fill(request: FastifyRequest, data: object): Promise<object> {
+    const values: Record<string, unknown> = {};
+    for (const [field, valueOf] of Object.entries(this.#options.fill ?? {})) values[field] = await valueOf(request);
+    return { ...data, ...values };
+  }
+
+  #shapeOf(mode: BodyMode): BoundWriteShape<object> {
+    return mode === 'create' ? this.create : this.update;
+  }
+
+  #notesOf(body: unknown): BodyNotes {
+    return (isRecord(body) ? this.#notes.get(body) : undefined) ?? NO_NOTES;
+  }
+}
+
+function isPair(write: InputOptions['write']): write is { readonly create: Shape; readonly update: Shape } {
+  return isRecord(write) && 'create' in write && 'update' in write;
+}
+
+function checkWriteShape(name: string, shape: unknown): asserts shape is WriteShape<object, object> {
+  if (isShape(shape)) return;
+  throw wrongOption(name, 'write', 'a writeShape() or a Type.Object(), or { create, update } of such', shape);
+}
+
+/** Lists problems once each. */
+function union(found: readonly Problem[], more: readonly Problem[]): readonly Problem[] {
+  if (more.length === 0) return found;
+  const known = new Set(found.map(({ path, message }) => `${path} ${message}`));
+  return [...found, ...more.filter(({ path, message }) => !known.has(`${path} ${message}`))];
+}
+
+/** Reads the fields of a body that have no fault. */
+function soundPart(body: Values, problems: readonly Problem[], inspect: Inspect): object {
+  const wrong = new Set(problems.map(({ path }) => path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~')));
+  const part = Object.fromEntries(Object.entries(body).filter(([name]) => !wrong.has(name)));
+  const { value, problems: left } = inspect(part);
+  return left.length === 0 && isRecord(value) ? value : {};
+}

@@ -1,0 +1,269 @@
+import type { InferEntity } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { Type } from 'typebox';
+import { action, getCurrentUser, ModelViewSet, nested, readShape, refs, Router, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book as LibraryBook, LIBRARY, Publisher, testApp } from '../support/library.ts';
+import { Author, Book, fillTags, SHELVES } from '../support/shelves.ts';
+
+const read = readShape(LibraryBook, ['id', 'title', 'pages', 'price', 'in_print', 'published_at'], {
+  publisher: 'publisher.name',
+});
+
+class Ruled extends ModelViewSet(LibraryBook, {
+  read,
+  write: writeShape(LibraryBook, ['title', 'pages', 'price', 'published_at'], { publisher: 'publisher.name' }),
+  validate: async (data, problems, request, record) => {
+    await sleep(1);
+    const pages = data.pages ?? record?.pages ?? 0;
+    const price = data.price ?? record?.price ?? 0;
+    if (price > pages) problems.add('/price', `must be at most ${pages}`);
+    if (data.published_at instanceof Date && data.published_at.getFullYear() < 1900) {
+      problems.add('/published_at', 'must be after 1900');
+    }
+    const writer = getCurrentUser(request)?.role?.name;
+    if (writer !== undefined && data.title?.startsWith(writer) === true) problems.add('', 'names its writer');
+    if (data.publisher === 'Odd') problems.add('/publisher', 'is odd');
+  },
+}) {
+  ways = action({}, () => this.explain());
+}
+
+class TwoShapes extends ModelViewSet(LibraryBook, {
+  read: readShape(LibraryBook, ['id', 'title', 'pages', 'price']),
+  write: {
+    create: writeShape(LibraryBook, ['title', 'pages']),
+    update: writeShape(LibraryBook, ['price'], { publisher: 'publisher.name' }),
+  },
+}) {
+  ways = action({}, () => this.explain());
+}
+
+class Filled extends ModelViewSet(LibraryBook, {
+  read,
+  write: writeShape(LibraryBook, ['title', 'pages', 'publisher']),
+  fill: {
+    pages: (request) => getCurrentUser(request)?.role?.name?.length ?? 0,
+    publisher: async (request) => {
+      const { id } = await request.em.findOneOrFail(Publisher, { name: 'South' });
+      return id;
+    },
+  },
+}) {
+  ways = action({}, () => this.explain());
+}
+
+class WithExtra extends ModelViewSet(LibraryBook, {
+  read,
+  write: writeShape(LibraryBook, ['title', 'pages']),
+  extra: Type.Object({ note: Type.String({ maxLength: 5 }), shout: Type.Optional(Type.Boolean({ default: false })) }),
+  validate: (data, problems) => {
+    if (data.note !== undefined && data.note === data.title) problems.add('/note', 'must not be the title');
+  },
+}) {
+  override performCreate(request: FastifyRequest, data: { title: string }, extra: { note: string; shout?: boolean }) {
+    const title = `${data.title} (${extra.note})`;
+    return super.performCreate(request, { ...data, title: extra.shout === true ? title.toUpperCase() : title });
+  }
+  override performUpdate(
+    request: FastifyRequest,
+    book: InferEntity<typeof LibraryBook>,
+    data: { title?: string },
+    extra: { note?: string },
+  ) {
+    return super.performUpdate(request, book, extra.note === undefined ? data : { ...data, title: extra.note });
+  }
+}
+
+class OwnCreate extends ModelViewSet(LibraryBook, {
+  read,
+  write: writeShape(LibraryBook, ['title', 'pages']),
+  validate: (_data, problems) => problems.add('/pages', 'never fit'),
+}) {
+  override async create(request: FastifyRequest): Promise<never> {
+    throw new Error(`reached with ${JSON.stringify(request.body)}`);
+  }
+}
+
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+  const app = await testApp(t, orm, [
+    new Router()
+      .register('ruled', Ruled)
+      .register('two', TwoShapes)
+      .register('filled', Filled)
+      .register('extra', WithExtra)
+      .register('own', OwnCreate) as Router,
+  ]);
+  const send = async (method: 'POST' | 'PUT' | 'PATCH', url: string, payload: object, user?: string) => {
+    const response = await app.inject({ method, url, payload, ...(user && { headers: { 'x-user': user } }) });
+    return { status: response.statusCode, body: response.json() };
+  };
+  const placesOf = ({ status, body }: { status: number; body: { details?: { path: string }[] } }) => [
+    status,
+    ...(body.details ?? []).map(({ path }) => path),
+  ];
+  t.beforeEach(async () => {
+    await orm.schema.clear();
+    const em = orm.em.fork();
+    em.create(Publisher, { name: 'North' });
+    em.create(Publisher, { name: 'South' });
+    await em.flush();
+  });
+
+  t.test('rules over several fields answer with all other faults of a body', async (t) => {
+    const book = { title: 'Ash', pages: 5, price: 3 };
+    const created = await send('POST', '/ruled', book);
+    t.equal(created.status, 201, JSON.stringify(created.body));
+    const url = `/ruled/${created.body.id}`;
+    t.same(placesOf(await send('POST', '/ruled', { ...book, price: 9 })), [400, '/price']);
+    t.same(placesOf(await send('POST', '/ruled', { pages: 2, price: 9 })), [400, '/title', '/price']);
+    t.same(
+      placesOf(await send('POST', '/ruled', { title: '', pages: 'x', price: 9, published_at: '1800-01-01T00:00:00Z' })),
+      [400, '/title', '/pages', '/price', '/published_at'],
+    );
+    t.same(placesOf(await send('POST', '/ruled', book, 'Ash')), [400, '']);
+    t.same(placesOf(await send('PATCH', url, { price: 6 })), [400, '/price'], 'against what is stored');
+    t.equal((await send('PATCH', url, { price: 6, pages: 6 })).status, 200);
+    t.same(placesOf(await send('PATCH', url, { pages: 1 })), [400, '/price'], 'a rule may name what was not sent');
+    t.same(placesOf(await send('PUT', url, { pages: 1, price: 2 })), [400, '/title', '/price']);
+    t.same(
+      placesOf(await send('PATCH', '/ruled/999999', { pages: 'x' })),
+      [400, '/pages'],
+      'a body is judged before the record',
+    );
+    t.same(placesOf(await send('PATCH', '/ruled/999999', { pages: 1 })), [404]);
+    t.same(placesOf(await send('POST', '/ruled', { ...book, publisher: 'Odd' })), [400, '/publisher']);
+    t.same(placesOf(await send('POST', '/ruled', { ...book, publisher: 'None' })), [400, '/publisher']);
+    for (const wrong of [
+      null,
+      [],
+      5,
+      'x',
+      { title: { a: 1 } },
+      { price: [1] },
+      { title: null, pages: null, price: null },
+    ]) {
+      t.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/ruled',
+            headers: { 'content-type': 'application/json' },
+            payload: JSON.stringify(wrong),
+          })
+        ).statusCode,
+        400,
+      );
+    }
+    t.equal(await orm.em.fork().count(LibraryBook), 1);
+  });
+
+  t.test('a rule is asked of a record that nobody changes meanwhile', async (t) => {
+    const { body } = await send('POST', '/ruled', { title: 'Ash', pages: 10, price: 0 });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        send('PATCH', `/ruled/${body.id}`, index % 2 === 0 ? { pages: index } : { price: index }),
+      ),
+    );
+    t.ok(
+      answers.every(({ status }) => status === 200 || status === 400),
+      JSON.stringify(answers),
+    );
+    const left = await orm.em.fork().findOneOrFail(LibraryBook, body.id);
+    t.ok((left.price ?? 0) <= left.pages, `${left.price} of ${left.pages}`);
+  });
+
+  t.test('a view whose own operation is overridden gets no body with faults', async (t) => {
+    t.same(placesOf(await send('POST', '/own', { pages: 'x' })), [400, '/title', '/pages']);
+    t.equal((await send('POST', '/own', { title: 'x' })).status, 500);
+  });
+
+  t.test('create and update take shapes of their own', async (t) => {
+    const { status, body } = await send('POST', '/two', { title: 'Ash', pages: 3, price: 5, publisher: 'North' });
+    t.equal(status, 201, JSON.stringify(body));
+    t.match(body, { title: 'Ash', pages: 3, price: null });
+    const changed = await send('PUT', `/two/${body.id}`, { title: 'Elm', pages: 9, price: 5, publisher: 'North' });
+    t.match(changed.body, { title: 'Ash', pages: 3, price: 5 });
+    t.equal((await send('PATCH', `/two/${body.id}`, { publisher: null })).status, 200);
+    t.same(placesOf(await send('POST', '/two', { price: 3 })), [400, '/title']);
+    const ways = (await app.inject('/two/ways')).json();
+    t.equal(ways.create.oneStatement, true, 'the other shape keeps nothing from being one statement');
+    t.ok(ways.update.reasons.some((reason: string) => reason.includes('"publisher"')));
+  });
+
+  t.test('what the view fills in is never the body’s', async (t) => {
+    const south = await orm.em.fork().findOneOrFail(Publisher, { name: 'South' });
+    const { status, body } = await send('POST', '/filled', { title: 'Ash', pages: 99, publisher: south.id - 1 }, 'Ada');
+    t.equal(status, 201, JSON.stringify(body));
+    t.match(body, { title: 'Ash', pages: 3, publisher: 'South' });
+    t.match((await send('PATCH', `/filled/${body.id}`, { pages: 99, publisher: null })).body, {
+      pages: 3,
+      publisher: 'South',
+    });
+    t.match((await app.inject('/filled/ways')).json().create.reasons, [
+      'the view fills "pages"',
+      'the view fills "publisher"',
+    ]);
+    t.same((await app.inject('/ruled/ways')).json().update.reasons.slice(0, 1), ['the view has rules: validate']);
+  });
+
+  t.test('input that the entity has not reaches the hooks', async (t) => {
+    const { status, body } = await send('POST', '/extra', { title: 'Ash', note: 'new', shout: true });
+    t.equal(status, 201, JSON.stringify(body));
+    t.equal(body.title, 'ASH (NEW)');
+    t.equal((await send('POST', '/extra', { title: 'Elm', note: 'old' })).body.title, 'Elm (old)');
+    t.same(placesOf(await send('POST', '/extra', { title: '', note: 'too long' })), [400, '/title', '/note']);
+    t.same(placesOf(await send('POST', '/extra', { title: 'Ash' })), [400, '/note']);
+    t.same(placesOf(await send('POST', '/extra', { title: 'Ash', note: 'Ash' })), [400, '/note']);
+    t.equal((await send('PATCH', `/extra/${body.id}`, { note: 'late' })).body.title, 'late');
+    t.equal((await send('PATCH', `/extra/${body.id}`, {})).body.title, 'late');
+    t.equal((await send('PUT', `/extra/${body.id}`, { title: 'x' })).status, 400);
+  });
+
+  t.test('mistakes of a programmer are found at start', async (t) => {
+    const write = writeShape(LibraryBook, ['title']);
+    const starts = (options: object, message: RegExp) =>
+      t.rejects(
+        async () => {
+          class View extends ModelViewSet(LibraryBook, { read, write, ...options }) {}
+          await testApp(t, orm, [new Router().register('books', View)]);
+        },
+        { name: 'ImproperlyConfigured', message },
+      );
+    await starts({ fill: { pagse: () => 1 } }, /fill "pagse": .*did you mean "pages"/);
+    await starts({ fill: { pages: 1 } }, /"fill" must be functions by field/);
+    await starts(
+      { extra: Type.Object({ title: Type.String() }) },
+      /"extra" names "title", which is a property of Book/,
+    );
+    await starts({ extra: Type.String() }, /"extra" must be a Type\.Object/);
+    await starts({ validate: true }, /"validate" must be a function/);
+    await starts({ write: { create: write } }, /"write" must be/);
+  });
+});
+
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+  const book = writeShape(Book, ['title'], { tags: refs('tags.name') });
+  class Authors extends ModelViewSet(Author, {
+    read: readShape(Author, ['id', 'name']),
+    write: { create: writeShape(Author, ['name'], { books: nested(book) }), update: writeShape(Author, ['name']) },
+    validate: (data, problems) => {
+      for (const [index, { title }] of (data.books ?? []).entries()) {
+        if (title === data.name) problems.add(`/books/${index}/title`, 'must not be the name');
+      }
+    },
+  }) {}
+
+  t.test('rules see children, and name their places', async (t) => {
+    await fillTags(orm);
+    const app = await testApp(t, orm, [new Router().register('authors', Authors)]);
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/authors',
+      payload: { name: 'Ada', books: [{ title: 'Ash' }, { title: 'Ada', tags: ['red'] }] },
+    });
+    t.same(answer.json().details, [{ in: 'body', path: '/books/1/title', message: 'must not be the name' }]);
+  });
+});
