@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
@@ -16,6 +17,7 @@ import {
   URL_PATH_RULE,
   type Words,
 } from '../viewset/action.ts';
+import { isAnswering } from '../viewset/answer.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent, ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
@@ -86,6 +88,7 @@ interface Declared {
   /** The answers as documents have them, if requests may be answered in more than one way. */
   readonly documented?: OperationSchemas['documented'];
   readonly readShapes?: readonly string[] | undefined;
+  readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
@@ -147,6 +150,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         },
         documented,
         readShapes,
+        answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
         validateBody,
         preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
@@ -267,6 +271,7 @@ function planRoute(
     variesAnswers: declared.documented !== undefined,
     query: {
       validate: declared.validateQuery,
+      select: selectionOf(definition, declared),
       listParameters: listParametersOf(definition, options).map(({ name }) => name),
       ignored: ignoredParameters,
     },
@@ -296,7 +301,7 @@ function operationPlan(
     pattern,
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.pkSchema } : {}) }),
-    queryParameters: queryParametersOf(definition, options, documentation.parameterWords ?? {}),
+    queryParameters: queryParametersOf(definition, declared, documentation.parameterWords ?? {}),
     headerParameters: headerParameters(declared.preconditions, action),
     body: bodyOf(options),
     readShapes: declared.readShapes ?? [],
@@ -363,6 +368,15 @@ function pathParametersOf(path: string, schemas: Readonly<Record<string, TSchema
   });
 }
 
+/** Makes the function that decides on the answer to a request by its parameters; undefined if the operation has none. */
+function selectionOf(
+  definition: ViewDefinition,
+  { action, answerParameters = [] }: Declared,
+): ((request: FastifyRequest) => void) | undefined {
+  if (!isAnswering(action) || answerParameters.length === 0) return undefined;
+  return (request) => definition.selectAnswer?.(request, action);
+}
+
 interface QuerySchema {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];
@@ -381,7 +395,7 @@ function listParametersOf(
 
 function queryParametersOf(
   definition: ViewDefinition,
-  options: Declared['options'],
+  { options, answerParameters = [] }: Declared,
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
@@ -389,10 +403,10 @@ function queryParametersOf(
   const own = Object.entries(properties).map(([name, schema]) => {
     return { name, required: required.includes(name), schema: worded(name, schema) };
   });
-  const ofList = listParametersOf(definition, options).map(({ name, schema }) => {
+  const ofView = [...answerParameters, ...listParametersOf(definition, options)].map(({ name, schema }) => {
     return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };
   });
-  return [...own, ...ofList];
+  return [...own, ...ofView];
 }
 
 function bodyOf({ body, contentTypes }: Declared['options']): OperationBody | undefined {

@@ -8,6 +8,8 @@ import { unknownParameterCheck } from './unknown-parameters.ts';
 export interface QueryDeclaration {
   /** Checks and converts the parameters that an action declares; undefined if it declares none. */
   readonly validate: ((query: unknown) => unknown) | undefined;
+  /** Decides on the answer by the parameters that select its fields; undefined if there are none. */
+  readonly select: ((request: FastifyRequest) => void) | undefined;
   /** The parameters of the view's lists, which its filters and its paginator check when they read them. */
   readonly listParameters: readonly string[];
   /** Further names to let pass; true: all. */
@@ -23,24 +25,25 @@ export interface QueryDeclaration {
  * @param checkList throws InvalidUsage for the parameters of a list that do not fit
  */
 export function compileQueryCheck(
-  { validate, listParameters, ignored }: QueryDeclaration,
+  { validate, select, listParameters, ignored }: QueryDeclaration,
   declared: readonly string[],
   checkList: ((request: FastifyRequest) => Promise<void>) | undefined,
 ): ((request: FastifyRequest) => Awaitable<void>) | undefined {
-  if (ignored === true && validate === undefined) return undefined;
+  if (ignored === true && validate === undefined && select === undefined) return undefined;
   const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
   const ofList = new Set(listParameters);
   return (request) => {
     // The parameters are kept as they were sent, before a schema makes numbers of their texts.
     const sent = parametersOf(request);
     const refuse = check?.(sent.names());
-    if (refuse === undefined && validate === undefined) return;
+    if (refuse === undefined && validate === undefined && select === undefined) return;
     const problems = new InvalidUsageCollector();
     if (refuse !== undefined) problems.attempt(refuse);
     if (validate !== undefined) {
       const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));
       request.query = problems.attempt(() => validate(Object.fromEntries(own)));
     }
+    if (select !== undefined) problems.attempt(() => select(request));
     if (problems.isEmpty || ofList.size === 0 || checkList === undefined) return problems.throwIfAny();
     return problems.attemptLater(() => checkList(request)).then(() => problems.throwIfAny());
   };

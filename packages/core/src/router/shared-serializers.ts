@@ -18,12 +18,18 @@ export function shareSerializers(app: FastifyInstance): (route: RouteOptions) =>
   const compiled = new WeakMap<object, Serialize>();
   // Lists have the schemas of records as their items.
   const nodes: CompiledNodes = new Map();
-  app.addHook('onReady', async () => nodes.clear());
+  let isReady = false;
+  app.addHook('onReady', async () => {
+    isReady = true;
+    nodes.clear();
+  });
   const serializerCompiler: SerializerCompiler = (asked) => {
     const schema = asked.schema as object;
     let serialize = compiled.get(schema);
     if (serialize === undefined) {
-      compiled.set(schema, (serialize = makeSerializer(app.serializerCompiler!, asked, nodes)));
+      const compile = app.serializerCompiler!;
+      // One that is asked for by then is needed for an answer, which a client may have selected.
+      compiled.set(schema, (serialize = isReady ? compile(asked) : makeSerializer(compile, asked, nodes)));
     }
     return serialize;
   };

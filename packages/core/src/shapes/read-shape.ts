@@ -146,6 +146,11 @@ export function toReadShape<Entity extends object>(
   return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 
+/** Makes a read shape of fields that others have already. */
+export function shapeOf(entity: EntityName<object>, fields: readonly ReadField[]): ReadShape<object, object> {
+  return new ReadShape(entity, objectOf(fields), fields);
+}
+
 function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
   if (typeof source === 'string') {
     const embeddable = embeddableAt(meta, source);

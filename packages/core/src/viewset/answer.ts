@@ -1,4 +1,5 @@
 import type { TObject } from 'typebox';
+import type { ReadShape } from '../shapes/read-shape.ts';
 import type { Keyed, Projection } from '../language/projection.ts';
 
 /** The operations that answer with records. */
@@ -14,6 +15,11 @@ export function isAnswering(name: string): name is AnsweringOperation {
 export interface Answer {
   /** The name of the read shape; `default` for the one that says what a record is. */
   readonly name: string;
+  readonly shape: ReadShape<object, object>;
+  /** The answer that a client has selected this one of by `expand` and `fields`; undefined if it has not. */
+  readonly whole: Answer | undefined;
+  /** The selection; empty if there is none. */
+  readonly selection: string;
   readonly schema: TObject;
   /** Reads the fields of the shape, of rows and of entities. */
   readonly projection: Projection<object>;

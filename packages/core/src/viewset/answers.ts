@@ -1,16 +1,20 @@
 import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import type { TObject } from 'typebox';
 import { atOnce } from '../awaitable.ts';
-import { ImproperlyConfigured } from '../errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { ofEntities, withKey } from '../language/projection.ts';
+import { LruMap } from '../lru-map.ts';
 import { describe } from '../options.ts';
+import { QueryParameters } from '../parameters.ts';
 import { checkProjection } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
 import { isPlainColumn } from './plain-column.ts';
 import type { ShapesByName } from './read-shapes.ts';
-import { type RequestState, stateOf } from './request-state.ts';
+import { parametersOf, type RequestState, stateOf } from './request-state.ts';
+import type { Selections } from './selections.ts';
 
 /** The hooks of a view that decide its answers. */
 export interface AnsweringView {
@@ -29,31 +33,38 @@ interface AnswerDeclarations {
   readonly key: FieldPath;
   /** The hooks that the view overrides. */
   readonly overridden: readonly string[];
+  /** Undefined if clients select nothing. */
+  readonly selections: Selections | undefined;
 }
+
+/** The selections of one shape that are kept. A client may think of any number. */
+const MAX_SELECTIONS = 100;
 
 /**
  * Decides what each request is answered with: records of the shape of its operation, or of the one that `readShapeFor`
  * chooses. Every record that a view sends is read and serialized by one of these answers.
  */
 export class Answers {
-  readonly #view: AnsweringView;
+  readonly #declarations: AnswerDeclarations;
   readonly #own: Readonly<Record<AnsweringOperation, Answer>>;
   /** Those that `readShapeFor` may choose, by name. */
   readonly #alternatives: ReadonlyMap<string, Answer>;
   readonly #isChosen: boolean;
   /** True if every request is answered by one shape. */
   readonly #isOne: boolean;
+  /** Those that clients have selected, by the text of the selection. */
+  readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
   /** The answer that an override of `represent` makes a record for, while it runs. */
   #representing: Answer | undefined;
 
   constructor(declarations: AnswerDeclarations) {
-    const { view, shapes, overridden } = declarations;
-    this.#view = view;
+    const { shapes, overridden, selections } = declarations;
+    this.#declarations = declarations;
     this.#isChosen = overridden.includes('readShapeFor');
     const made = new Map<ReadShape<object, object>, Answer>();
     const answerOf = (key: string, name = key): Answer => {
       const shape = shapes.get(key)!;
-      const answer = made.get(shape) ?? this.#make(name, shape, declarations);
+      const answer = made.get(shape) ?? this.#make(name, shape);
       made.set(shape, answer);
       return answer;
     };
@@ -64,7 +75,7 @@ export class Answers {
     this.#own = Object.fromEntries(own) as Record<AnsweringOperation, Answer>;
     const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
     this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
-    this.#isOne = made.size === 1;
+    this.#isOne = made.size === 1 && selections === undefined;
   }
 
   /** The answer of an operation that nothing in a request has changed. */
@@ -72,15 +83,20 @@ export class Answers {
     return this.#own[operation];
   }
 
-  /** The to-one relations that the declared answers need loaded of an entity. */
-  get populate(): readonly string[] {
-    const all = [...Object.values(this.#own), ...this.#alternatives.values()];
-    return [...new Set(all.flatMap(({ projection }) => projection.populate))];
+  /** The to-one relations that an entity needs loaded to be the answer to a request. */
+  populateFor(request: FastifyRequest): readonly string[] {
+    const answers = Object.values(this.#isOne ? this.#own : { ...this.#own, ...answersOf(request) });
+    return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
   }
 
   /** Lists the answers that requests for an operation may get, its own first. */
   possible(operation: AnsweringOperation): readonly Answer[] {
     return [...new Set([this.#own[operation], ...this.#alternatives.values()])];
+  }
+
+  /** The schema of every record that requests may get by an answer, for documents. */
+  documentedSchema({ shape }: Answer): TObject {
+    return this.#declarations.selections?.documented(shape) ?? shape.schema;
   }
 
   /** Returns the answer of an operation to a request. */
@@ -101,9 +117,24 @@ export class Answers {
     return answer.projection.readEntity(entity);
   }
 
-  /** Names the representation of a record that an operation answers with: empty for that of `retrieve`. */
+  /**
+   * Decides on the answer to a request by what it selects.
+   *
+   * @throws InvalidUsage for a field that the answer cannot have
+   */
+  select(request: FastifyRequest, operation: AnsweringOperation): void {
+    const whole = this.of(request, operation);
+    answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
+  }
+
+  /** Names the representation of a record that an operation answers with: empty for the whole one of `retrieve`. */
   representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
-    return this.of(request, operation) === this.of(request, 'retrieve') ? '' : operation;
+    return this.#nameOf(request, operation, this.of(request, operation));
+  }
+
+  #nameOf(request: FastifyRequest, operation: AnsweringOperation, answer: Answer): string {
+    const isUsual = wholeOf(answer) === wholeOf(this.of(request, 'retrieve'));
+    return [isUsual ? '' : operation, answer.selection].filter((part) => part !== '').join('&');
   }
 
   /**
@@ -115,11 +146,15 @@ export class Answers {
     representation: string,
     work: () => Promise<Result>,
   ): Promise<Result | undefined> {
-    if (representation === '') return work();
-    if (!isAnswering(representation)) return undefined;
+    if (this.#isOne) return representation === '' ? work() : undefined;
+    const state = stateOf(request);
     const answers = answersOf(request);
     const { retrieve } = answers;
-    answers.retrieve = this.of(request, representation);
+    const named = this.#named(request, representation);
+    if (named === undefined) return undefined;
+    answers.retrieve = named;
+    // The record was loaded for another representation.
+    state.object = undefined;
     try {
       return await work();
     } finally {
@@ -127,17 +162,45 @@ export class Answers {
     }
   }
 
+  /** Finds the answer that a representation is of. An entity tag is text of a client: it may name anything. */
+  #named(request: FastifyRequest, representation: string): Answer | undefined {
+    const parameters = Object.fromEntries(new URLSearchParams(representation));
+    const operation = (['create', 'update'] as const).find((name) => Object.hasOwn(parameters, name)) ?? 'retrieve';
+    try {
+      const named = this.#selectedOf(wholeOf(this.of(request, operation)), new QueryParameters(parameters));
+      return this.#nameOf(request, operation, named) === representation ? named : undefined;
+    } catch (error) {
+      if (error instanceof InvalidUsage) return undefined;
+      throw error;
+    }
+  }
+
+  #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
+    const { selections } = this.#declarations;
+    const selection = selections?.read(parameters, whole.shape);
+    if (selections === undefined || selection === undefined) return whole;
+    let selected = this.#selected.get(whole);
+    if (selected === undefined) this.#selected.set(whole, (selected = new LruMap<string, Answer>(MAX_SELECTIONS)));
+    let answer = selected.get(selection.text);
+    if (answer === undefined) {
+      answer = this.#make(whole.name, selections.select(whole.shape, selection), whole, selection.text);
+      selected.set(selection.text, answer);
+    }
+    return answer;
+  }
+
   #chosen(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    const who = (): string => `${this.#view.name}: readShapeFor()`;
-    const name = atOnce(this.#view.readShapeFor(request, operation), who);
+    const { view } = this.#declarations;
+    const who = (): string => `${view.name}: readShapeFor()`;
+    const name = atOnce(view.readShapeFor(request, operation), who);
     const answer = name === undefined ? this.#own[operation] : this.#alternatives.get(name);
     if (answer !== undefined) return answer;
     const names = [...this.#alternatives.keys()].join(', ') || 'nothing else';
     throw new ImproperlyConfigured(`${who()} must return undefined or one of ${names}, but ${describe(name)} came`);
   }
 
-  #make(name: string, shape: ReadShape<object, object>, declarations: AnswerDeclarations): Answer {
-    const { view, orm, meta, key, overridden } = declarations;
+  #make(name: string, shape: ReadShape<object, object>, whole?: Answer, selection = ''): Answer {
+    const { view, orm, meta, key, overridden } = this.#declarations;
     const projection = shape.bind(meta, orm.em.getPlatform());
     checkProjection(orm.em, projection);
     const records = overridden.includes('represent')
@@ -145,7 +208,8 @@ export class Answers {
       : projection;
     const keyed = withKey(records, key);
     const isPlain = projection.related === undefined && projection.paths.every(isPlainColumn);
-    const answer: Answer = { name, schema: shape.schema, projection, records, keyed, isPlain };
+    const { schema } = shape;
+    const answer: Answer = { name, shape, schema, whole, selection, projection, records, keyed, isPlain };
     return answer;
   }
 
@@ -159,6 +223,10 @@ export class Answers {
       this.#representing = outer;
     }
   }
+}
+
+function wholeOf(answer: Answer): Answer {
+  return answer.whole ?? answer;
 }
 
 /** The answers to a request that its view has decided on. */

@@ -133,7 +133,7 @@ export abstract class ModelViewSetBase<
     if (lock && !this.#resolved.asksOwnColumns(request, records.condition)) {
       await this.#named(request, this.#resolved.key, state.pk).entity({ lock });
     }
-    const entity = await records.entity({ populate: this.#resolved.answers.populate, lock });
+    const entity = await records.entity({ populate: this.#resolved.answers.populateFor(request), lock });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     state.object = { entity, transaction };
@@ -160,7 +160,8 @@ export abstract class ModelViewSetBase<
     const wantsEntity = this.#resolved.readsEntities || stateOf(request).grant?.needsObject === true;
     const answer = this.#answer(request, 'retrieve');
     if (wantsEntity) return this.#represented(request, answer, await this.getObject(request));
-    const record = await this.#visible(request).find(stateOf(request).pk, answer.records, this.#resolved.key);
+    const visible = byAuthor(this.#visible(request), answer);
+    const record = await visible.find(stateOf(request).pk, answer.records, this.#resolved.key);
     if (record === undefined) throw new NotFound();
     return record;
   }
@@ -284,8 +285,13 @@ export abstract class ModelViewSetBase<
     const { paginator } = this.#resolved;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
-    const { records } = this.#answer(request, 'list');
-    return paginator.paginate(queryset, records, parametersOf(request), reply && { request, reply });
+    const answer = this.#answer(request, 'list');
+    return paginator.paginate(
+      byAuthor(queryset, answer),
+      answer.records,
+      parametersOf(request),
+      reply && { request, reply },
+    );
   }
 
   /**
@@ -293,8 +299,8 @@ export abstract class ModelViewSetBase<
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Output[]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
-    const { records } = request === undefined ? this.#resolved.answers.own('list') : this.#answer(request, 'list');
-    return queryset.rows(records as Projection<Output>);
+    const answer = request === undefined ? this.#resolved.answers.own('list') : this.#answer(request, 'list');
+    return byAuthor(queryset, answer).rows(answer.records as Projection<Output>);
   }
 
   /**
@@ -389,7 +395,7 @@ export abstract class ModelViewSetBase<
       throw new NotFound();
     }
     // Not locked: records that are created below one parent need not wait for each other.
-    const entity = await records.entity({ populate: this.#resolved.answers.populate });
+    const entity = await records.entity({ populate: this.#resolved.answers.populateFor(request) });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     return entity;
@@ -531,7 +537,7 @@ export abstract class ModelViewSetBase<
     const pk = values[primary.property.name];
     if (pk === undefined || pk === null) throw notStored(this.meta);
     const stored = this.#named(request, primary, pk);
-    const record = await this.#scoped(request, stored).first(answer.keyed);
+    const record = await byAuthor(this.#scoped(request, stored), answer).first(answer.keyed);
     if (record !== undefined) return record;
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
     return { key: values[named.property.name], record: await this.#represented(request, answer, entity) };
@@ -545,6 +551,11 @@ export abstract class ModelViewSetBase<
     if (projection.related !== undefined) await backendOf(request).loadChildren(request, [entity], projection);
     return records.readEntity(entity);
   }
+}
+
+/** Takes the statement of an answer that a client has selected for one of a client, of which there may be many. */
+function byAuthor<Entity extends object>(queryset: QuerySet<Entity>, { whole }: Answer): QuerySet<Entity> {
+  return whole === undefined ? queryset : queryset.by('client');
 }
 
 function slicedAway(view: string, what: string, who: string): ImproperlyConfigured {

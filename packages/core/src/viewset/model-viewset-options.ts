@@ -4,12 +4,12 @@ import type { Awaitable } from '../awaitable.ts';
 import type { FieldName, LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
-import { ANYTHING, BOOLEAN, FUNCTION, LIST, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import { ANYTHING, BOOLEAN, FUNCTION, LIST, OBJECT, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
-import type { ReadShape } from '../shapes/read-shape.ts';
+import type { ExtraFields, ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { PropertyValue } from '../shapes/wire-value.ts';
 import type { WritableSchema } from '../shapes/write-input.ts';
@@ -125,6 +125,8 @@ export interface ModelViewSetOptions<
   Pages extends PaginatorClass | null = PaginatorClass | null,
   Count extends Counting = Counting,
   Extra extends ObjectSchema = ObjectSchema,
+  Expand extends ExtraFields<Entity, keyof Expand> = Readonly<Record<string, never>>,
+  Fields extends boolean = boolean,
 > extends ViewDocumentation {
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
@@ -132,6 +134,16 @@ export interface ModelViewSetOptions<
    * of any further name.
    */
   readonly read: Read & Fitting<Entity, Read, Offered>;
+  /**
+   * Fields that a client may have added to list, retrieve, create and update by `?expand=books,tags`, in the form of
+   * `readShape()`'s third parameter. One of a field's own name takes its place. Nothing is read of what is not asked for.
+   */
+  readonly expand?: Expand;
+  /**
+   * True: a client may have all but some fields left out of these answers by `?fields=id,name`, and nothing is read of the others.
+   * Documents then require no field. Default: true if the view declares `expand`, else false.
+   */
+  readonly fields?: Fields;
   /**
    * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
    * is read-only.
@@ -209,6 +221,8 @@ export interface ModelViewSetOptions<
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,
+  expand: OBJECT,
+  fields: BOOLEAN,
   write: ANYTHING,
   extra: ['a Type.Object()', (value) => isRecord(value) && isRecord(value['properties'])],
   fill: [

@@ -6,7 +6,7 @@ import type { Counting } from '../language/query.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
-import type { ReadShape } from '../shapes/read-shape.ts';
+import type { ExtraFields, ReadOutput, ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
@@ -45,8 +45,27 @@ type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
       | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
 
 /** The declarations of a view that clients need. */
-interface DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra> {
+interface DeclaredBy<
+  Entity,
+  Read,
+  Write,
+  Offered,
+  Search,
+  Filters,
+  Logic,
+  Sort,
+  Classes,
+  Pages,
+  Count,
+  Extra,
+  Expand,
+  Fields,
+> {
   readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
+  /** The fields that `expand` adds. */
+  readonly expandable: ReadOutput<Entity, never, Expand>;
+  /** True if clients leave fields out by `fields`. */
+  readonly fields: Fields;
   readonly input: WithExtra<InputOf<Write>, Extra>;
   readonly update: WithExtra<UpdateInputOf<Write>, Extra>;
   readonly operations: Offered;
@@ -65,10 +84,14 @@ export type SendsAll<View> = View extends new () => {
   represent(entity: never): infer Sent;
   rows(queryset: never): Promise<(infer Output)[]>;
 }
-  ? [Exclude<KeyOf<Sent>, KeyOf<Output>>] extends [never]
+  ? [Exclude<KeyOf<Sent>, KeyOf<Output> | ExpandableOf<View>>] extends [never]
     ? unknown
-    : { readonly 'not in the read shape, so never sent': Exclude<KeyOf<Sent>, KeyOf<Output>> }
+    : { readonly 'not in the read shape, so never sent': Exclude<KeyOf<Sent>, KeyOf<Output> | ExpandableOf<View>> }
   : unknown;
+
+type ExpandableOf<View> = View extends { readonly '~declared'?: { readonly expandable: infer Added } }
+  ? keyof Added
+  : never;
 
 /** The names that any member of a union has. */
 type KeyOf<Member> = Member extends unknown ? keyof Member : never;
@@ -115,6 +138,8 @@ export function ModelViewSet<
   Pages extends PaginatorClass | null = typeof PageNumberPagination,
   Count extends Counting = never,
   Extra extends ObjectSchema = never,
+  const Expand extends ExtraFields<NoInfer<Entity>, keyof Expand> = Record<never, never>,
+  Fields extends boolean = [keyof Expand] extends [never] ? false : true,
 >(
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<
@@ -129,13 +154,15 @@ export function ModelViewSet<
     Classes,
     Pages,
     Count,
-    Extra
+    Extra,
+    Expand,
+    Fields
   >,
 ): ModelViewSetClass<
   Entity,
   OutputOf<Read> & object,
   InputOf<Write> & object,
-  DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra>,
+  DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra, Expand, Fields>,
   AlternativeName<Read>,
   UpdateInputOf<Write> & object,
   ExtraOf<Extra> & object

@@ -21,7 +21,7 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { BodyMode, Reference } from '../shapes/bound-input.ts';
-import type { ReadShape } from '../shapes/read-shape.ts';
+import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { checkCreatable } from './creatable.ts';
@@ -32,6 +32,7 @@ import { readShapesOf } from './read-shapes.ts';
 import { parametersOf } from './request-state.ts';
 import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
 import type { AnsweringOperation } from './answer.ts';
+import { Selections } from './selections.ts';
 import {
   type Operation,
   OPERATIONS,
@@ -79,6 +80,7 @@ export class Resource implements ViewDefinition {
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
   readonly listParameters: readonly ParameterDeclaration[];
+  readonly answerParameters: readonly ParameterDeclaration[];
   readonly pkSchema: TSchema;
 
   /** The schemas of lists by those of their records. */
@@ -107,7 +109,10 @@ export class Resource implements ViewDefinition {
     const { operations } = this;
     const isChosen = overridden.includes('readShapeFor');
     const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
-    this.answers = new Answers({ view, shapes, orm: context.orm, meta: this.meta, key: this.key, overridden });
+    const selections = makeSelections(name, entity, options, [...new Set(shapes.values())]);
+    this.answerParameters = selections?.parameters ?? [];
+    const { orm, meta, key } = this;
+    this.answers = new Answers({ view, shapes, orm, meta, key, overridden, selections });
     const { parent } = context;
     this.nesting = parent === undefined ? undefined : new Nesting(name, this.meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
@@ -122,7 +127,6 @@ export class Resource implements ViewDefinition {
     const fields = new Set([...shown, ...(input?.fields ?? []), ...filled]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
     this.preconditions = preconditionsOf(name, options, this.meta);
-    const { orm, meta, key } = this;
     const answers = {
       create: this.answers.own('create').projection,
       update: this.answers.own('update').projection,
@@ -143,7 +147,7 @@ export class Resource implements ViewDefinition {
       resolveOption(name, 'ordering', sort, () => orderKey(this.meta, sort)),
     );
     this.records = records.orderByPaths(ordering).by('view');
-    this.listParameters = declaredParameters(name, this.filters, this.paginator);
+    this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
   }
 
   get listHeaders(): Readonly<Record<string, TSchema>> {
@@ -155,10 +159,11 @@ export class Resource implements ViewDefinition {
     if (operation === 'destroy') return { response: { 204: null } };
     const status = operation === 'create' ? 201 : 200;
     const possible = answers.possible(operation);
-    const [own, ...others] = possible.map(({ schema }) => schema);
+    const [own, ...others] = possible.map((answer) => answers.documentedSchema(answer));
+    const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
     const schemas = {
-      response: { [status]: this.#sent(operation, own!) },
-      documented: others.length === 0 ? undefined : { [status]: this.#sent(operation, Type.Union([own!, ...others])) },
+      response: { [status]: this.#sent(operation, possible[0]!.schema) },
+      documented: documented === possible[0]!.schema ? undefined : { [status]: this.#sent(operation, documented) },
       readShapes: possible.map(({ name }) => name),
     };
     if (operation === 'list' || operation === 'retrieve') return schemas;
@@ -172,6 +177,10 @@ export class Resource implements ViewDefinition {
   answerSchema(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { schema } = this.answers.of(request, operation);
     return schema === this.answers.own(operation).schema ? undefined : this.#sent(operation, schema);
+  }
+
+  selectAnswer(request: FastifyRequest, operation: AnsweringOperation): void {
+    this.answers.select(request, operation);
   }
 
   representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
@@ -313,6 +322,23 @@ function preconditionsOf(
   throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
 }
 
+/** Undefined if the view lets clients select nothing. A view that says what a client may add lets it leave out as well. */
+function makeSelections(
+  name: string,
+  entity: EntityName<object>,
+  { expand, fields = expand !== undefined }: AnyModelOptions,
+  shapes: readonly ReadShape<object, object>[],
+): Selections | undefined {
+  if (expand === undefined && !fields) return undefined;
+  if (expand !== undefined && Object.keys(expand).length === 0) {
+    throw wrongOption(name, 'expand', 'fields by name', expand);
+  }
+  const expandable =
+    expand &&
+    resolveOption(name, 'expand', Object.keys(expand).join(', '), () => readShape(entity, [], expand as never));
+  return new Selections(name, shapes, expandable, fields);
+}
+
 function makeFilters(
   name: string,
   meta: EntityMetadata,
@@ -341,10 +367,11 @@ function makePaginator(name: string, options: AnyModelOptions, { defaults, path 
 /** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */
 function declaredParameters(
   name: string,
+  ofAnswers: readonly ParameterDeclaration[],
   filters: readonly Filter[],
   paginator: Paginator | null,
 ): ParameterDeclaration[] {
-  const owners = new Map<string, string>();
+  const owners = new Map(ofAnswers.map((parameter) => [parameter.name, `the option "${parameter.name}"`]));
   return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
     const who = source.constructor.name;
     const { parameters } = source;

@@ -76,6 +76,10 @@ export interface ViewDefinition {
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
+  /** The query parameters by which clients select what the view's own operations answer with. */
+  readonly answerParameters?: readonly ParameterDeclaration[];
+  /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
+  selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
   /** The schema of the answer to a request if it is another than that of the route. */
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
   /** Names the representation of a record that a request is answered with, for its `ETag`. */

@@ -84,6 +84,8 @@ export class WritePlan {
   readonly #orm: MikroORM;
   readonly #meta: EntityMetadata;
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
+  /** The reasons of the answers that requests get if they do not choose; each other answer has its own `isPlain`. */
+  readonly #answerReasons: Readonly<Partial<Record<WriteOperation, readonly string[]>>>;
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
   /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
@@ -98,13 +100,13 @@ export class WritePlan {
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
       ...(operation === 'destroy' ? [] : reasons[operation]),
       ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
-      ...ofAnswer(answers[operation]),
       ...ofEntity,
-      ...columnReasons(meta, operation === 'create' ? written.create : written.update, [
-        ...(answers[operation]?.paths ?? []),
-        key,
-      ]),
+      ...columnReasons(meta, operation === 'create' ? written.create : written.update, [key]),
     ];
+    const answerReasons = Object.entries(answers).map(
+      ([operation, answer]) => [operation, [...ofAnswer(answer), ...columnReasons(meta, [], answer.paths)]] as const,
+    );
+    this.#answerReasons = Object.fromEntries(answerReasons);
     this.#reasons = { create: reasonsOf('create'), update: reasonsOf('update'), destroy: reasonsOf('destroy') };
   }
 
@@ -126,12 +128,12 @@ export class WritePlan {
     if (this.#isHeard()) now.push(`a subscriber hears of ${className}`);
     if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
     if (this.#hasTriggers === undefined) now.push(`the database has not told yet if "${tableName}" has triggers`);
-    const explained = (declared: readonly string[]): WriteExplanation => {
-      const reasons = [...declared, ...now];
+    const explained = (operation: WriteOperation): WriteExplanation => {
+      const declared = [...this.#reasons[operation], ...(this.#answerReasons[operation] ?? [])];
+      const reasons = [...new Set(declared), ...now];
       return { oneStatement: reasons.length === 0, reasons };
     };
-    const { create, update, destroy } = this.#reasons;
-    return { create: explained(create), update: explained(update), destroy: explained(destroy) };
+    return { create: explained('create'), update: explained('update'), destroy: explained('destroy') };
   }
 
   /** Tells if a subscriber hears of a write. One may come at any time. */
@@ -205,7 +207,7 @@ function entityReasons(meta: EntityMetadata): string[] {
   return reasons;
 }
 
-function ofAnswer({ related = [] }: Pick<Projection<object>, 'related'> = {}): string[] {
+function ofAnswer({ related = [] }: Projection<object>): string[] {
   return related.map(
     ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
   );

@@ -13,7 +13,7 @@ import {
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
 import { readError } from '../../database-errors.ts';
-import { LruMap } from './lru-map.ts';
+import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 

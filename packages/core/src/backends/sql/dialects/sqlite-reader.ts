@@ -9,7 +9,7 @@ import {
 } from '../../../mikro/sqlite-database.ts';
 import { foldCase } from './comparison.ts';
 import { readError } from '../../database-errors.ts';
-import { LruMap } from './lru-map.ts';
+import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
 import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
