@@ -25,6 +25,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'write-shapes',
     'writing-relations',
     'transactions',
+    'soft-delete',
     'conditional-requests',
     'query-sets',
   ],

@@ -32,6 +32,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['abort a request', ['/client']],
   ['members see only their projects', ['/permissions']],
   ['logout', ['/authentication#logout']],
+  ['soft delete and restore', ['/soft-delete']],
   ['nested route of a parent', ['/nested-routes']],
   ['install', ['/#install-and-run-it', '/guide', '/typescript']],
   ['validate several fields together', ['/write-shapes']],

@@ -1,4 +1,11 @@
-import { Utils, type EntityManager, type EntityMetadata, type EntityName, type FilterQuery } from '@mikro-orm/core';
+import {
+  Utils,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityName,
+  type FilterOptions,
+  type FilterQuery,
+} from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { Backend, EntityOptions } from '../backends/backend.ts';
 import { backendOf } from './backend-of.ts';
@@ -70,6 +77,11 @@ export class QuerySet<Entity extends object> {
     return this.#query.condition;
   }
 
+  /** The filters that `withFilters` has named; undefined if it was not called. */
+  get filters(): FilterOptions | undefined {
+    return this.#query.filters;
+  }
+
   /** The entity manager that this reads with. */
   get em(): EntityManager {
     return managerOf(this.#source);
@@ -108,6 +120,18 @@ export class QuerySet<Entity extends object> {
   /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
   matching(where: FilterQuery<Entity>): QuerySet<Entity> {
     return this.where(matching(this.meta, where));
+  }
+
+  /**
+   * The same records with other filters of MikroORM, as the option `filters` of `em.find` names them: off by `false`, on by `true` or
+   * by their parameters; `false` in the place of all names puts out every filter. Those that are not named stay as they are. It
+   * replaces what an earlier call said.
+   *
+   * @example
+   * const trash = products.withFilters({ alive: false }).filter({ stock: 0 });
+   */
+  withFilters(filters: FilterOptions): QuerySet<Entity> {
+    return this.#with({ filters });
   }
 
   /** Nothing; no statement is run for it. */

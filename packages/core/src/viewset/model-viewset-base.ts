@@ -130,7 +130,7 @@ export abstract class ModelViewSetBase<
     const lock = transaction !== undefined;
     const records = this.#one(request);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !this.#resolved.asksOwnColumns(request, records.condition)) {
+    if (lock && !this.#resolved.asksOwnColumns(request, records as unknown as QuerySet<object>)) {
       await this.#named(request, this.#resolved.key, state.pk).entity({ lock });
     }
     const entity = await records.entity({ populate: this.#resolved.answers.populateFor(request), lock });
@@ -176,7 +176,7 @@ export abstract class ModelViewSetBase<
       (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
       async () => {
         const { nesting } = this.#resolved;
-        const whole = nesting === undefined ? data : await nesting.withParent(request, data);
+        const whole = nesting === undefined ? data : await this.#lookedUp(data, nesting.withParent(request, data));
         const { resolved, extra } = await this.#judged(request, data, whole);
         return this.#stored(
           request,
@@ -195,18 +195,14 @@ export abstract class ModelViewSetBase<
     // The primary key of a record is chosen when it is created, and stays.
     const body = request.body as Record<string, unknown>;
     const { [this.#resolved.pk.property.name]: _pk, ...data } = body;
-    const { condition } = this.#one(request);
+    const { condition, filters } = this.#one(request);
     const answer = this.#answer(request, 'update');
     const record = await this.#write(
       request,
-      { operation: 'update', condition, data, isConditional, answer },
+      { operation: 'update', condition, filters, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
-        const entity = await this.#writable(request, reply, isConditional).catch((error: unknown) => {
-          // What the schemas have found comes before the look-up of the record.
-          this.#resolved.input!.throwKept(body);
-          throw error;
-        });
+        const entity = await this.#lookedUp(body, this.#writable(request, reply, isConditional));
         const { resolved, extra } = await this.#judged(request, body, data, entity);
         const changes = resolved as WriteData<Entity, Partial<Changes>>;
         return (await this.#stored(request, answer, await this.performUpdate(request, entity, changes, extra))).record;
@@ -219,10 +215,10 @@ export abstract class ModelViewSetBase<
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const isConditional = this.#hasPrecondition(request);
-    const { condition } = this.#one(request);
+    const { condition, filters } = this.#one(request);
     const isFound = await this.#write(
       request,
-      { operation: 'destroy', condition, data: {}, isConditional },
+      { operation: 'destroy', condition, filters, data: {}, isConditional },
       (backend, write) => backend.remove({ ...write, condition }),
       async () => {
         const entity = await this.#writable(request, reply, isConditional);
@@ -468,6 +464,16 @@ export abstract class ModelViewSetBase<
     return false;
   }
 
+  /** Waits for the look-up of a record. What the schemas have found of the body comes before an error of it. */
+  async #lookedUp<Found>(body: object, found: Promise<Found>): Promise<Found> {
+    try {
+      return await found;
+    } catch (error) {
+      this.#resolved.input!.throwKept(body);
+      throw error;
+    }
+  }
+
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */
   #write<Result>(
     request: FastifyRequest,
@@ -522,9 +528,12 @@ export abstract class ModelViewSetBase<
     throw error;
   }
 
-  /** Selects a record by the value of a unique column, whoever may see it. */
+  /** Selects a record by the value of a unique column, whoever may see it, under the filters of MikroORM that the view has. */
   #named(request: FastifyRequest, column: FieldPath, value: unknown): QuerySet<Entity> {
-    return QuerySet.of(request.em, this.entity).where(compare(column, 'exact', value));
+    const records = QuerySet.of(request.em, this.entity).where(compare(column, 'exact', value));
+    const isOwn = this.getQueryset === ModelViewSetBase.prototype.getQueryset;
+    const filters = isOwn ? undefined : this.#visible(request).filters;
+    return filters === undefined ? records : records.withFilters(filters);
   }
 
   /**

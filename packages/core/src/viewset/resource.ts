@@ -15,7 +15,7 @@ import type { ParameterDeclaration } from '../parameters.ts';
 import { templateFiller, templateOf } from '../path-template.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
-import { type Condition, ownColumns } from '../language/condition.ts';
+import { ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
@@ -246,9 +246,9 @@ export class Resource implements ViewDefinition {
     return write.resolveReferences(em, data, (reference) => this.#referencePermissions(request, reference), entity);
   }
 
-  /** Tells if a condition reads nothing but the record's own row, with the filters of MikroORM that a request has. */
-  asksOwnColumns({ reader }: FastifyRequest, condition: Condition): boolean {
-    return ownColumns(condition) !== undefined && isUnfiltered(reader, this.meta);
+  /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
+  asksOwnColumns({ reader }: FastifyRequest, { condition, filters }: QuerySet<object>): boolean {
+    return filters === undefined && ownColumns(condition) !== undefined && isUnfiltered(reader, this.meta);
   }
 
   /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */

@@ -5,6 +5,7 @@ import {
   type EventManager,
   type EventSubscriber,
   EventType,
+  type FilterOptions,
   type MikroORM,
   Utils,
 } from '@mikro-orm/core';
@@ -30,6 +31,8 @@ export interface WriteTarget {
   readonly operation: WriteOperation;
   /** True of the record that may be written; undefined for a new one. */
   readonly condition?: Condition;
+  /** The filters of MikroORM that the view names; undefined if it leaves them as they are. */
+  readonly filters?: FilterOptions | undefined;
   /** The fields that are written, with their values. */
   readonly data: object;
   /** True if the record has to be looked at before it is written. */
@@ -114,6 +117,8 @@ export class WritePlan {
   statementFor(request: FastifyRequest, target: WriteTarget): Omit<RowWrite<object>, 'projection'> | undefined {
     if (this.#reasons[target.operation].length > 0 || this.#hasTriggers !== false) return undefined;
     if (target.isConditional === true || target.answer?.isPlain === false) return undefined;
+    // A statement of its own knows no filters.
+    if (target.filters !== undefined) return undefined;
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;

@@ -1,0 +1,135 @@
+/** Views that look past a filter of MikroORM, and views that put one on. */
+import { defineEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest, InjectOptions } from 'fastify';
+import t from 'tap';
+import {
+  action,
+  ModelViewSet,
+  Permission,
+  type PermissionView,
+  QuerySet,
+  readShape,
+  Router,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const PageSchema = defineEntity({
+  name: 'Page',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string(),
+    owner: p.string().default('ada'),
+    deleted_at: p.datetime().nullable(),
+  },
+  filters: {
+    alive: { name: 'alive', cond: { deleted_at: null }, default: true },
+    dead: { name: 'dead', cond: { deleted_at: { $ne: null } }, default: false },
+  },
+});
+class Page extends PageSchema.class {}
+PageSchema.setClass(Page);
+
+/** Has the same columns, and no filter that is on by default: its records are written by one statement. */
+const LeafSchema = defineEntity({
+  name: 'Leaf',
+  properties: { id: p.integer().primary(), title: p.string(), is_dry: p.boolean().default(false) },
+  filters: { dry: { name: 'dry', cond: { is_dry: true }, default: false } },
+});
+class Leaf extends LeafSchema.class {}
+LeafSchema.setClass(Leaf);
+
+class IsOwner extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<Page>(view, { owner: 'ada' });
+  }
+}
+
+const read = readShape(Page, ['id', 'title']);
+const write = writeShape(Page, ['title']);
+class PageViewSet extends ModelViewSet(Page, { read, write }) {
+  override async performDestroy(request: FastifyRequest, page: Page): Promise<void> {
+    page.deleted_at = new Date();
+    await request.em.flush();
+  }
+}
+class TrashViewSet extends ModelViewSet(Page, { read, write, permissionClasses: [IsOwner] }) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).withFilters({ alive: false, dead: true });
+  }
+  restore = action({ detail: true, methods: ['post'], response: read.schema }, async (request) => {
+    const page = await this.getObject(request);
+    page.deleted_at = null;
+    return this.represent(page);
+  });
+}
+class DryLeafViewSet extends ModelViewSet(Leaf, {
+  read: readShape(Leaf, ['id', 'title']),
+  write: writeShape(Leaf, ['title']),
+  operations: ['list', 'update', 'destroy'],
+}) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).withFilters({ dry: true });
+  }
+}
+
+forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
+  const em = orm.em.fork();
+  for (const title of ['One', 'Two', 'Three']) em.create(Page, { title });
+  em.create(Page, { title: 'Another’s', owner: 'bob', deleted_at: new Date() });
+  for (const is_dry of [false, true]) em.create(Leaf, { title: String(is_dry), is_dry });
+  await em.flush();
+  const router = new Router()
+    .register('pages', PageViewSet)
+    .register('trash', TrashViewSet)
+    .register('leaves', DryLeafViewSet);
+  const app = await testApp(t, orm, [router]);
+  const send = async (method: NonNullable<InjectOptions['method']>, url: string, payload?: object) => {
+    const response = await app.inject({ method, url, ...(payload && { payload }) });
+    return [response.statusCode, response.body === '' ? undefined : response.json().title] as const;
+  };
+  const titles = async (url: string) =>
+    (await app.inject(url)).json<{ results: Page[] }>().results.map(({ title }) => title);
+  const [one, two] = await em.find(Page, {}, { orderBy: { id: 1 } });
+
+  t.test('what is deleted is in the trash alone, until it is restored', async (t) => {
+    t.strictSame(await send('DELETE', `/pages/${one!.id}`), [204, undefined]);
+    t.strictSame(await titles('/pages'), ['Two', 'Three']);
+    t.strictSame(await titles('/trash'), ['One'], 'the scope holds there too');
+    t.strictSame((await send('GET', `/pages/${one!.id}`))[0], 404);
+    t.strictSame(await send('GET', `/trash/${one!.id}`), [200, 'One']);
+    t.strictSame((await send('GET', `/trash/${two!.id}`))[0], 404);
+    t.strictSame((await send('POST', `/trash/${two!.id}/restore`))[0], 404);
+    t.strictSame(await send('PATCH', `/trash/${one!.id}`, { title: 'First' }), [200, 'First'], 'it is written there');
+    t.strictSame(await send('POST', `/trash/${one!.id}/restore`), [200, 'First']);
+    t.strictSame(await titles('/trash'), []);
+    t.strictSame(await titles('/pages'), ['First', 'Two', 'Three']);
+  });
+
+  t.test('what is destroyed in the trash is gone', async (t) => {
+    await send('DELETE', `/pages/${two!.id}`);
+    t.strictSame(await send('DELETE', `/trash/${two!.id}`), [204, undefined]);
+    t.equal(await orm.em.fork().count(Page, { id: two!.id }, { filters: false }), 0);
+  });
+
+  t.test('a filter that a view puts on holds for writes too', async (t) => {
+    t.strictSame(await titles('/leaves'), ['true']);
+    t.strictSame((await send('PATCH', '/leaves/1', { title: 'x' }))[0], 404);
+    t.strictSame((await send('DELETE', '/leaves/1'))[0], 404);
+    t.strictSame(await send('PATCH', '/leaves/2', { title: 'y' }), [200, 'y']);
+    t.strictSame((await send('DELETE', '/leaves/2'))[0], 204);
+    t.equal(await orm.em.fork().count(Leaf), 1);
+  });
+
+  t.test('query sets name filters as em.find does', async (t) => {
+    const pages = QuerySet.of(orm.em.fork(), Page);
+    t.equal(await pages.count(), 2);
+    t.equal(await pages.withFilters(false).count(), 3);
+    t.equal(await pages.withFilters({ alive: false }).filter({ owner: 'bob' }).count(), 1);
+    t.equal(await pages.withFilters({ alive: false }).withFilters({}).count(), 2, 'the last call counts');
+    t.strictSame((await pages.withFilters({ alive: false, dead: true }).entities()).length, 1);
+    t.same(pages.withFilters({ alive: false }).filters, { alive: false });
+    t.equal(pages.filters, undefined);
+  });
+});
