@@ -71,8 +71,8 @@ export class ViewInput {
     const { write, extra, fill = {} } = options;
     this.#options = options;
     this.#overridden = overridden;
-    this.filled = Object.keys(fill);
-    for (const field of this.filled) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
+    for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
+    this.filled = Object.keys(fill).filter((field) => !taken.includes(field));
     const { create, update } = isPair(write) ? write : { create: write, update: write };
     const bind = (shape: unknown): BoundWriteShape<object> => {
       checkWriteShape(name, shape);
@@ -165,7 +165,7 @@ export class ViewInput {
   /** Adds the values that the view sets to the data of a new record. */
   async fill(request: FastifyRequest, data: object): Promise<object> {
     const values: Record<string, unknown> = {};
-    for (const [field, valueOf] of Object.entries(this.#options.fill ?? {})) values[field] = await valueOf(request);
+    for (const field of this.filled) values[field] = await this.#options.fill![field]!(request);
     return { ...data, ...values };
   }
 

@@ -132,6 +132,15 @@ class HookedBookViewSet extends ModelViewSet(Book, { read: readBook, write: writ
 }
 const titleOnly = () => writeShape(Book, ['title']);
 
+class FilledBookViewSet extends ModelViewSet(Book, {
+  read: readBook,
+  write: writeShape(Book, ['title']),
+  fill: { author: () => 1 },
+  validate: (data, problems) => {
+    if (data.title === 'no') problems.add('/title', 'must not be no');
+  },
+}) {}
+
 class StatsViewSet extends ViewSet {
   override list(request: FastifyRequest) {
     return { of: (request.params as { author: string }).author };
@@ -171,6 +180,7 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     .register('authors', AuthorViewSet)
     .register('authors/:author/books', BookViewSet)
     .register('authors/:author/books/:book/notes', NoteViewSet)
+    .register('authors/:author/filled', FilledBookViewSet)
     .register('authors/:author/stats', StatsViewSet)
     .register('editors', AuthorViewSet)
     .register('editors/:editor/books', BookViewSet)
@@ -263,6 +273,11 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('PATCH', `/books/${id}`, { author: 2 })).json().author, 2, 'the flat view may move it');
     t.equal((await send('DELETE', url)).status, 404);
     t.equal((await send('DELETE', `/authors/2/books/${id}`)).status, 204);
+    const filled = await send('POST', '/authors/3/filled', { title: 'F' });
+    t.equal(filled.json().author, 3, 'whatever the view fills in');
+    t.equal((await send('DELETE', `/authors/3/filled/${filled.json().id}`)).status, 204);
+    t.equal((await send('POST', '/authors/99/filled', { title: 1 })).status, 400, 'the body comes before the look-up');
+    t.equal((await send('POST', '/authors/99/filled', { title: 'no' })).status, 404, 'which comes before its rules');
     const edited = await send('POST', '/editors/2/books', { title: 'E', author: 1 });
     t.equal(edited.status, 201, 'a relation that holds the key');
     t.strictSame(await titles('/editors/2/books'), ['E']);
