@@ -1,8 +1,10 @@
 /** What compiles and what must not: nothing is sent. */
+import { defineEntity, p } from '@mikro-orm/core';
 import {
   DEFAULT_FILTERS,
   Filter,
   type Lookup as ServerLookup,
+  many,
   ModelViewSet,
   OrderingFilter,
   type QuerySet,
@@ -293,6 +295,24 @@ t.test('errors', async (t) => {
   if (!read.ok && read.status === 409) t.fail();
   same<Extract<Answer<never>, { ok: true }>['ok'], true>(true);
   t.type(judge, 'function');
+});
+
+t.test('related records', async () => {
+  const Shelf = defineEntity({
+    name: 'Shelf',
+    properties: { id: p.integer().primary(), jars: () => p.oneToMany(Jar).mappedBy('shelf') },
+  });
+  const Jar = defineEntity({
+    name: 'Jar',
+    properties: { id: p.bigint().primary(), name: p.string().nullable(), shelf: () => p.manyToOne(Shelf) },
+  });
+  const read = readShape(Shelf, ['id'], { jars: many(readShape(Jar, ['id', 'name'])), names: many('jars.name') });
+  class ShelfViewSet extends ModelViewSet(Shelf, { read }) {}
+  const router = new Router().register('shelves', ShelfViewSet);
+  const { shelves } = createClient<typeof router>(options);
+  type Shown = { id: number; jars: { id: string; name: string | null }[]; names: (string | null)[] };
+  same<DataOf<typeof shelves.retrieve>, Shown>(true);
+  same<DataOf<typeof shelves.list>['results'][number], Shown>(true);
 });
 
 function await0<Call extends (...args: never) => Promise<unknown>>(): Awaited<ReturnType<Call>> {

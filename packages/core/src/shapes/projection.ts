@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, fieldPath } from '../fields/field-path.ts';
-import { isInlineEmbeddable, tyingKey } from '../fields/property.ts';
+import { isInlineEmbeddable, isToMany, onlyPrimaryKey, targetOf, tyingKey } from '../fields/property.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import { always } from '../language/condition.ts';
 import { keptChildren } from '../language/kept-children.ts';
@@ -12,7 +12,8 @@ import type { Children, Projection, RelatedProjection } from '../language/projec
 import { whereCondition } from '../language/where-condition.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
-import type { Computed, ManyField, ReadField } from './read-field.ts';
+import { type Computed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
+import { objectIn } from './schema-object.ts';
 import { type Embeddable, embeddableAt, shapeField, toManyAt } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
@@ -71,7 +72,7 @@ class Plan {
 
   /** Makes the source of the value of a field. */
   expression(field: ReadField, place: EntityMetadata, prefix: string): string {
-    const { path, schema, fields, computed, many } = field;
+    const { path, schema, fields, computed, many = arrayOf(place, field) } = field;
     if (many !== undefined) return this.#children(path, many, place, prefix);
     if (computed !== undefined) {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
@@ -155,6 +156,23 @@ class Plan {
     this.#indexes.set(key, index);
     return index;
   }
+}
+
+/** Reads the schema that was written by hand for a relation to many: an array of objects, or of primary keys. */
+function arrayOf(place: EntityMetadata, { path, schema, computed }: ReadField): ManyField | undefined {
+  const property = place.properties[path as never] as EntityProperty | undefined;
+  if (computed !== undefined || property === undefined || !isToMany(property)) return undefined;
+  const { items } = schema as { readonly items?: TSchema };
+  const target = targetOf(property) as EntityMetadata;
+  const key = onlyPrimaryKey(target)?.name ?? '';
+  if (items === undefined) {
+    throw new ImproperlyConfigured(
+      `${place.className}.${path} leads to many records: its schema must be a Type.Array()`,
+    );
+  }
+  const object = objectIn(items);
+  const shown = object === undefined ? { name: key, path: key, schema: items } : readFieldsOf(object);
+  return { shown, orderBy: [], limit: undefined };
 }
 
 function isHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {

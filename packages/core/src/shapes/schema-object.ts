@@ -7,6 +7,13 @@ export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
 export type StaticObject<Schema extends ObjectSchema> =
   Static<Schema> extends infer Described extends object ? Described : never;
 
+/** An object schema each of whose properties has one of some names; no schema if it has another. */
+export type NamedSchema<Schema extends ObjectSchema, Names> = string extends keyof Schema['properties']
+  ? ObjectSchema
+  : [Exclude<keyof Schema['properties'], Names>] extends [never]
+    ? ObjectSchema
+    : { readonly properties: { readonly [Name in Exclude<keyof Schema['properties'], Names>]: never } };
+
 /** Copies a schema without some keywords, with what TypeBox keeps out of sight (kinds, refinements). */
 export function without<Schema extends TSchema>(schema: Schema, ...keywords: readonly string[]): Schema {
   const kept = Object.entries(Object.getOwnPropertyDescriptors(schema)).filter(([name]) => !keywords.includes(name));

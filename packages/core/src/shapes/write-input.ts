@@ -1,7 +1,7 @@
 import type { Opt, Primary, PrimaryProperty } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../fields/field-name.ts';
-import type { ObjectSchema } from './schema-object.ts';
+import type { NamedSchema, ObjectSchema } from './schema-object.ts';
 import type { Nested, NestedItem, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from './wire-value.ts';
 
@@ -141,13 +141,4 @@ type MakeOptional<Values, Optional> = Flat<
  * @example
  * declare function check<Schema extends TObject>(schema: Schema & WritableSchema<Product, Schema>): void;
  */
-export type WritableSchema<
-  Entity,
-  Schema extends ObjectSchema = ObjectSchema,
-> = string extends keyof Schema['properties']
-  ? ObjectSchema
-  : [UnknownName<Entity, Schema>] extends [never]
-    ? ObjectSchema
-    : { readonly properties: { readonly [Name in UnknownName<Entity, Schema>]: never } };
-
-type UnknownName<Entity, Schema extends ObjectSchema> = Exclude<keyof Schema['properties'], FieldName<Entity>>;
+export type WritableSchema<Entity, Schema extends ObjectSchema = ObjectSchema> = NamedSchema<Schema, FieldName<Entity>>;

@@ -10,9 +10,8 @@ import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../shapes/read-shape.ts';
-import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
+import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { PropertyValue } from '../shapes/wire-value.ts';
-import type { WritableSchema } from '../shapes/write-input.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { Problems } from './problems.ts';
@@ -33,11 +32,14 @@ export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2
 export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
 
 /** A schema written by hand, each of whose properties has to be a property of the entity. */
-type OwnNames<Entity, Shape> = Shape extends ObjectSchema
-  ? WritableSchema<Entity, Shape>
+type OwnNames<Shape, Names> = Shape extends ObjectSchema
+  ? NamedSchema<Shape, Names>
   : Shape extends WritePair<infer Create, infer Update>
-    ? WritePair<OwnNames<Entity, Create>, OwnNames<Entity, Update>>
+    ? WritePair<OwnNames<Create, Names>, OwnNames<Update, Names>>
     : unknown;
+
+/** The properties that an answer may show. */
+type AnyName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 
 /** The shapes of a view whose POST takes something else than PUT and PATCH. */
 export interface WritePair<Create, Update> {
@@ -99,8 +101,8 @@ type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${str
 
 /** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
 type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
-  ? OwnNames<Entity, Read>
-  : { readonly [Name in keyof Read]: OwnNames<Entity, Read[Name]> } & ('default' extends keyof Read
+  ? OwnNames<Read, AnyName<Entity>>
+  : { readonly [Name in keyof Read]: OwnNames<Read[Name], AnyName<Entity>> } & ('default' extends keyof Read
       ? unknown
       : {
           readonly [Name in Exclude<Extract<Offered, AnsweringOperation>, keyof Read>]:
@@ -148,7 +150,7 @@ export interface ModelViewSetOptions<
    * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
    * is read-only.
    */
-  readonly write?: Write & OwnNames<Entity, Write>;
+  readonly write?: Write & OwnNames<Write, FieldName<Entity>>;
   /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
   readonly extra?: Extra;
   /**

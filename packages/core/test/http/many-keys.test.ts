@@ -118,7 +118,17 @@ forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label] }, async
     }),
     pagination: null,
   }) {}
-  const router = new Router().register('shelves', ShelfViewSet).register('boxes', BoxViewSet);
+  class WrittenViewSet extends ModelViewSet(Shelf, {
+    read: Type.Object({
+      label: Type.String(),
+      boxes: Type.Array(Type.Object({ name: Type.String(), codes: Type.Array(Type.String()) })),
+    }),
+    pagination: null,
+  }) {}
+  const router = new Router()
+    .register('written', WrittenViewSet)
+    .register('shelves', ShelfViewSet)
+    .register('boxes', BoxViewSet);
   const app = await testApp(t, orm, [router.register('codes', CodeViewSet)]);
   const get = async (url: string): Promise<unknown> => (await app.inject(url)).json();
 
@@ -169,4 +179,17 @@ forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label] }, async
       ]);
     },
   );
+
+  t.test('a schema written by hand: arrays of objects and of keys', async (t) => {
+    t.strictSame(await get('/written'), [
+      {
+        label: 'top',
+        boxes: [
+          { name: 'first', codes: ['a', "b'"] },
+          { name: 'second', codes: [] },
+        ],
+      },
+      { label: 'next to it, as a number', boxes: [] },
+    ]);
+  });
 });

@@ -190,11 +190,24 @@ t.test('what the metadata alone tells is refused when the view is registered', a
       readShape(Writer, [], { pairs: many('pairs.word') }),
       /Writer\.pairs cannot be shown: the primary key of Pair is not one column/,
     ],
+    [
+      Type.Object({ poems: Type.String() }),
+      /Writer\.poems leads to many records: its schema must be a Type\.Array\(\)/,
+    ],
+    [Type.Object({ poems: Type.Array(Type.Integer()) }), /"id" is a string in JSON, but its schema says integer/],
   ] as const;
   for (const [read, message] of refused) {
     class WriterViewSet extends ModelViewSet(Writer, { read: read as never }) {}
     await t.rejects(testApp(t, orm, [new Router().register('writers', WriterViewSet)]), message);
   }
+});
+
+t.test('the names of a schema written by hand are those of the entity, relations to many among them', async () => {
+  ModelViewSet(Writer, { read: Type.Object({ name: Type.String(), poems: Type.Array(Type.String()) }) });
+  // @ts-expect-error -- no property of the entity
+  ModelViewSet(Writer, { read: Type.Object({ verses: Type.Array(Type.String()) }) });
+  // @ts-expect-error -- no body holds one without a write shape
+  ModelViewSet(Writer, { read: readShape(Writer, ['id']), write: Type.Object({ poems: Type.Array(Type.String()) }) });
 });
 
 t.test('the children of an entity that were not loaded are no missing ones', async (t) => {
