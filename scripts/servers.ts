@@ -1,5 +1,5 @@
 /**
- * PostgreSQL, PgBouncer and Redis for the tests: real servers on free loopback ports, with their data in a temporary folder that
+ * PostgreSQL, PgBouncer, Redis and a server of S3's protocol for the tests: real servers on free loopback ports, with their data in a temporary folder that
  * goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -9,6 +9,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pythonProgram } from './foreign-programs.ts';
 
 const START_TIMEOUT_MS = 30_000;
 
@@ -115,6 +116,27 @@ export async function startRedis(): Promise<TestServer | undefined> {
     stopSignal: 'SIGTERM',
     spawn: () => spawn(redis, flags, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
     isReady: () => answers(port, 'PING\r\n', '+PONG'),
+  });
+}
+
+/** Starts a server that speaks S3's protocol, moto's; undefined if there is no Python or PyPI does not answer. */
+export async function startS3(): Promise<TestServer | undefined> {
+  const moto = pythonProgram('moto[s3]==5.1.22', {
+    name: 'moto_server',
+    others: ['flask==3.1.2', 'flask-cors==6.0.1'],
+  });
+  if (moto === undefined) return undefined;
+  const folder = temporaryFolder('s3');
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  return ServerProcess.start({
+    name: 'S3',
+    url,
+    folder,
+    stopSignal: 'SIGTERM',
+    spawn: () =>
+      spawn(moto, ['-H', '127.0.0.1', '-p', String(port)], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
+    isReady: () => answers(port, 'GET /moto-api/ HTTP/1.0\r\n\r\n', 'HTTP/1.'),
   });
 }
 

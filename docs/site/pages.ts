@@ -25,6 +25,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'write-shapes',
     'writing-relations',
     'transactions',
+    'files',
     'soft-delete',
     'conditional-requests',
     'query-sets',

@@ -3,6 +3,8 @@ import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { defineEntity, p } from '@mikro-orm/core';
 import type { MikroORM as SqliteOrm } from '@mikro-orm/sqlite';
 import {
+  type FileStore,
+  FileType,
   type HealthRegistry,
   ModelViewSet,
   type Projection,
@@ -18,6 +20,9 @@ import type { Client, ErrorDetail } from '@viewset/client';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis as RedisClient } from 'ioredis';
 
+export { Disk } from 'flydrive';
+export { FSDriver } from 'flydrive/drivers/fs';
+export { S3Driver } from 'flydrive/drivers/s3';
 export { statfs } from 'node:fs/promises';
 export { MikroORM } from '@mikro-orm/sqlite';
 export { fastify } from 'fastify';
@@ -98,6 +103,13 @@ const BookSchema = defineEntity({
 export class Book extends BookSchema.class {}
 BookSchema.setClass(Book);
 
+const TicketSchema = defineEntity({
+  name: 'Ticket',
+  properties: { id: p.integer().primary(), title: p.string(), attachment: p.type(FileType).nullable() },
+});
+export class Ticket extends TicketSchema.class {}
+TicketSchema.setClass(Ticket);
+
 export const read = readShape(Product, ['id', 'name', 'price']);
 export const write = writeShape(Product, ['name', 'price']);
 export class ProductViewSet extends ModelViewSet(Product, {
@@ -117,6 +129,7 @@ export declare const em: EntityManager;
 export declare const orm: SqliteOrm;
 export declare const request: FastifyRequest;
 export declare const reply: FastifyReply;
+export declare const uploads: FileStore;
 export declare const redis: RedisClient;
 export declare const health: HealthRegistry;
 export declare const mailer: EmailSender;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { findsProgram, inCache } from '../test/support/foreign-programs.ts';
+import { findsProgram, inCache } from '../../../scripts/foreign-programs.ts';
 import { startShop } from '../test/support/shop.ts';
 
 const GENERATOR_VERSION = '7.25.0';

@@ -9,13 +9,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pythonProgram } from '../test/support/foreign-programs.ts';
+import { pythonProgram } from '../../../scripts/foreign-programs.ts';
 import { withShop } from '../test/support/shop.ts';
 
 const config = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
 const hooks = fileURLToPath(new URL('hooks.py', import.meta.url));
 const { SCHEMATHESIS_EXAMPLES: examples = '10', SCHEMATHESIS_PHASES: phases, SCHEMATHESIS_SEED: seed } = process.env;
-const program = pythonProgram('schemathesis', '4.32.5');
+const program = pythonProgram('schemathesis==4.32.5');
 const isSkipped = program === undefined && process.env['CI'] !== 'true';
 
 withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off', BCRYPT_ROUNDS: '4' }, async (t, shop) => {

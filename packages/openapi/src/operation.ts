@@ -142,20 +142,38 @@ function examplesOf(examples: unknown): JsonObject {
 }
 
 function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
-  const { schema, required, contentTypes } = body!;
+  const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
-  const content = contentTypes.map((type) => [
-    type,
-    {
-      ...(schema === undefined ? {} : { schema: withWords(requestSchema(documentSchema(schema)), view.fieldWords) }),
-      ...(example === undefined ? {} : { example }),
-    },
-  ]);
+  const content = contentTypes.map((type) => {
+    const isForm = form !== undefined && type !== 'application/json';
+    const schema = isForm ? form : json;
+    const encoding = isForm ? encodingOf(form) : {};
+    return [
+      type,
+      {
+        ...(schema === undefined ? {} : { schema: withWords(requestSchema(documentSchema(schema)), view.fieldWords) }),
+        ...(example === undefined || isForm ? {} : { example }),
+        ...encoding,
+      },
+    ];
+  });
   return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
+}
+
+/** Names the media types of the files of a form. */
+function encodingOf(form: unknown): JsonObject {
+  const { properties = {} } = form as { properties?: Readonly<Record<string, { contentMediaType?: string }>> };
+  const files = Object.entries(properties).filter(([, { contentMediaType }]) => contentMediaType !== undefined);
+  return {
+    encoding: Object.fromEntries(
+      files.map(([name, { contentMediaType: contentType }]) => [name, { contentType }]),
+    ) as JsonObject,
+  };
 }
 
 function describeResponse(response: OperationResponse, example: unknown): JsonObject {
   const headers = Object.entries(response.headers).map(([name, schema]) => [headerName(name), describeHeader(schema)]);
+  const { contentMediaType: bytes }: { readonly contentMediaType?: string } = response.schema ?? {};
   return {
     description: response.description,
     ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) as JsonObject }),
@@ -163,8 +181,8 @@ function describeResponse(response: OperationResponse, example: unknown): JsonOb
       ? {}
       : {
           content: {
-            'application/json': {
-              schema: documentSchema(response.schema),
+            [bytes ?? 'application/json']: {
+              schema: bytes === undefined ? documentSchema(response.schema) : {},
               ...(example === undefined ? {} : { example }),
             },
           },

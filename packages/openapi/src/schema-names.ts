@@ -51,7 +51,9 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
   if (action === 'list') return [...records, ...named(answer, 'Page')];
   const body = schemaOf(operation['requestBody']);
   const suffixes = method === 'PUT' ? ['Input', 'Replacement'] : [method === 'PATCH' ? 'Patch' : 'Input'];
-  return [...records, ...named(body, ...suffixes)];
+  const form = schemaOf(operation['requestBody'], 'multipart/form-data');
+  const ofForms = suffixes.map((suffix) => `${suffix.replace('Input', '')}Form`);
+  return [...records, ...named(body, ...suffixes), ...named(form, ...ofForms)];
 }
 
 /** Lists the read shapes of an answer with their schemas. */
@@ -74,10 +76,10 @@ function suffixOf(shape: string): string {
   return SHAPE_SUFFIXES[shape] ?? pascalCase(shape);
 }
 
-/** The schema of the JSON that an answer or a body is. */
-function schemaOf(part: unknown): unknown {
+/** The schema of what an answer or a body is, as JSON unless another media type is named. */
+function schemaOf(part: unknown, type = 'application/json'): unknown {
   const content = isObject(part) ? part['content'] : undefined;
-  const media = isObject(content) ? content['application/json'] : undefined;
+  const media = isObject(content) ? content[type] : undefined;
   return isObject(media) ? media['schema'] : undefined;
 }
 

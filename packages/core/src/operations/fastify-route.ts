@@ -1,10 +1,17 @@
-import type { FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type {
+  FastifyRequest,
+  FastifySchema,
+  preValidationAsyncHookHandler,
+  preValidationHookHandler,
+  RouteOptions,
+} from 'fastify';
 import type { TSchema } from 'typebox';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import type { ActionHooks } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
 import { type AnswerHook, tagAnswers } from './conditional-requests.ts';
+import { formReading } from './form-body.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
@@ -32,7 +39,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
-    preValidation: beforeValidation(route),
+    preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
     preSerialization: afterHandler(route),
   };
   return {
@@ -164,8 +171,17 @@ function caught(validate: (value: unknown) => unknown): Validate {
   };
 }
 
+/** Reads a form into the body. */
+function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undefined {
+  if (form === undefined) return undefined;
+  const read = formReading(form);
+  return async (request, reply) => {
+    if (request.isMultipart()) request.body = await read(request, reply);
+  };
+}
+
 /** Checks the query string, and refuses a missing body. */
-function beforeValidation({ plan, definition, query }: PlannedRoute): RouteOptions['preValidation'] {
+function beforeValidation({ plan, definition, query }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = plan.queryParameters.map(({ name }) => name);
   const checkQuery = compileQueryCheck(query, declared, definition.checkListParameters?.bind(definition));

@@ -23,6 +23,8 @@ export interface OperationParameter {
 export interface OperationBody {
   /** Undefined if the operation takes anything. */
   readonly schema: TSchema | undefined;
+  /** The body as `multipart/form-data`, with its files; undefined if the route reads no form. */
+  readonly form?: TSchema | undefined;
   readonly required: boolean;
   /** The media types that the route reads; any other is a 415. */
   readonly contentTypes: readonly string[];

@@ -22,6 +22,7 @@ import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent, ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type {
+  FormFields,
   Operation,
   OperationSchemas,
   Preconditions,
@@ -68,6 +69,8 @@ export interface PlannedRoute {
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  /** The body as a form; undefined if the route takes none. */
+  readonly form: FormFields | undefined;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
   /** True if requests may be answered by more than one schema. */
@@ -90,6 +93,7 @@ interface Declared {
   readonly readShapes?: readonly string[] | undefined;
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  readonly form?: FormFields | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
@@ -115,6 +119,9 @@ const MODES: Readonly<Partial<Record<OperationMethod, BodyMode>>> = { PUT: 'repl
 /** The media types of a body that declares none. */
 export const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
 
+/** The media type of a body with files. */
+export const FORM_TYPE = 'multipart/form-data';
+
 /** Plans every route of a view. Throws ImproperlyConfigured for a wrong declaration of the view. */
 export function planView(mounted: MountedView): PlannedRoute[] {
   const { view, context } = mounted;
@@ -130,7 +137,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
     ({ operation, method, detail }) => {
       const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
-      const { body, response, documented, readShapes, validateBody } = schemas;
+      const { body, response, documented, readShapes, validateBody, form } = schemas;
       const { summaries, descriptions, examples } = view.documentation;
       // The library's own operations store all that they write or nothing.
       const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
@@ -142,6 +149,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         urlName: detail ? 'detail' : 'list',
         options: {
           body,
+          contentTypes: form && [...JSON_ONLY, FORM_TYPE],
           responses: response,
           listParameters: operation === 'list',
           summary: summaries?.[operation],
@@ -152,6 +160,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         readShapes,
         answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
         validateBody,
+        form,
         preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
         handler: view[operation]!.bind(view),
@@ -163,7 +172,7 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
 
 /** Each method of an action is a route of its own. */
 function declaredActions({ view, definition, actions, actionPath }: MountedView): Declared[] {
-  return [...actions].flatMap(([name, { options, methods, detail, handler }]) => {
+  return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
@@ -267,6 +276,7 @@ function planRoute(
     answers,
     scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
+    form: declared.form,
     tagsAnswers,
     variesAnswers: declared.documented !== undefined,
     query: {
@@ -303,7 +313,7 @@ function operationPlan(
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.pkSchema } : {}) }),
     queryParameters: queryParametersOf(definition, declared, documentation.parameterWords ?? {}),
     headerParameters: headerParameters(declared.preconditions, action),
-    body: bodyOf(options),
+    body: bodyOf(declared),
     readShapes: declared.readShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));
@@ -409,9 +419,14 @@ function queryParametersOf(
   return [...own, ...ofView];
 }
 
-function bodyOf({ body, contentTypes }: Declared['options']): OperationBody | undefined {
+function bodyOf({ options: { body, contentTypes }, form }: Declared): OperationBody | undefined {
   if (body === undefined && contentTypes === undefined) return undefined;
-  return Object.freeze({ schema: body, required: body !== undefined, contentTypes: contentTypes ?? JSON_ONLY });
+  return Object.freeze({
+    schema: body,
+    form: form?.schema,
+    required: body !== undefined,
+    contentTypes: contentTypes ?? JSON_ONLY,
+  });
 }
 
 /** Takes an operationId. The second method of an action is named by the method, and what is taken even then by a number. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { ParseError } from '../errors.ts';
+import { ImproperlyConfigured, ParseError } from '../errors.ts';
 
 /**
  * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
@@ -27,4 +27,20 @@ export function readOtherTypes(app: FastifyInstance, types: ReadonlySet<string>)
   if (others.length === 0) return false;
   app.addContentTypeParser(others, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   return true;
+}
+
+/**
+ * Has a scope read forms with files, whose parts `request.parts()` then hands out.
+ *
+ * @throws ImproperlyConfigured if the packages that it takes are not installed
+ */
+export async function readForms(app: FastifyInstance): Promise<void> {
+  const [{ default: multipart }] = await Promise.all([import('@fastify/multipart'), import('file-type')]).catch(
+    (cause: unknown) => {
+      throw new ImproperlyConfigured('file() needs the packages @fastify/multipart and file-type', { cause });
+    },
+  );
+  // An action of the same router may read forms as bytes.
+  app.removeContentTypeParser('multipart/form-data');
+  await app.register(multipart);
 }

@@ -12,7 +12,7 @@ import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
 import { AS_PARENT, Parent } from '../viewset/parent.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
-import { readJsonOnly, readOtherTypes } from './body-parsers.ts';
+import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { checkPath, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
@@ -146,8 +146,10 @@ export class Router {
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));
     readJsonOnly(app);
+    const plain = routes.filter(({ form }) => form === undefined);
+    const forms = routes.filter(({ form }) => form !== undefined);
     const scope: RouteScope = {
-      readsOtherTypes: readOtherTypes(app, new Set(routes.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
+      readsOtherTypes: readOtherTypes(app, new Set(plain.flatMap(({ plan }) => plan.body?.contentTypes ?? []))),
       hasSerializerCompiler: app.serializerCompiler !== undefined,
       isCompiling: false,
     };
@@ -157,7 +159,14 @@ export class Router {
       if (schema !== undefined && route !== undefined) keepAnswers(schema, route, scope);
     });
     const shared = shareSerializers(app);
-    for (const route of routes) addRoute(app, shared(fastifyRoute(route, scope)), route.view);
+    for (const route of plain) addRoute(app, shared(fastifyRoute(route, scope)), route.view);
+    if (forms.length > 0) {
+      const ofForms = { ...scope, readsOtherTypes: true };
+      await app.register(async (inner) => {
+        await readForms(inner);
+        for (const route of forms) addRoute(inner, shared(fastifyRoute(route, ofForms)), route.view);
+      });
+    }
     scope.isCompiling = true;
     const writes = new Set(routes.flatMap(({ definition }) => definition.writes ?? []));
     app.addHook('onReady', () => {

@@ -1,17 +1,11 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Place } from './error-details.ts';
-import { type AnySchema, type JsonSchema, namedTypes, namedValues, referredSchema } from './json-schema.ts';
+import { type AnySchema, type JsonSchema, referredSchema } from './json-schema.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
 import { type Assertion, type Judge, SchemaNode } from './reading.ts';
-
-const INTEGER = /^(?:0|-?[1-9]\d*)$/;
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
+import { textReader } from './text-reader.ts';
 
 /** The nodes of schemas that were compiled together, by their schemas. */
 export type CompiledNodes = Map<AnySchema, SchemaNode>;
@@ -90,24 +84,5 @@ class SchemaCompiler {
     const node = new SchemaNode();
     this.#referred.set(ref, node);
     return this.node(referredSchema(this.#root, ref), false, node);
-  };
-}
-
-/**
- * Makes the function that turns a text of a query string or a path into what a schema asks for: `12` into an integer
- * (only its canonical form: neither `012` nor `1e1` nor ` 12`), `true` and `false` into a boolean, one value or several
- * into an array. A text that does not fit, and null, stay as they are, for validation to refuse.
- */
-function textReader(schema: JsonSchema): (value: unknown) => unknown {
-  const types = new Set(namedTypes(schema));
-  const choices = namedValues(schema)?.filter((choice) => typeof choice !== 'object');
-  return (value) => {
-    if (types.has('array')) return [value].flat();
-    if (typeof value !== 'string') return value;
-    if (choices !== undefined) return choices.find((choice) => String(choice) === value) ?? value;
-    if (types.has('boolean') && BOOLEANS.has(value)) return BOOLEANS.get(value);
-    if (types.has('integer') && INTEGER.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
-    if (types.has('number') && NUMBER.test(value) && Number.isFinite(Number(value))) return Number(value);
-    return value;
   };
 }

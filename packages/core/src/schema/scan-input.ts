@@ -37,10 +37,11 @@ export function scanInput(input: unknown): Scanned {
   return scan;
 }
 
-/** Copies JSON with all that it holds, but for names that are unsafe. */
+/** Copies JSON with all that it holds, but for names that are unsafe. What is no JSON, a file of a form, stays itself. */
 export function copyOf<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf) as Value;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const copy: Record<string, unknown> = {};
   for (const name of Object.keys(value)) if (!isUnsafeName(name)) copy[name] = copyOf(value[name as never]);
   return copy as Value;

@@ -3,6 +3,10 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace } from '../fields/field-path.ts';
 import { isInlineEmbeddable, isToMany, isToOne, isUnique, ownsColumn, referredKey } from '../fields/property.ts';
+import { FieldValueError } from '../fields/field-value.ts';
+import type { FileField } from '../files/file-field.ts';
+import { isFile } from '../files/file-type.ts';
+import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
@@ -11,7 +15,7 @@ import { applied, columnRule } from './column-rule.ts';
 import { checkWritable } from './json-types.ts';
 import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
-import { shapeField } from './shape-field.ts';
+import { type ShapeField, shapeField } from './shape-field.ts';
 import { columnBounds } from './wire-format.ts';
 
 /** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
@@ -72,7 +76,7 @@ function bindColumn(
   checkWritableProperty(`${meta.className}.${key}`, property);
   if (isToMany(property)) return bindToMany(meta, key, property, source);
   const naturalKey = source?.kind === 'one' ? source.key : undefined;
-  if (source !== undefined && naturalKey === undefined) relatedMeta(meta, key);
+  if (source !== undefined && source.kind !== 'file' && naturalKey === undefined) relatedMeta(meta, key);
   if (isInlineEmbeddable(property)) {
     const object = objectIn(schema);
     return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
@@ -80,6 +84,8 @@ function bindColumn(
   // A property that is not stored has no column, and its schema has judged it.
   if (property.persist === false) return { nullable: true };
   const column = shapeField(meta, key);
+  const file = source?.kind === 'file' ? source.field : undefined;
+  if (file !== undefined || isFile(property)) return bindFile(`${meta.className}.${key}`, column, file);
   const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);
   const { nullable, target } = column;
   checkWritable(meta.className, { ...value, name: key, target }, schema);
@@ -95,6 +101,25 @@ function bindColumn(
     isMany: false,
   };
   return { nullable, rule, bounds, reference };
+}
+
+function bindFile(
+  owner: string,
+  { property, nullable }: ShapeField,
+  file: FileField | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  if (!isFile(property)) {
+    throw new ImproperlyConfigured(`${owner} is no file: file() takes a property of the type FileType`);
+  }
+  if (file === undefined) {
+    throw new ImproperlyConfigured(`${owner} is a file: in writeShape() it is { ${property.name}: file({ … }) }`);
+  }
+  return { nullable, rule: sentFile, file };
+}
+
+function sentFile(value: unknown): StagedFile {
+  if (value instanceof StagedFile) return value;
+  throw new FieldValueError('must be a file, sent as multipart/form-data');
 }
 
 function bindToMany(

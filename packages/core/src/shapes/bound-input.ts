@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { TObject } from 'typebox';
+import type { FileField } from '../files/file-field.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import type { Inspected } from '../schema/validator.ts';
 import type { ColumnRule } from './column-rule.ts';
@@ -27,6 +28,8 @@ export interface BoundField {
   readonly reference?: Reference | undefined;
   /** The fields of an embeddable that has several columns. */
   readonly parts?: readonly BoundField[] | undefined;
+  /** The file that the field takes. */
+  readonly file?: FileField | undefined;
   /** The children that the field writes. */
   readonly children?: BoundChildren | undefined;
 }

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { TObject } from 'typebox';
+import { type TObject, Type } from 'typebox';
+import type { FileFields } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
@@ -7,27 +8,40 @@ import { type Inspect, type Inspected, compileInspect } from '../schema/validato
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
 import { type GrantOfReference, resolveReferences } from './references.ts';
-import { without, withProperties } from './schema-object.ts';
+import { without, withOnly, withProperties } from './schema-object.ts';
 import { withinBounds } from './wire-format.ts';
+
+/** The schemas of one body: in JSON, and as a form if it takes files. */
+export interface BodyDocument {
+  readonly json: TObject;
+  readonly form?: TObject;
+}
 
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
 export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly schema: TObject;
   /** The schemas of bodies as documents have them: with the bounds of the columns, which are no part of the other ones. */
-  readonly documented: Readonly<Record<BodyMode, TObject>>;
+  readonly documented: Readonly<Record<BodyMode, BodyDocument>>;
   readonly fields: readonly BoundField[];
   readonly references: ReadonlyMap<string, Reference>;
+  /** The fields that are files, by name. */
+  readonly files: FileFields;
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
 
   constructor({ schema, replacement, partial }: BodySchemas, fields: readonly BoundField[]) {
     this.schema = schema;
     this.fields = fields;
     this.references = new Map(fields.flatMap(referencesOf));
-    const documented = withBounds(schema, fields);
+    this.files = new Map(fields.flatMap(({ name, file }) => (file === undefined ? [] : [[name, file]])));
+    const document = (body: TObject): BodyDocument => {
+      const form = withBounds(body, fields);
+      return this.files.size === 0 ? { json: form } : { json: inJson(form, fields), form };
+    };
+    const documented = document(schema);
     this.documented = {
       create: documented,
-      replace: replacement === schema ? documented : withBounds(replacement, fields),
-      change: withBounds(partial, fields),
+      replace: replacement === schema ? documented : document(replacement),
+      change: document(partial),
     };
     const nodes = new Map();
     const inspect = (body: TObject): Inspect => compileInspect(withoutChildren(body, fields), 'body', nodes);
@@ -87,6 +101,17 @@ function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObjec
     Object.assign(without(schema.properties[name]!, 'items'), { items: {} }),
   ]);
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
+}
+
+/** Takes the files out of a body, which JSON cannot hold. A null that removes one stays. */
+function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
+  const properties = { ...schema.properties };
+  for (const { name, file, nullable } of fields) {
+    if (file === undefined || !(name in properties)) continue;
+    if (nullable) properties[name] = Type.Optional(Type.Null({ description: 'Removes the file' }));
+    else delete properties[name];
+  }
+  return withOnly(schema, properties);
 }
 
 function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {

@@ -5,6 +5,8 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, fieldPath } from '../fields/field-path.ts';
 import { isInlineEmbeddable, isToMany, onlyPrimaryKey, targetOf, tyingKey } from '../fields/property.ts';
 import { valueReader } from '../fields/value-reader.ts';
+import { fileRouteOf } from '../files/file-routes.ts';
+import { type FileLink, isFile, type StoredFile } from '../files/file-type.ts';
 import { always } from '../language/condition.ts';
 import { keptChildren } from '../language/kept-children.ts';
 import { Order, orderKey } from '../language/order.ts';
@@ -14,7 +16,7 @@ import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
 import { type Computed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
 import { objectIn } from './schema-object.ts';
-import { type Embeddable, embeddableAt, shapeField, toManyAt } from './shape-field.ts';
+import { type Embeddable, embeddableAt, type ShapeField, shapeField, toManyAt } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
@@ -116,6 +118,7 @@ class Plan {
     if (field.property.hidden === true) {
       throw isHidden(this.#meta, name);
     }
+    if (isFile(field.property)) return this.#link(field, place);
     checkReadable(className, field, schema);
     const index = this.#index(name);
     this.writers[index] = wireWriter(field, this.#platform);
@@ -141,6 +144,19 @@ class Plan {
       projection: compileProjection(target, this.#platform, shown),
     });
     return `children[${index - 1}]`;
+  }
+
+  /** A link to a file is made of what its record keeps of it, and of the key that names the record in the link's path. */
+  #link({ name, property }: ShapeField, place: EntityMetadata): string {
+    const { key, pathOf } = fileRouteOf(place.className, property);
+    const owner = name.slice(0, -property.name.length);
+    const link = (values: readonly [StoredFile, unknown]): FileLink => {
+      const [{ name: fileName, size, type }, named] = values;
+      return { url: pathOf(named), name: fileName, size, type };
+    };
+    const index = this.computes.push(link) - 1;
+    const value = `v${this.#index(name)}`;
+    return `${value} === null ? null : compute[${index}]([${value}, v${this.#index(owner + key)}])`;
   }
 
   #index(key: string): number {

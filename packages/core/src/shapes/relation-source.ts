@@ -1,9 +1,10 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
+import { FileField } from '../files/file-field.ts';
 import { declaredMetadata, isReference, isToMany, targetOf } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
-import { without, withProperties } from './schema-object.ts';
+import { without, withOnly, withProperties } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
 import { writeSchema } from './wire-format.ts';
@@ -15,7 +16,9 @@ export type RelationSource =
   /** Any number of related records, by a unique field of theirs; undefined: by the primary key. */
   | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number }
   /** The children of the record. */
-  | { readonly kind: 'nested'; readonly nested: Nested<object, object> };
+  | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
+  /** No relation, but a file of the record. */
+  | { readonly kind: 'file'; readonly field: FileField };
 
 /** The relations of a write shape, by the names of their fields. */
 export type RelationSources = ReadonlyMap<string, RelationSource>;
@@ -31,6 +34,7 @@ export function relationSource(meta: EntityMetadata, name: string, source: unkno
     const { path, max } = source as Refs;
     return { kind: 'refs', key: path === name ? undefined : keyOf(meta, name, path), max };
   }
+  if (source instanceof FileField) return { kind: 'file', field: source };
   if (source instanceof Nested) return { kind: 'nested', nested: source as Nested<object, object> };
   const property = meta.properties[name as never] as EntityProperty | undefined;
   if (source !== undefined || property === undefined || !isToMany(property)) return undefined;
@@ -50,7 +54,7 @@ function keyOf(meta: EntityMetadata, name: string, path: string): string {
 export function listSchema(
   meta: EntityMetadata,
   name: string,
-  source: Exclude<RelationSource, { readonly kind: 'one' }>,
+  source: Extract<RelationSource, { readonly kind: 'refs' | 'nested' }>,
 ): TSchema {
   if (source.kind === 'nested') return Type.Array(source.nested.shape.schema, { maxItems: source.nested.max });
   const target = relatedMeta(meta, name);
@@ -74,9 +78,7 @@ export function replacementOf(schema: TObject, sources: RelationSources): TObjec
     if (nested.update) properties[name] = Object.assign(without(properties[name]!, 'items'), { items });
     else delete properties[name];
   }
-  const required = (schema.required ?? []).filter((name) => name in properties);
-  const replacement = withProperties(schema, properties, 'required');
-  return required.length === 0 ? replacement : Object.assign(replacement, { required });
+  return withOnly(schema, properties);
 }
 
 /** Makes the schema of an object that changes a child. */

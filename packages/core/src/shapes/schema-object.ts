@@ -29,6 +29,13 @@ export function withProperties(
   return Object.assign(without(schema, ...left), { properties });
 }
 
+/** Copies an object's schema with other properties, of which only those are required that were before. */
+export function withOnly(schema: TObject, properties: TObject['properties']): TObject {
+  const required = ((schema.required ?? []) as readonly string[]).filter((name) => name in properties);
+  const copy = withProperties(schema, properties, 'required');
+  return required.length === 0 ? copy : Object.assign(copy, { required });
+}
+
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
 const OF_THE_WHOLE = [
   'required',

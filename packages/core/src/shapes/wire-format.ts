@@ -1,10 +1,13 @@
 import type { Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import type { FieldType } from '../fields/field-type.ts';
+import { FILE_LINK, isFile } from '../files/file-type.ts';
+import { nullableObject } from './schema-object.ts';
 import type { ShapeField } from './shape-field.ts';
 
 /** Derives the schema of a field in an answer. */
 export function readSchema(field: ShapeField): TSchema {
+  if (isFile(field.property)) return field.nullable ? nullableObject(FILE_LINK) : FILE_LINK;
   return schemaOf(field, {});
 }
 

@@ -1,5 +1,6 @@
 import type { Primary, ScalarReference } from '@mikro-orm/core';
 import type { Related, ToOneName, Unbranded } from '../fields/field-name.ts';
+import type { FileLink, StoredFile } from '../files/file-type.ts';
 
 /** The JavaScript value at the end of a path: null if the column, or a relation on the way, may be NULL. */
 export type ReadValue<E, Path extends string> = Path extends keyof E
@@ -17,8 +18,8 @@ export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 export type PropertyValue<E, Name extends keyof E> =
   Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 
-/** A Date, a bigint and bytes (as base64) are strings on the wire. */
-export type ToWire<T> = T extends Date | bigint | Uint8Array ? string : T;
+/** A Date, a bigint and bytes (as base64) are strings on the wire; a file is a link. */
+export type ToWire<T> = T extends Date | bigint | Uint8Array ? string : T extends StoredFile ? FileLink : T;
 
 /** null for a value that may be null or undefined: JSON has one word for both. */
 export type NullOf<T> = T extends null | undefined

@@ -1,6 +1,8 @@
 import type { Opt, Primary, PrimaryProperty } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../fields/field-name.ts';
+import type { FileField } from '../files/file-field.ts';
+import type { StoredFile } from '../files/file-type.ts';
 import type { NamedSchema, ObjectSchema } from './schema-object.ts';
 import type { Nested, NestedItem, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from './wire-value.ts';
@@ -15,6 +17,7 @@ export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
 export type WriteOverrides<Entity> = {
   readonly [Name in FieldName<Entity>]?:
     | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
+    | (PropertyValue<Entity, Name> extends StoredFile ? FileField : never)
     | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
 } & {
   readonly [Name in ToManyName<Entity>]?:
@@ -55,7 +58,7 @@ export type WriteInput<
   Optional extends string,
 > = MakeOptional<
   { [Name in Exclude<Names, keyof Overrides>]: InputValue<Entity, Name> } & {
-    -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Overrides[Name]>;
+    -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Name & keyof Entity, Overrides[Name]>;
   },
   Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
 >;
@@ -83,15 +86,17 @@ type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : n
 type InputValue<Entity, Name extends string> =
   Name extends ToManyName<Entity> ? ToWire<Unbranded<Primary<Related<Entity, Name>>>>[] : WireValue<Entity, Name>;
 
-type OverriddenValue<Entity, Override> = Override extends string
+type OverriddenValue<Entity, Name extends keyof Entity, Override> = Override extends string
   ? WireValue<Entity, Override>
-  : Override extends Refs<infer Path>
-    ? RefsValue<Entity, Path>[]
-    : Override extends Nested<infer Child, infer Input, infer Update>
-      ? NestedItem<Child, Input, Update>[]
-      : Override extends TSchema
-        ? Static<Override>
-        : never;
+  : Override extends FileField
+    ? Blob | NullOf<Entity[Name]>
+    : Override extends Refs<infer Path>
+      ? RefsValue<Entity, Path>[]
+      : Override extends Nested<infer Child, infer Input, infer Update>
+        ? NestedItem<Child, Input, Update>[]
+        : Override extends TSchema
+          ? Static<Override>
+          : never;
 
 type RefsValue<Entity, Path extends string> = Path extends `${infer Name}.${infer Key}`
   ? Name extends ToManyName<Entity>
@@ -111,7 +116,7 @@ type LeftOut<Entity, Names> = {
 }[Names & keyof Entity];
 
 type OverridesLeftOut<Entity, Overrides> = {
-  [Name in keyof Overrides]: Overrides[Name] extends string
+  [Name in keyof Overrides]: Overrides[Name] extends string | FileField
     ? LeftOut<Entity, Name>
     : Overrides[Name] extends TOptional | { readonly max: number }
       ? Name

@@ -3,6 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
+import { FileField } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
 import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
 import { bindFields } from './bound-field.ts';
@@ -14,14 +15,7 @@ import {
   relationSource,
   replacementOf,
 } from './relation-source.ts';
-import {
-  type ObjectSchema,
-  type StaticObject,
-  nullableObject,
-  partialOf,
-  withProperties,
-  without,
-} from './schema-object.ts';
+import { type ObjectSchema, type StaticObject, nullableObject, partialOf, withOnly, without } from './schema-object.ts';
 import { type ShapeField, embeddableAt, shapeField } from './shape-field.ts';
 import { writeSchema } from './wire-format.ts';
 import type {
@@ -59,13 +53,10 @@ export class WriteShape<Entity extends object, Input extends object> {
 
   /** The same shape without some fields, which a body then says in vain. */
   without(names: readonly string[]): WriteShape<Entity, Input> {
-    const { properties, required } = this.schema;
+    const { properties } = this.schema;
     const kept = Object.entries(properties).filter(([name]) => !names.includes(name));
     if (kept.length === Object.keys(properties).length) return this;
-    const needed = required.filter((name) => !names.includes(name));
-    const schema = withProperties(this.schema, Object.fromEntries(kept), 'required');
-    if (needed.length > 0) Object.assign(schema, { required: needed });
-    return new WriteShape(this.entity, schema, this.#sources);
+    return new WriteShape(this.entity, withOnly(this.schema, Object.fromEntries(kept)), this.#sources);
   }
 
   /**
@@ -127,7 +118,7 @@ export function writeShape<
     if (relation !== undefined) relations.set(name, relation);
     const forced = isForcedOptional(name, options);
     properties[name] =
-      relation === undefined || relation.kind === 'one'
+      relation === undefined || relation.kind === 'one' || relation.kind === 'file'
         ? fieldSchema(meta, name, source, forced)
         : marked(listSchema(meta, name, relation), forced ?? true);
   }
@@ -175,6 +166,7 @@ function isForcedOptional(name: string, { required, optional }: WriteOptions): b
 
 /** Makes the schema of a field: the source itself if that is a schema, else what its column, or its embeddable, declares. */
 function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced?: boolean): TSchema {
+  if (source instanceof FileField) return marked(source.schema, forced ?? canBeLeftOut(shapeField(meta, name)));
   if (typeof source === 'object') return marked(source as TSchema, forced ?? Type.IsOptional(source));
   const embeddable = source === undefined ? embeddableAt(meta, name) : undefined;
   if (embeddable !== undefined) {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { atOnce, type Awaitable, isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
+import type { FileFields } from '../files/file-field.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import type { Keyed, Projection } from '../language/projection.ts';
@@ -16,6 +17,8 @@ import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
 import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
+import { NO_FILES } from './file-actions.ts';
+import { dropFiles, settlingFiles } from './file-changes.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { AS_PARENT, type ParentView } from './parent.ts';
@@ -174,6 +177,7 @@ export abstract class ModelViewSetBase<
       request,
       { operation: 'create', data, answer },
       (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
+      reply,
       async () => {
         const { nesting } = this.#resolved;
         const whole = nesting === undefined ? data : await this.#lookedUp(data, nesting.withParent(request, data));
@@ -201,6 +205,7 @@ export abstract class ModelViewSetBase<
       request,
       { operation: 'update', condition, filters, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
+      reply,
       async () => {
         const entity = await this.#lookedUp(body, this.#writable(request, reply, isConditional));
         const { resolved, extra } = await this.#judged(request, body, data, entity);
@@ -220,6 +225,7 @@ export abstract class ModelViewSetBase<
       request,
       { operation: 'destroy', condition, filters, data: {}, isConditional },
       (backend, write) => backend.remove({ ...write, condition }),
+      reply,
       async () => {
         const entity = await this.#writable(request, reply, isConditional);
         await this.performDestroy(request, entity);
@@ -257,6 +263,7 @@ export abstract class ModelViewSetBase<
   ): Promise<Entity> {
     checkNotGivenUp(request);
     const fields = this.#resolved.input?.update.fields ?? [];
+    dropFiles(request, this.#files, entity, data);
     await assignInput(request.em, entity, data, fields, () => this.#flushOwn(request));
     return entity;
   }
@@ -264,6 +271,7 @@ export abstract class ModelViewSetBase<
   /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
+    dropFiles(request, this.#files, entity);
     request.em.remove(entity);
     await this.#flushOwn(request);
   }
@@ -406,6 +414,10 @@ export abstract class ModelViewSetBase<
     return this.#resolved.answers.of(request, operation) as AnswerOf<Output>;
   }
 
+  get #files(): FileFields {
+    return this.#resolved.input?.files ?? NO_FILES;
+  }
+
   /** Selects the records that the request may see. */
   #visible(request: FastifyRequest): QuerySet<Entity> {
     const records = atOnce(this.getQueryset(request), () => `${this.name}: getQueryset()`);
@@ -479,12 +491,13 @@ export abstract class ModelViewSetBase<
     request: FastifyRequest,
     target: WriteTarget,
     statement: (backend: Backend, write: Omit<RowWrite<Output>, 'projection'>) => Awaitable<Result>,
+    reply: FastifyReply,
     work: () => Promise<Result>,
   ): Awaitable<Result> {
     const write = this.#resolved.writes.statementFor(request, target);
     const written =
       write === undefined
-        ? inTransaction(request, work)
+        ? settlingFiles(request, reply, this.#files, () => inTransaction(request, work))
         : this.#ownWrite(request, () => statement(backendOf(write.em), write));
     return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }

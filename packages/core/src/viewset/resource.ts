@@ -1,4 +1,4 @@
-import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
@@ -12,7 +12,7 @@ import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import { templateFiller, templateOf } from '../path-template.ts';
+import { templateFiller, templateOf, templateParameters } from '../path-template.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { ownColumns } from '../language/condition.ts';
@@ -21,10 +21,16 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { BodyMode, Reference } from '../shapes/bound-input.ts';
+import type { GrantOfReference } from '../shapes/references.ts';
 import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
+import type { FileFields } from '../files/file-field.ts';
+import { declareFileRoute, hasFileRoute } from '../files/file-routes.ts';
+import { type Action, kebabCase } from './action.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { checkCreatable } from './creatable.ts';
+import { storeFiles } from './file-changes.ts';
+import { fileActions, NO_FILES } from './file-actions.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
@@ -85,7 +91,10 @@ export class Resource implements ViewDefinition {
 
   /** The schemas of lists by those of their records. */
   readonly #lists = new WeakMap<TSchema, TSchema>();
+  /** The routes that send the record's files. */
+  readonly actions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
+  readonly #path: string;
   readonly #fillPath: ReturnType<typeof templateFiller>;
 
   /** @param overridden the names of the hooks that the view overrides */
@@ -100,19 +109,13 @@ export class Resource implements ViewDefinition {
     this.prepareDetailAction = (request) => view.getObject(request);
     this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
     this.orm = context.orm;
-    this.#fillPath = templateFiller(templateOf(context.path));
+    this.#path = templateOf(context.path);
+    this.#fillPath = templateFiller(this.#path);
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(context.orm.em, entity));
     this.meta = records.meta;
     this.pk = primaryKey(this.meta);
     this.key = options.lookupField === undefined ? this.pk : lookupKey(name, this.meta, options.lookupField);
     this.pkSchema = keySchema(this.key, this.key === this.pk ? 'primary key' : this.key.key.replaceAll('_', ' '));
-    const { operations } = this;
-    const isChosen = overridden.includes('readShapeFor');
-    const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
-    const selections = makeSelections(name, entity, options, [...new Set(shapes.values())]);
-    this.answerParameters = selections?.parameters ?? [];
-    const { orm, meta, key } = this;
-    this.answers = new Answers({ view, shapes, orm, meta, key, overridden, selections });
     const { parent } = context;
     this.nesting = parent === undefined ? undefined : new Nesting(name, this.meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
@@ -120,6 +123,14 @@ export class Resource implements ViewDefinition {
     const input = options.write === undefined ? undefined : new ViewInput(options, place);
     this.input = input;
     const filled = [...taken, ...(input?.filled ?? [])];
+    this.actions = this.#fileActions(view, input?.files ?? NO_FILES);
+    const { operations } = this;
+    const isChosen = overridden.includes('readShapeFor');
+    const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
+    const selections = makeSelections(name, entity, options, [...new Set(shapes.values())]);
+    this.answerParameters = selections?.parameters ?? [];
+    const { orm, meta, key } = this;
+    this.answers = new Answers({ view, shapes, orm, meta, key, overridden, selections });
     if (input !== undefined && this.operations.includes('create')) {
       checkCreatable({ name, orm: context.orm, meta: this.meta, schema: input.create.schema, overridden, filled });
     }
@@ -143,10 +154,7 @@ export class Resource implements ViewDefinition {
     checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
     this.paginator = makePaginator(name, options, context);
-    const ordering = (options.ordering ?? []).map((sort) =>
-      resolveOption(name, 'ordering', sort, () => orderKey(this.meta, sort)),
-    );
-    this.records = records.orderByPaths(ordering).by('view');
+    this.records = ordered(name, records, options).by('view');
     this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
   }
 
@@ -167,9 +175,11 @@ export class Resource implements ViewDefinition {
       readShapes: possible.map(({ name }) => name),
     };
     if (operation === 'list' || operation === 'retrieve') return schemas;
+    const { json, form } = input!.documented(mode);
     return {
       ...schemas,
-      body: input!.documented(mode),
+      body: json,
+      form: form && { schema: form, files: input!.files },
       validateBody: (body) => input!.validate(body, mode),
     };
   }
@@ -234,7 +244,7 @@ export class Resource implements ViewDefinition {
   }
 
   /**
-   * Puts the related entities in the place of a body's references. What the request may not refer to is refused.
+   * Puts the related entities in the place of a body's references, and stores its files. What the request may not refer to is refused.
    *
    * @param entity the record that is changed, whose relations that the body replaces are loaded
    */
@@ -243,7 +253,27 @@ export class Resource implements ViewDefinition {
     const write = entity === undefined ? this.input!.create : this.input!.update;
     const relations = entity === undefined ? [] : replacedRelations(write.fields, data);
     if (relations.length > 0) await em.populate([entity!], relations as never[]);
-    return write.resolveReferences(em, data, (reference) => this.#referencePermissions(request, reference), entity);
+    const grantOf: GrantOfReference = (reference) => this.#referencePermissions(request, reference);
+    const resolved = await write.resolveReferences(em, data, grantOf, entity);
+    return write.files.size === 0 ? resolved : storeFiles(request, write.files, resolved);
+  }
+
+  #fileActions(view: ResourceView, files: FileFields): ReadonlyMap<string, Action> {
+    for (const field of files.keys()) this.#declareFileRoute(view.name, field);
+    return fileActions(files, (request) => view.getObject(request));
+  }
+
+  /** Has the links to a file lead to this view, but for a nested one, whose path a link of another record does not know. */
+  #declareFileRoute(name: string, field: string): void {
+    const property = this.meta.properties[field as never] as unknown as EntityProperty;
+    if (templateParameters(this.#path).length === 0) {
+      const pathOf = (key: unknown): string => `${this.#path}/${encodeURIComponent(String(key))}/${kebabCase(field)}`;
+      declareFileRoute(property, { key: this.key.key, pathOf });
+    } else if (!hasFileRoute(property)) {
+      throw new ImproperlyConfigured(
+        `${name}: "${field}" is a file, whose links need a path without parameters: register such a view before this one`,
+      );
+    }
   }
 
   /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
@@ -257,6 +287,11 @@ export class Resource implements ViewDefinition {
     const path = this.#fillPath((parameter) => params[parameter]);
     return `${path}/${typeof key === 'number' ? key : encodeURIComponent(String(key))}`;
   }
+}
+
+function ordered(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
+  const keys = ordering.map((sort) => resolveOption(name, 'ordering', sort, () => orderKey(records.meta, sort)));
+  return records.orderByPaths(keys);
 }
 
 /** Applies a filter. Its values are the client's, so one that does not fit its field is a 400. */

@@ -1,12 +1,14 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
+import type { TObject, TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
+import type { FileFields } from '../files/file-field.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
+import type { Action } from './action.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { WritePlan } from './write-plan.ts';
@@ -40,6 +42,13 @@ export interface ViewContext {
   readonly parent?: Parent | undefined;
 }
 
+/** The parts of a `multipart/form-data` body. */
+export interface FormFields {
+  /** The fields by which texts are read. */
+  readonly schema: TObject;
+  readonly files: FileFields;
+}
+
 /** The schemas of one operation, for validation, serialization and documentation. */
 export interface OperationSchemas {
   readonly body?: TSchema;
@@ -51,6 +60,8 @@ export interface OperationSchemas {
   readonly readShapes?: readonly string[];
   /** Checks and converts the body; throws InvalidUsage. */
   readonly validateBody?: (body: unknown) => unknown;
+  /** The body as a form; undefined if it holds no file. */
+  readonly form?: FormFields | undefined;
 }
 
 /** The preconditions of a view's own operations on one record. */
@@ -88,6 +99,8 @@ export interface ViewDefinition {
   parsePk(text: string): unknown;
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
   checkListParameters?(request: FastifyRequest): Promise<void>;
+  /** Further routes that the declarations bring along, by the names of actions. */
+  readonly actions?: ReadonlyMap<string, Action>;
   /** Runs before the handler of a detail action. */
   readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
 }

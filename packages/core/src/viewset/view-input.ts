@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { FileFields } from '../files/file-field.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
@@ -11,7 +12,7 @@ import { invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../schema/validator.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
-import type { BoundWriteShape } from '../shapes/bound-write-shape.ts';
+import type { BodyDocument, BoundWriteShape } from '../shapes/bound-write-shape.ts';
 import { type ObjectSchema, partialOf, withProperties } from '../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { Problems } from './problems.ts';
@@ -59,6 +60,8 @@ export class ViewInput {
   readonly update: BoundWriteShape<object>;
   /** The fields that a body may have. */
   readonly fields: readonly string[];
+  /** The fields that are files. */
+  readonly files: FileFields;
   /** The fields that the view sets on create. */
   readonly filled: readonly string[];
   readonly #options: InputOptions;
@@ -82,6 +85,7 @@ export class ViewInput {
     };
     this.create = bind(create);
     this.update = update === create ? this.create : bind(update);
+    this.files = new Map([...this.create.files, ...this.update.files]);
     const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.name));
     const further = Object.keys(extra?.properties ?? {});
     const twice = further.find((field) => shaped.includes(field) || field in meta.properties);
@@ -104,14 +108,13 @@ export class ViewInput {
     return { create: [...this.filled.map((field) => `the view fills "${field}"`), ...rules], update: rules };
   }
 
-  /** The schema of a body, for documents. */
-  documented(mode: BodyMode): TObject {
-    const schema = this.#shapeOf(mode).documented[mode];
+  /** The schemas of a body, for documents. */
+  documented(mode: BodyMode): BodyDocument {
+    const document = this.#shapeOf(mode).documented[mode];
     const extra = this.#extra?.[mode];
-    if (extra === undefined) return schema;
-    const whole = withProperties(schema, { ...schema.properties, ...extra.properties }, 'required');
-    const required = [...(schema.required ?? []), ...(extra.required ?? [])];
-    return required.length === 0 ? whole : Object.assign(whole, { required });
+    if (extra === undefined) return document;
+    const { json, form } = document;
+    return { json: joined(json, extra), ...(form !== undefined && { form: joined(form, extra) }) };
   }
 
   /**
@@ -180,6 +183,12 @@ export class ViewInput {
 
 function isPair(write: InputOptions['write']): write is { readonly create: Shape; readonly update: Shape } {
   return isRecord(write) && 'create' in write && 'update' in write;
+}
+
+function joined(schema: TObject, extra: TObject): TObject {
+  const whole = withProperties(schema, { ...schema.properties, ...extra.properties }, 'required');
+  const required = [...(schema.required ?? []), ...(extra.required ?? [])];
+  return required.length === 0 ? whole : Object.assign(whole, { required });
 }
 
 function checkWriteShape(name: string, shape: unknown): asserts shape is WriteShape<object, object> {

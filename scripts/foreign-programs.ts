@@ -18,12 +18,18 @@ export function inCache(name: string): string {
 /**
  * Finds a program of a Python package in this version, and lets pip install it if it is not there yet. Undefined if
  * that cannot be done: there is no Python, or PyPI does not answer.
+ *
+ * @param requirement the package with its version, `schemathesis==4.32.5`, and others that the program takes
+ * @param name the program; default: the name of the package
  */
-export function pythonProgram(name: string, version: string): string | undefined {
-  const folder = inCache(`${name}-${version}`);
+export function pythonProgram(
+  requirement: string,
+  { name = requirement.split('==')[0]!, others = [] }: { name?: string; others?: readonly string[] } = {},
+): string | undefined {
+  const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'bin', name);
-  if (findsProgram(program, '--version')) return program;
+  if (findsProgram(program, '--help')) return program;
   spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
-  spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', `${name}==${version}`], { stdio: 'inherit' });
-  return findsProgram(program, '--version') ? program : undefined;
+  spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', requirement, ...others], { stdio: 'inherit' });
+  return findsProgram(program, '--help') ? program : undefined;
 }

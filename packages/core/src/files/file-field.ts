@@ -1,0 +1,84 @@
+import type { FileTypeResult } from 'file-type';
+import type { TSchema } from 'typebox';
+import { UnsupportedMediaType } from '../errors.ts';
+import { checkOptions, LIST, OBJECT, type OptionRule, wrongOption } from '../options.ts';
+import type { FileStore } from './file-store.ts';
+
+/** The options of a file field. */
+export interface FileFieldOptions {
+  /** The store that keeps the bytes. */
+  readonly store: FileStore;
+  /** The largest file, in bytes; a larger one is a 413. */
+  readonly maxBytes: number;
+  /** The media types that are taken, `image/png`, or `image/*` for all images; another one is a 415. */
+  readonly types: readonly string[];
+}
+
+/** The file fields of a write shape, by name. */
+export type FileFields = ReadonlyMap<string, FileField>;
+
+const MAX_BYTES: OptionRule = [
+  'a whole number of bytes above 0',
+  (value) => Number.isSafeInteger(value) && Number(value) > 0,
+];
+
+/** A field of a write shape that is a file; made by `file()`. */
+export class FileField {
+  readonly store: FileStore;
+  readonly maxBytes: number;
+  readonly types: readonly string[];
+  /** The schema of the field in a form; what comes is judged by its bytes. */
+  readonly schema: TSchema;
+
+  constructor({ store, maxBytes, types }: FileFieldOptions) {
+    this.store = store;
+    this.maxBytes = maxBytes;
+    this.types = types;
+    this.schema = { contentMediaType: types.join(', '), description: `A file of at most ${maxBytes} bytes` };
+  }
+
+  /**
+   * Finds the media type of a file by its first bytes; the name of the file and the type that the client claims prove nothing.
+   * A claimed type counts only if no file of that type can be told by its bytes, as `text/csv`.
+   *
+   * @throws UnsupportedMediaType for a type that the field does not take
+   */
+  async typeOf(head: Uint8Array, claimed: string): Promise<string> {
+    const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type');
+    const found: FileTypeResult | undefined = await fileTypeFromBuffer(head);
+    const isTold = found !== undefined || !supportedMimeTypes.has(claimed);
+    const type = found?.mime ?? claimed;
+    if (isTold && this.takes(type)) return type;
+    throw new UnsupportedMediaType(`A file must be of the type ${this.types.join(', ')}`);
+  }
+
+  /** Tells if the field takes a media type. */
+  takes(type: string): boolean {
+    return this.types.some((each) => each === type || (each.endsWith('/*') && type.startsWith(each.slice(0, -1))));
+  }
+}
+
+/**
+ * A field of a write shape that takes a file: create and update then read `multipart/form-data` beside JSON. The property must
+ * be of the type `FileType`. The bytes are streamed, first to a temporary file and, once the request is found to be good, to
+ * the store; they are never held in memory. It needs the packages `@fastify/multipart` and `file-type`.
+ *
+ * A file of a write that fails is deleted, and one that an update replaces, or whose record is deleted, once that is committed.
+ *
+ * @throws ImproperlyConfigured for an option that is missing or does not fit
+ * @example
+ * const write = writeShape(Ticket, ['title'], {
+ *   attachment: file({ store: uploads, maxBytes: 5_000_000, types: ['image/*', 'application/pdf'] }),
+ * });
+ * // curl -F title=Broken -F attachment=@screen.png http://localhost:3000/api/tickets
+ */
+export function file(options: FileFieldOptions): FileField {
+  checkOptions('file()', options, { store: OBJECT, maxBytes: MAX_BYTES, types: LIST });
+  const { store, maxBytes, types } = options;
+  const isStore = (['put', 'get', 'delete'] as const).every((method) => typeof store?.[method] === 'function');
+  if (!isStore) throw wrongOption('file()', 'store', 'a FileStore, such as flydriveStore()', store);
+  if (maxBytes === undefined) throw wrongOption('file()', 'maxBytes', MAX_BYTES[0], maxBytes);
+  const areTypes = types?.length > 0 && types.every((type) => /^[a-z]+\/(?:\*|[\w.+-]+)$/i.test(type));
+  if (!areTypes) throw wrongOption('file()', 'types', 'a list of media types such as "image/png" or "image/*"', types);
+  return new FileField(options);
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { PayloadTooLarge } from '../errors.ts';
+import type { FileField } from './file-field.ts';
+import type { StoredFile } from './file-type.ts';
+
+/** A file as a client sends it. */
+export interface SentFile {
+  readonly name: string | undefined;
+  readonly type: string;
+  readonly content: Readable;
+}
+
+/** A file that was sent, in a temporary place until its request is found to be good. */
+export class StagedFile {
+  readonly name: string;
+  readonly size: number;
+  readonly type: string;
+  readonly #path: string;
+  readonly #field: FileField;
+
+  private constructor(field: FileField, path: string, facts: Omit<StoredFile, 'key'>) {
+    this.#field = field;
+    this.#path = path;
+    this.name = facts.name;
+    this.size = facts.size;
+    this.type = facts.type;
+  }
+
+  /**
+   * Writes a file to a temporary place that only this process can read. Nothing is left there if it fails.
+   *
+   * @throws PayloadTooLarge, UnsupportedMediaType as soon as the bytes show it
+   */
+  static async stage(field: FileField, { name, type: claimed, content }: SentFile): Promise<StagedFile> {
+    const path = join(tmpdir(), `viewset-${randomUUID()}`);
+    const inspection = new Inspection(field, claimed);
+    try {
+      await pipeline(
+        content,
+        (chunks) => inspection.pass(chunks),
+        createWriteStream(path, { flags: 'wx', mode: 0o600 }),
+      );
+      const { size, type } = inspection;
+      return new StagedFile(field, path, { name: plainName(name), size, type });
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  /** Stores the file for good, under a new key. A file that could not be stored whole is deleted. */
+  async store(): Promise<StoredFile> {
+    const { name, size, type } = this;
+    const key = randomUUID();
+    const { store } = this.#field;
+    try {
+      await store.put(key, createReadStream(this.#path), { size, type });
+    } catch (error) {
+      await store.delete(key).catch(() => {});
+      throw error;
+    }
+    return { key, name, size, type };
+  }
+
+  /** Deletes the temporary file. */
+  discard(): Promise<void> {
+    return rm(this.#path, { force: true });
+  }
+}
+
+/** The first bytes that tell the type of any file. */
+const HEAD_BYTES = 4100;
+
+/** Looks at the bytes of a file on their way. */
+class Inspection {
+  size = 0;
+  type = '';
+  readonly #field: FileField;
+  readonly #claimed: string;
+
+  constructor(field: FileField, claimed: string) {
+    this.#field = field;
+    this.#claimed = claimed;
+  }
+
+  async *pass(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const { maxBytes } = this.#field;
+    let head = Buffer.alloc(0);
+    for await (const chunk of chunks) {
+      this.size += chunk.length;
+      if (this.size > maxBytes) throw new PayloadTooLarge(`A file must have at most ${maxBytes} bytes`);
+      if (this.type === '') {
+        head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+        if (head.length === HEAD_BYTES) this.type = await this.#field.typeOf(head, this.#claimed);
+      }
+      yield chunk;
+    }
+    if (this.type === '') this.type = await this.#field.typeOf(head, this.#claimed);
+  }
+}
+
+const MAX_NAME_LENGTH = 255;
+
+/** Leaves the last part of a file's name, without what could end a header or name another folder. */
+function plainName(name = ''): string {
+  const last = name.normalize().split(/[/\\]/).at(-1) ?? '';
+  const plain = last
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim();
+  return Array.from(plain).slice(0, MAX_NAME_LENGTH).join('') || 'file';
+}

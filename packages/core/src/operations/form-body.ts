@@ -1,0 +1,113 @@
+import type { Multipart } from '@fastify/multipart';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { finished } from 'node:stream/promises';
+import { HttpError, InvalidUsage, ParseError, PayloadTooLarge } from '../errors.ts';
+import type { FileField } from '../files/file-field.ts';
+import { StagedFile } from '../files/staged-file.ts';
+import { pointerStep } from '../json.ts';
+import type { FormFields } from '../viewset/view-definition.ts';
+import type { AnySchema } from '../schema/json-schema.ts';
+import { isUnsafeName } from '../schema/scan-input.ts';
+import { formReader } from '../schema/text-reader.ts';
+
+/** The most fields of one form, and the most files; more are a 413. */
+const MAX_FIELDS = 1000;
+const MAX_FILES = 100;
+
+type FormReader = (request: FastifyRequest, reply: FastifyReply) => Promise<Record<string, unknown>>;
+
+/**
+ * Makes the reading of a `multipart/form-data` body (RFC 7578) into what JSON would hold, its files in temporary places until the
+ * answer is sent. Files that the form does not declare are read and dropped, as unknown properties are.
+ */
+export function formReading({ schema, files }: FormFields): FormReader {
+  const readers = new Map(
+    Object.entries(schema.properties).map(([name, child]) => [name, formReader(child as AnySchema)]),
+  );
+  const fileSize = Math.max(...[...files.values()].map(({ maxBytes }) => maxBytes)) + 1;
+
+  return async (request, reply) => {
+    const { bodyLimit } = request.routeOptions;
+    const limits = { fileSize, fieldSize: bodyLimit, fields: MAX_FIELDS, files: MAX_FILES };
+    const form = new Form(files, bodyLimit);
+    try {
+      for await (const part of request.parts({ limits })) await form.add(part);
+      form.throwIfRepeated();
+    } catch (error) {
+      await form.discard();
+      // The rest of the body is not read.
+      void reply.header('connection', 'close');
+      throw formError(error);
+    }
+    const discard = (): void =>
+      void form.discard().catch((err: unknown) => request.log.warn({ err }, 'a temporary file is left'));
+    if (reply.raw.closed) discard();
+    else reply.raw.once('close', discard);
+    return form.body(readers);
+  };
+}
+
+/** The parts of one form that have come. */
+class Form {
+  readonly #files: ReadonlyMap<string, FileField>;
+  readonly #staged = new Map<string, StagedFile>();
+  readonly #texts = new Map<string, unknown[]>();
+  readonly #repeated = new Set<string>();
+  #textBytesLeft: number;
+
+  constructor(files: ReadonlyMap<string, FileField>, maxTextBytes: number) {
+    this.#files = files;
+    this.#textBytesLeft = maxTextBytes;
+  }
+
+  async add(part: Multipart): Promise<void> {
+    const { fieldname: name } = part;
+    if (part.type === 'field') {
+      this.#textBytesLeft -= Buffer.byteLength(name) + Buffer.byteLength(String(part.value));
+      if (part.valueTruncated || part.fieldnameTruncated || this.#textBytesLeft < 0) throw new PayloadTooLarge();
+      this.#texts.set(name, [...(this.#texts.get(name) ?? []), part.value]);
+      return;
+    }
+    const field = this.#files.get(name);
+    // A browser sends an empty file without a name for an input that nobody has touched.
+    const isUntouched = part.filename === undefined || part.filename === '';
+    if (field === undefined || isUntouched || this.#staged.has(name)) {
+      if (this.#staged.has(name)) this.#repeated.add(name);
+      await finished(part.file.resume());
+      return;
+    }
+    const sent = { name: part.filename, type: part.mimetype, content: part.file };
+    this.#staged.set(name, await StagedFile.stage(field, sent));
+  }
+
+  throwIfRepeated(): void {
+    const details = [...this.#repeated].map(
+      (name) => ({ in: 'body', path: pointerStep(name), message: 'must be one file' }) as const,
+    );
+    if (details.length > 0) throw new InvalidUsage('A field must be one file', { details });
+  }
+
+  body(readers: ReadonlyMap<string, (value: unknown) => unknown>): Record<string, unknown> {
+    const body: Record<string, unknown> = {};
+    for (const [name, values] of this.#texts) {
+      if (isUnsafeName(name)) continue;
+      const value = values.length === 1 ? values[0] : values;
+      body[name] = readers.get(name)?.(value) ?? value;
+    }
+    for (const [name, staged] of this.#staged) body[name] = staged;
+    return body;
+  }
+
+  async discard(): Promise<void> {
+    await Promise.all([...this.#staged.values()].map((staged) => staged.discard()));
+  }
+}
+
+/** Gives an error of the parser the words of the library; `@fastify/multipart` says by status which kind it is. */
+function formError(error: unknown): unknown {
+  if (error instanceof HttpError || !(error instanceof Error)) return error;
+  const { code = '', statusCode } = error as { code?: string; statusCode?: number };
+  if (statusCode === 413) return new PayloadTooLarge(undefined, { cause: error });
+  const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated/i.test(error.message);
+  return isForm ? new ParseError('The form could not be read', { cause: error }) : error;
+}

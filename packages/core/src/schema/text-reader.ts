@@ -1,0 +1,58 @@
+import { type AnySchema, type JsonSchema, namedTypes, namedValues } from './json-schema.ts';
+
+const INTEGER = /^(?:0|-?[1-9]\d*)$/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+/**
+ * Makes the function that turns a text of a query string or a path into what a schema asks for: `12` into an integer
+ * (only its canonical form: neither `012` nor `1e1` nor ` 12`), `true` and `false` into a boolean, one value or several
+ * into an array. A text that does not fit, and null, stay as they are, for validation to refuse.
+ */
+export function textReader(schema: JsonSchema): (value: unknown) => unknown {
+  const types = new Set(namedTypes(schema));
+  const choices = namedValues(schema)?.filter((choice) => typeof choice !== 'object');
+  return (value) => {
+    if (types.has('array')) return [value].flat();
+    if (typeof value !== 'string') return value;
+    if (choices !== undefined) return choices.find((choice) => String(choice) === value) ?? value;
+    if (types.has('boolean') && BOOLEANS.has(value)) return BOOLEANS.get(value);
+    if (types.has('integer') && INTEGER.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+    if (types.has('number') && NUMBER.test(value) && Number.isFinite(Number(value))) return Number(value);
+    return value;
+  };
+}
+
+/**
+ * Makes the function that turns a field of a form, a text or the several texts of one name, into what a schema asks for: as
+ * in a query string, the parts of objects and arrays as JSON, and the empty text as null if the schema takes null and no text.
+ */
+export function formReader(given: AnySchema): (value: unknown) => unknown {
+  const schema = typeof given === 'object' ? given : {};
+  const types = new Set(namedTypes(schema));
+  const read = textReader(schema);
+  const readItem = types.has('array') ? formReader((schema as { items?: AnySchema }).items ?? {}) : undefined;
+  return (value) => {
+    if (value === '' && types.has('null') && !types.has('string')) return null;
+    if (
+      typeof value === 'string' &&
+      (types.has('object') ? value.startsWith('{') : types.has('array') && value.startsWith('['))
+    ) {
+      return parsed(value);
+    }
+    const known = read(value);
+    return readItem !== undefined && Array.isArray(known) ? known.map(readItem) : known;
+  };
+}
+
+/** Parses JSON; a text that is none stays as it is, for validation to refuse. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
