@@ -55,9 +55,7 @@ export interface FilterClass {
  * }
  */
 export abstract class Filter<Options extends object = object> {
-  /**
-   * The schema of the options that `with` takes: wrong ones stop the start. Default: any object.
-   */
+  /** The schema of the options that `with` takes: wrong ones stop the start. Default: undefined, any object. */
   static readonly options: TSchema | undefined = undefined;
 
   /**
@@ -124,6 +122,7 @@ export abstract class Filter<Options extends object = object> {
 /** Names the options that a class was given by `with`. */
 const GIVEN: unique symbol = Symbol('viewset.filter-options');
 
+/** Makes a subclass that has options. */
 function configured(Base: new (target: FilterTarget) => object, options: object): object {
   const Configured = class extends Base {};
   Object.defineProperty(Configured, 'name', { value: Base.name });

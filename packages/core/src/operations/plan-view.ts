@@ -99,7 +99,7 @@ interface Declared {
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
   readonly handler: OperationHandler;
-  /** What the handler proves of the parent of a nested view. */
+  /** The proof that the handler gives of the parent of a nested view. */
   readonly proof: ParentProof;
 }
 

@@ -8,8 +8,11 @@ export function parentInPath(path: string): { readonly parent: string; readonly 
   return parent === undefined ? undefined : { parent, parameter: parameter! };
 }
 
+const PATHS =
+  'a path without parameters, like "products" or "shops/products", or with each between other parts, like "authors/:author/books"';
+
 /**
- * Takes the slashes at the ends of a path away. The parameters of a nested view stand between other parts, `authors/:author/books`.
+ * Takes the slashes at the ends of a view's path away. Parameters stand between other parts, `authors/:author/books`.
  *
  * @throws ImproperlyConfigured for any other path
  */
@@ -19,17 +22,24 @@ export function checkViewPath(path: string): string {
   if (parameters.includes('pk') || new Set(parameters).size < parameters.length) {
     throw wrongOption('Router', 'path', 'a path whose parameters have different names, none of them "pk"', path);
   }
-  const between = parts.filter((_part, index) => index % 2 === 0).map((part) => checkPath('path', part, path));
-  return between.reduce((start, part, index) => `${start}/:${parameters[index - 1]}/${part}`);
+  const between = parts.filter((_part, index) => index % 2 === 0).map(plainPath);
+  if (between.includes(undefined)) {
+    throw wrongOption('Router', 'path', PATHS, path);
+  }
+  return between.reduce((start, part, index) => `${start}/:${parameters[index - 1]}/${part}`)!;
 }
 
-/** Takes the slashes at the ends of a path, or of a part of one, away. @throws ImproperlyConfigured for one with parameters */
-export function checkPath(name: string, path: string, whole = path): string {
-  const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
-  if (trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed)) {
-    throw wrongOption('Router', name, 'a path without parameters, like "products" or "shops/products"', whole);
-  }
+/** Takes the slashes at the ends of a prefix away. @throws ImproperlyConfigured for one with parameters */
+export function checkPrefix(prefix: string): string {
+  const trimmed = plainPath(prefix);
+  if (trimmed === undefined) throw wrongOption('Router', 'prefix', 'a path without parameters, like "api/v1"', prefix);
   return trimmed;
+}
+
+/** Takes the slashes at the ends of a path away; undefined if it is empty, or has more than plain segments. */
+function plainPath(path: string): string | undefined {
+  const trimmed = typeof path === 'string' ? path.replaceAll(/^\/+|\/+$/g, '') : '';
+  return trimmed === '' || /[?#\s:*(){}%]|\/\//.test(trimmed) ? undefined : trimmed;
 }
 
 /** The last parameter of a path, after which the relation to the parent is named. */

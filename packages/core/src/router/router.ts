@@ -13,7 +13,7 @@ import { AS_PARENT, Parent } from '../viewset/parent.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
-import { checkPath, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
+import { checkPrefix, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
@@ -81,7 +81,7 @@ export class Router {
   constructor(options: RouterOptions = {}) {
     checkOptionNames('Router', options, ['prefix']);
     const { prefix = '' } = options;
-    this.#prefix = prefix === '' ? '' : checkPath('prefix', prefix);
+    this.#prefix = prefix === '' ? '' : checkPrefix(prefix);
   }
 
   /**

@@ -1,9 +1,8 @@
-import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ReferenceKind } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { isReference, isToOne, ownsColumn, referredKey } from '../fields/property.ts';
+import { isToOne, ownsColumn, referredKey } from '../fields/property.ts';
 import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { Parent } from './parent.ts';
@@ -66,7 +65,7 @@ function relationTo(
     (ownsColumn(property) || property.kind === ReferenceKind.MANY_TO_MANY);
   const property = meta.relations.find((one) => one.name === relation);
   if (property !== undefined && leadsThere(property)) return property;
-  const fitting = meta.relations.filter((one) => isReference(one) && leadsThere(one)).map((one) => one.name);
+  const fitting = meta.relations.filter(leadsThere).map((one) => one.name);
   throw new ImproperlyConfigured(
     `${name}: below ":${parameter}" its records need a relation to ${entity}, to one or many to many, but ${meta.className} has no ` +
       `such "${relation}"; name the parameter or the option "parent" after one of: ${fitting.join(', ') || 'none'}`,

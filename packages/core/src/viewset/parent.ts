@@ -37,8 +37,8 @@ export interface ParentDefinition {
 }
 
 /**
- * What a handler proves of the parent if nothing hides it: that it has found a record below it (`record`), or answers with
- * some (`list`); or it looks for the parent itself (`parent`).
+ * The proof that a handler gives of a parent that nothing hides: it has found a record below the parent (`record`), answers with
+ * records (`list`), or looks for the parent itself (`parent`).
  */
 export type ParentProof = 'record' | 'list' | 'parent' | 'none';
 
@@ -139,7 +139,9 @@ export class Parent {
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const shown = this.#requestOf(request);
-    const grant = await evaluatePermissions(this.#permissions, shown, this.#view, { object: true });
+    const grant = await orNotFound(async () =>
+      evaluatePermissions(this.#permissions, shown, this.#view, { object: true }),
+    );
     if (grant.denied) throw new NotFound();
     stateOf(shown).grant = grant;
     const isOpen = !narrows && grant.scope === undefined && !grant.needsObject && isUnfiltered(request.reader, meta);
@@ -147,12 +149,7 @@ export class Parent {
       isImplied: isOpen && outer?.isImplied !== false,
       find: async (wantsEntity) => {
         if (outer?.isImplied === false) await outer.find(false);
-        try {
-          return await this.#show(shown, wantsEntity);
-        } catch (error) {
-          const isHidden = error instanceof HttpError && [401, 403].includes(error.statusCode);
-          throw isHidden ? new NotFound(undefined, { cause: error }) : error;
-        }
+        return orNotFound(() => this.#show(shown, wantsEntity));
       },
     };
   }
@@ -181,6 +178,16 @@ export class Parent {
       body: { value: undefined },
       routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: this.#plan } }) },
     }) as FastifyRequest;
+  }
+}
+
+/** Throws NotFound in the place of an error that refuses the user. */
+async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    const isRefused = error instanceof HttpError && [401, 403].includes(error.statusCode);
+    throw isRefused ? new NotFound(undefined, { cause: error }) : error;
   }
 }
 

@@ -13,6 +13,7 @@ import {
   Permission,
   type PermissionView,
   readShape,
+  requireUser,
   Router,
   ViewSet,
   type WriteData,
@@ -115,6 +116,13 @@ class AskingAuthorViewSet extends ModelViewSet(Author, {
   }
 }
 class MembersAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [IsAuthenticated] }) {}
+/** Answers for nobody but whoever is logged in, by an error of its own. */
+class OfUser extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return this.records<Author>(view, { owner__ne: String(requireUser(request).id) });
+  }
+}
+class OfUserAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [OfUser] }) {}
 class NoBadAuthor extends Permission {
   override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, author: Author) {
     return author.slug !== 'bad';
@@ -191,6 +199,8 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     .register('asking/:author/books', BookViewSet)
     .register('members', MembersAuthorViewSet)
     .register('members/:author/books', BookViewSet)
+    .register('of-user', OfUserAuthorViewSet)
+    .register('of-user/:author/books', BookViewSet)
     .register('judged', JudgedAuthorViewSet)
     .register('judged/:author/books', BookViewSet)
     .register('slugs', SlugAuthorViewSet)
@@ -320,6 +330,8 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.strictSame(await statuses('/asking/5/books'), NOT_FOUND, 'hidden by getQueryset');
     t.strictSame(await statuses('/members/1/books', ''), NOT_FOUND, 'a view that is not for this user');
     t.strictSame(await titles('/members/1/books'), ['One', 'Two']);
+    t.strictSame(await statuses('/of-user/1/books', ''), NOT_FOUND, 'a scope that asks who is logged in');
+    t.strictSame(await titles('/of-user/1/books'), ['One', 'Two']);
     t.strictSame(await statuses('/judged/6/books'), NOT_FOUND, 'refused by an object permission');
     t.strictSame(await titles('/judged/1/books'), ['One', 'Two']);
     t.strictSame(await titles('/judged/3/books'), []);
