@@ -26,6 +26,12 @@ export interface Projection<Record> {
   readonly ofEntities?: boolean;
 }
 
+/** A projection whose records may tell of the request that they are read for. */
+export interface ShapeProjection<Record> extends Projection<Record> {
+  /** Makes the same projection for one request; left out if the records tell of none. */
+  forRequest?(request: object): Projection<Record>;
+}
+
 /** The children of one record, by the place of their relation in `Projection.related`. */
 export type Children = readonly (readonly unknown[])[];
 
@@ -42,7 +48,7 @@ export interface RelatedProjection {
   /** The greatest number of children of one record, the first in their order; undefined: all. */
   readonly limit: number | undefined;
   /** Makes a child of its row. */
-  readonly projection: Projection<unknown>;
+  readonly projection: ShapeProjection<unknown>;
 }
 
 /** A projection whose records are made of entities, loaded as the given one needs them. */

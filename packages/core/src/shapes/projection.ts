@@ -10,17 +10,17 @@ import { type FileLink, isFile, type StoredFile } from '../files/file-type.ts';
 import { always } from '../language/condition.ts';
 import { keptChildren } from '../language/kept-children.ts';
 import { Order, orderKey } from '../language/order.ts';
-import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
+import type { Children, Projection, RelatedProjection, ShapeProjection } from '../language/projection.ts';
 import { whereCondition } from '../language/where-condition.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
-import { type Computed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
+import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
 import { objectIn } from './schema-object.ts';
 import { type Embeddable, embeddableAt, type ShapeField, shapeField, toManyAt } from './shape-field.ts';
 import { wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
-type Read<Output> = (values: readonly unknown[], children?: Children) => Output;
+type Read<Output> = (values: readonly unknown[], children?: Children, request?: object) => Output;
 
 /**
  * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
@@ -30,25 +30,42 @@ type Read<Output> = (values: readonly unknown[], children?: Children) => Output;
 export function compileProjection<Output>(
   meta: EntityMetadata,
   platform: Platform,
-  shown: readonly ReadField[] | ReadField,
-): Projection<Output> {
+  fields: readonly ReadField[] | ReadField,
+): ShapeProjection<Output> {
   const plan = new Plan(meta, platform);
-  const literal = 'schema' in shown ? plan.expression(shown, meta, '') : plan.literal(shown, meta, '');
+  const literal = 'schema' in fields ? plan.expression(fields, meta, '') : plan.literal(fields, meta, '');
   const { paths, related } = plan;
   const columnReaders = paths.map((path) => valueReader(path, platform));
   const entityReaders = paths.map(entityReader);
   const ofValues = generate<Output>(literal, plan, []);
-  return {
+  const ofRow = generate<Output>(literal, plan, columnReaders);
+  const populate = [...new Set(paths.flatMap(populateFor))];
+  const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => ({
     paths,
-    ...(related.length > 0 && { related }),
-    readRow: generate<Output>(literal, plan, columnReaders),
+    ...(shown.length > 0 && { related: shown }),
+    readRow: request === undefined ? ofRow : (row, children) => ofRow(row, children, request),
     readEntity: (entity) =>
       ofValues(
         entityReaders.map((read) => read(entity)),
-        keptChildren(plan, entity),
+        keptChildren({ related: shown }, entity),
+        request,
       ),
-    populate: [...new Set(paths.flatMap(populateFor))],
+    populate,
+  });
+  const projection = projectionFor(undefined, related);
+  if (!plan.takesRequest && related.every((one) => one.projection.forRequest === undefined)) return projection;
+  return {
+    ...projection,
+    forRequest: (request) =>
+      projectionFor(
+        request,
+        related.map((one) => ofRequest(one, request)),
+      ),
   };
+}
+
+function ofRequest(related: RelatedProjection, request: object): RelatedProjection {
+  return { ...related, projection: related.projection.forRequest?.(request) ?? related.projection };
 }
 
 /** The columns that a record takes, each once, and what is done with their values. */
@@ -56,7 +73,9 @@ class Plan {
   readonly paths: FieldPath[] = [];
   readonly related: RelatedProjection[] = [];
   readonly writers: (Convert | undefined)[] = [];
-  readonly computes: Computed<unknown>['compute'][] = [];
+  readonly computes: ((record: never, request: object | undefined) => unknown)[] = [];
+  /** True if a computed field asks for the request. */
+  takesRequest = false;
   readonly #meta: EntityMetadata;
   readonly #platform: Platform;
   readonly #indexes = new Map<string, number>();
@@ -80,8 +99,16 @@ class Plan {
       const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
       const { compute } = computed;
       const who = (): string => `${this.#meta.className}: computed field "${prefix}${field.name}"`;
-      const index = this.computes.push((record) => atOnce(compute(record), who)) - 1;
-      return `compute[${index}]({ ${inputs.join(', ')} })`;
+      if (!takesRequest(computed)) {
+        const index = this.computes.push((record) => atOnce(compute(record, undefined as never), who)) - 1;
+        return `compute[${index}]({ ${inputs.join(', ')} })`;
+      }
+      this.takesRequest = true;
+      const index = this.computes.push((record, request) => {
+        if (request === undefined) throw new TypeError(`${who()} needs the request, which the call has not passed on`);
+        return atOnce(compute(record, request as never), who);
+      });
+      return `compute[${index - 1}]({ ${inputs.join(', ')} }, request)`;
     }
     const object = fields && this.#objectAt(place, path, prefix);
     // An object may also be what a JSON column holds.
@@ -213,7 +240,7 @@ function generate<Output>(
     const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
     return `const v${index} = ${read};`;
   });
-  const code = `'use strict'; return (values, children) => { ${variables.join(' ')} return ${literal}; };`;
+  const code = `'use strict'; return (values, children, request) => { ${variables.join(' ')} return ${literal}; };`;
   // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
   // oxlint-disable-next-line typescript/no-implied-eval
   const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf } from '../fields/field-name.ts';
@@ -42,7 +43,7 @@ export interface Computed<Entity, Path extends string = string, Schema extends T
   readonly schema: Schema;
   /** The fields that the function is given. */
   readonly paths: readonly Path[];
-  readonly compute: (record: never) => unknown;
+  readonly compute: (record: never, request: FastifyRequest) => unknown;
   /** Only for the types. */
   readonly entity?: (entity: Entity) => void;
 }
@@ -53,7 +54,7 @@ export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Pa
 /**
  * A field of a read shape that is computed from others. The function is called for every record and sees the fields
  * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
- * must be JSON that fits the schema.
+ * must be JSON that fits the schema. If it declares a second parameter, it gets the request as well.
  *
  * Throws ImproperlyConfigured for arguments of the wrong kind or order.
  *
@@ -65,7 +66,7 @@ export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Pa
 export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema extends TSchema>(
   schema: Schema,
   paths: readonly Path[],
-  compute: (record: ComputedRecord<Entity, Path>) => NoInfer<Static<Schema>>,
+  compute: (record: ComputedRecord<Entity, Path>, request: FastifyRequest) => NoInfer<Static<Schema>>,
 ): Computed<Entity, Path, Schema> {
   if (!isRecord(schema)) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
   const given: unknown = paths;
@@ -73,6 +74,11 @@ export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema 
   if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', given);
   if (typeof compute !== 'function') throw wrongOption('computed()', 'compute', 'a function, third', compute);
   return { schema, paths, compute };
+}
+
+/** Tells if the function of a computed field declares a parameter for the request. */
+export function takesRequest({ compute }: Computed<unknown>): boolean {
+  return compute.length > 1;
 }
 
 export function isComputed(value: unknown): value is Computed<unknown> {

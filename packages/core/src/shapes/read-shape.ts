@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata, onlyPrimaryKey } from '../fields/property.ts';
 import type { EmbeddedName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
 import { checkOptions, OBJECT, TEXTS } from '../options.ts';
-import type { Projection } from '../language/projection.ts';
+import type { ShapeProjection } from '../language/projection.ts';
 import { compileProjection } from './projection.ts';
 import { Many, type ShownShape } from './many-field.ts';
 import { type Computed, isComputed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
@@ -39,7 +39,7 @@ export class ReadShape<Entity extends object, Output extends object> {
    *
    * @throws ImproperlyConfigured if the schema and the columns do not fit each other
    */
-  bind(meta: EntityMetadata, platform: Platform): Projection<Output> {
+  bind(meta: EntityMetadata, platform: Platform): ShapeProjection<Output> {
     return compileProjection<Output>(meta, platform, this.fields);
   }
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { Keyed, Projection } from '../language/projection.ts';
@@ -29,4 +30,6 @@ export interface Answer {
   readonly keyed: Projection<Keyed<object>>;
   /** True if a statement that writes a record can return all that is read of it. */
   readonly isPlain: boolean;
+  /** Makes the same answer for one request, of which its records tell; undefined if they tell of none. */
+  readonly forRequest: ((request: FastifyRequest) => Answer) | undefined;
 }

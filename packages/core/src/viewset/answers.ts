@@ -19,7 +19,7 @@ import type { Selections } from './selections.ts';
 /** The hooks of a view that decide its answers. */
 export interface AnsweringView {
   readonly name: string;
-  represent(entity: object): object;
+  represent(entity: object, request?: FastifyRequest): object;
   readShapeFor(request: FastifyRequest, operation: AnsweringOperation): string | undefined;
 }
 
@@ -50,7 +50,7 @@ export class Answers {
   /** Those that `readShapeFor` may choose, by name. */
   readonly #alternatives: ReadonlyMap<string, Answer>;
   readonly #isChosen: boolean;
-  /** True if every request is answered by one shape. */
+  /** True if every request is answered by one and the same answer. */
   readonly #isOne: boolean;
   /** Those that clients have selected, by the text of the selection. */
   readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
@@ -75,7 +75,8 @@ export class Answers {
     this.#own = Object.fromEntries(own) as Record<AnsweringOperation, Answer>;
     const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
     this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
-    this.#isOne = made.size === 1 && selections === undefined;
+    const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
+    this.#isOne = made.size === 1 && selections === undefined && !asksRequest;
   }
 
   /** The answer of an operation that nothing in a request has changed. */
@@ -101,7 +102,10 @@ export class Answers {
 
   /** Returns the answer of an operation to a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    if (this.#isOne) return this.#own[operation];
+    return this.#isOne ? this.#own[operation] : bound(this.#decided(request, operation), request);
+  }
+
+  #decided(request: FastifyRequest, operation: AnsweringOperation): Answer {
     const answers = answersOf(request);
     return (answers[operation] ??= this.#isChosen ? this.#chosen(request, operation) : this.#own[operation]);
   }
@@ -123,17 +127,17 @@ export class Answers {
    * @throws InvalidUsage for a field that the answer cannot have
    */
   select(request: FastifyRequest, operation: AnsweringOperation): void {
-    const whole = this.of(request, operation);
+    const whole = this.#decided(request, operation);
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
   /** Names the representation of a record that an operation answers with: empty for the whole one of `retrieve`. */
   representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
-    return this.#nameOf(request, operation, this.of(request, operation));
+    return this.#nameOf(request, operation, this.#decided(request, operation));
   }
 
   #nameOf(request: FastifyRequest, operation: AnsweringOperation, answer: Answer): string {
-    const isUsual = wholeOf(answer) === wholeOf(this.of(request, 'retrieve'));
+    const isUsual = wholeOf(answer) === wholeOf(this.#decided(request, 'retrieve'));
     return [isUsual ? '' : operation, answer.selection].filter((part) => part !== '').join('&');
   }
 
@@ -167,7 +171,7 @@ export class Answers {
     const parameters = Object.fromEntries(new URLSearchParams(representation));
     const operation = (['create', 'update'] as const).find((name) => Object.hasOwn(parameters, name)) ?? 'retrieve';
     try {
-      const named = this.#selectedOf(wholeOf(this.of(request, operation)), new QueryParameters(parameters));
+      const named = this.#selectedOf(wholeOf(this.#decided(request, operation)), new QueryParameters(parameters));
       return this.#nameOf(request, operation, named) === representation ? named : undefined;
     } catch (error) {
       if (error instanceof InvalidUsage) return undefined;
@@ -201,28 +205,43 @@ export class Answers {
 
   #make(name: string, shape: ReadShape<object, object>, whole?: Answer, selection = ''): Answer {
     const { view, orm, meta, key, overridden } = this.#declarations;
-    const projection = shape.bind(meta, orm.em.getPlatform());
-    checkProjection(orm.em, projection);
-    const records = overridden.includes('represent')
-      ? ofEntities(projection, (entity) => this.#represent(view, entity, answer))
-      : projection;
-    const keyed = withKey(records, key);
-    const isPlain = projection.related === undefined && projection.paths.every(isPlainColumn);
     const { schema } = shape;
-    const answer: Answer = { name, shape, schema, whole, selection, projection, records, keyed, isPlain };
-    return answer;
+    const read = shape.bind(meta, orm.em.getPlatform());
+    checkProjection(orm.em, read);
+    const isPlain = read.related === undefined && read.paths.every(isPlainColumn);
+    const isRepresented = overridden.includes('represent');
+    const takesRequest = read.forRequest !== undefined || (isRepresented && view.represent.length > 1);
+    const answerFor = (request: FastifyRequest | undefined): Answer => {
+      const projection = (request && read.forRequest?.(request)) ?? read;
+      const represent = (entity: object): object => this.#represent(view, entity, request, answer);
+      const records = isRepresented ? ofEntities(projection, represent) : projection;
+      const keyed = withKey(records, key);
+      const forRequest = takesRequest ? answerFor : undefined;
+      const answer = { name, shape, schema, whole, selection, projection, records, keyed, isPlain, forRequest };
+      return answer;
+    };
+    return answerFor(undefined);
   }
 
   /** Calls an override of `represent`, which is synchronous: what it asks of the inherited one is read for the same answer. */
-  #represent(view: AnsweringView, entity: object, answer: Answer): object {
+  #represent(view: AnsweringView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
     const outer = this.#representing;
     this.#representing = answer;
     try {
-      return atOnce(view.represent(entity), () => `${view.name}: represent()`);
+      return atOnce(view.represent(entity, request), () => `${view.name}: represent()`);
     } finally {
       this.#representing = outer;
     }
   }
+}
+
+/** Returns the answer for a request: the same each time, since children that were read are kept for it. */
+function bound(answer: Answer, request: FastifyRequest): Answer {
+  if (answer.forRequest === undefined) return answer;
+  const known = (stateOf(request).boundAnswers ??= new Map<Answer, Answer>());
+  const made = known.get(answer) ?? answer.forRequest(request);
+  known.set(answer, made);
+  return made;
 }
 
 function wholeOf(answer: Answer): Answer {

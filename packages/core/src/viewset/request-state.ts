@@ -20,6 +20,8 @@ export interface RequestState {
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers to the request that a view has decided on; undefined before it has. */
   answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
+  /** Answers whose records tell of the request, by those that they were made of. */
+  boundAnswers: Map<Answer, Answer> | undefined;
 }
 
 /** The one field that the plugin adds to requests: Fastify sets each that is declared with a value on every request. */
@@ -40,6 +42,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     parameters: undefined,
     object: undefined,
     answers: undefined,
+    boundAnswers: undefined,
   });
 }
 
