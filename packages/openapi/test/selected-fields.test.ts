@@ -1,0 +1,56 @@
+/** The document of a view whose clients add fields and leave others out. */
+import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import t from 'tap';
+import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { Book, documentOf, Publisher, startApp } from './support/app.ts';
+import { isSound } from './support/sound.ts';
+
+const declared = {
+  read: readShape(Book, ['id', 'title', 'publisher']),
+  write: writeShape(Book, ['title', 'price']),
+} as const;
+const publisher = readShape(Publisher, ['id', 'name']);
+
+class BothViewSet extends ModelViewSet(Book, { ...declared, expand: { publisher, house: 'publisher.name' } }) {}
+class ExpandViewSet extends ModelViewSet(Book, { ...declared, expand: { house: 'publisher.name' }, fields: false }) {}
+class FieldsViewSet extends ModelViewSet(Book, { ...declared, fields: true }) {}
+
+forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
+  const open = async (View: typeof BothViewSet | typeof ExpandViewSet | typeof FieldsViewSet) => {
+    const router = new Router().register('books', View as typeof BothViewSet);
+    const document = await documentOf(await startApp(t, orm, (app) => void app.register(router.plugin)));
+    await isSound(t, document);
+    const { parameters = {}, schemas = {} } = document.components;
+    return { document, parameters, book: schemas['Book'] as { properties: object; required?: string[] } };
+  };
+
+  t.test('both parameters, and every field is optional', async (t) => {
+    const { document, parameters, book } = await open(BothViewSet);
+    const list = (names: string[]) => ({
+      style: 'form',
+      explode: false,
+      schema: { type: 'array', items: { enum: names } },
+    });
+    t.match(parameters['Expand'], { name: 'expand', in: 'query', ...list(['publisher', 'house']) });
+    t.match(parameters['Fields'], { name: 'fields', in: 'query', ...list(['id', 'title', 'publisher', 'house']) });
+    t.strictSame(Object.keys(book.properties), ['id', 'title', 'publisher', 'house']);
+    t.equal(book.required, undefined);
+    const { get, post, put, patch, delete: remove } = { ...document.paths['/books'], ...document.paths['/books/{pk}'] };
+    const both = [{ $ref: '#/components/parameters/Expand' }, { $ref: '#/components/parameters/Fields' }];
+    for (const operation of [get, post, put, patch]) {
+      const refs = operation!.parameters.filter((each) => /Expand|Fields/.test(String(each['$ref'])));
+      t.strictSame(refs, both, operation!.operationId);
+    }
+    t.notMatch(JSON.stringify(remove!.parameters), /Expand|Fields/);
+  });
+
+  t.test('expand alone, and fields alone', async (t) => {
+    const expand = await open(ExpandViewSet);
+    t.notOk(expand.parameters['Fields']);
+    t.strictSame(Object.keys(expand.book.properties), ['id', 'title', 'publisher', 'house']);
+    t.strictSame(expand.book.required, ['id', 'title', 'publisher']);
+    const fields = await open(FieldsViewSet);
+    t.notOk(fields.parameters['Expand']);
+    t.equal(fields.book.required, undefined);
+  });
+});
