@@ -7,10 +7,12 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { addHealthChecks } from './health-checks.ts';
+import { tellRoutes } from './route-table.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
+import { logOptions, logRequests } from './terminal-log.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {
@@ -35,10 +37,18 @@ const API: OpenapiOptions = {
 
 /**
  * The shop, ready to listen. Closing it closes its database, its store and its mail sender. Its checks go into `health`,
- * by which whoever stops it tells the load balancer beforehand.
+ * by which whoever stops it tells the load balancer beforehand. What is for people on a terminal beside the log is handed to `write`.
  */
-export async function buildApp(settings: Settings, health = new HealthRegistry()): Promise<FastifyInstance> {
-  const app = fastify(serverOptions({ logger: true, trustProxy: settings.trustProxy }));
+export async function buildApp(
+  settings: Settings,
+  health = new HealthRegistry(),
+  write: (text: string) => unknown = (text) => process.stdout.write(text),
+): Promise<FastifyInstance> {
+  const app = fastify(serverOptions({ ...logOptions(settings.terminal), trustProxy: settings.trustProxy }));
+  if (settings.terminal) {
+    logRequests(app);
+    tellRoutes(app, write);
+  }
   if (settings.secretKeyIsRandom) app.log.warn('SECRET_KEY is not set: tokens and codes end with this process');
 
   // Nothing that the shop answers is a page: a browser that is made to show an answer runs, loads and frames nothing.

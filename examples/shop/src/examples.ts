@@ -1,11 +1,15 @@
 import { DEFAULT_ADMIN_PASSWORD, type Settings } from './settings.ts';
 
-/** Three requests to try by hand, the login of the seeded administrator first. */
-export function examples(url: string, { adminEmail, adminPassword }: Settings): string {
+/** The pages to look at, and three requests to try by hand, the login of the seeded administrator first. */
+export function examples(url: string, { adminEmail, adminPassword, explorer }: Settings): string {
   const password = adminPassword === DEFAULT_ADMIN_PASSWORD ? adminPassword : '<ADMIN_PASSWORD>';
   const credentials = JSON.stringify({ email: adminEmail, password });
   return `
-The shop is listening on ${url}. Try:
+The shop is listening on ${url}.
+${explorer ? `  ${url}/api    the explorer: look at it in a browser, and log in as ${adminEmail} with ${password}\n` : ''}\
+  ${url}/docs   the reference
+
+Try:
   curl ${url}/api/auth/login -H 'content-type: application/json' -d '${credentials}'
   curl '${url}/api/products?search=oak&max_price=100&sort=-price'
   curl ${url}/api/roles -H 'authorization: Bearer <the access_token that the login gave>'

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isatty } from 'node:tty';
 import { Environment } from './environment.ts';
 
 /** So many requests in so many seconds. */
@@ -37,6 +38,8 @@ export interface Settings {
   /** Undefined in production unless ADMIN_PASSWORD is given: no administrator is seeded then. */
   readonly adminPassword: string | undefined;
   readonly bcryptRounds: number;
+  /** True if a person reads what the shop writes. */
+  readonly terminal: boolean;
   /** True if browsers are shown the explorer. */
   readonly explorer: boolean;
 }
@@ -82,6 +85,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
+    terminal: isatty(process.stdout.fd),
     explorer: environment.onOff('EXPLORER') ?? !production,
   });
 }

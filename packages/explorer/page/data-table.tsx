@@ -120,7 +120,7 @@ function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps 
         <button
           type="button"
           class="sort"
-          aria-label={texts.sortBy(label)}
+          title={texts.sortBy(label)}
           onClick={(event) => onQuery(sorted(query, name, event.shiftKey))}
         >
           <bdi>{label}</bdi>

@@ -155,7 +155,22 @@ export function shownHeader(name: string, value: string): string {
   return name === 'authorization' ? 'Bearer …' : value;
 }
 
-/** Writes a request as a command. The token comes from a variable of the shell, so that none is in its history. */
+const SECRET = /password|token|secret/i;
+
+function cover(name: string, value: unknown): unknown {
+  return typeof value === 'string' && SECRET.test(name) ? '…' : value;
+}
+
+/** Covers the passwords and tokens in a JSON text. Any other text stays as it is. */
+export function covered(text: string): string {
+  try {
+    return SECRET.test(text) ? JSON.stringify(JSON.parse(text, cover)) : text;
+  } catch {
+    return text;
+  }
+}
+
+/** Writes a request as a command. The token comes from a variable of the shell, and no password stands in it. */
 export function curlOf({ method, url, headers, body }: Exchange, origin: string): string {
   const parts = [`curl ${quoted(origin + url)}`];
   if (method !== 'GET') parts[0] = `curl -X ${method} ${quoted(origin + url)}`;
@@ -164,7 +179,7 @@ export function curlOf({ method, url, headers, body }: Exchange, origin: string)
   }
   const isForm = body !== undefined && headers['content-type'] === undefined;
   if (isForm) for (const line of body.split('\n')) parts.push(`-F ${quoted(line)}`);
-  else if (body !== undefined) parts.push(`-d ${quoted(body)}`);
+  else if (body !== undefined) parts.push(`-d ${quoted(covered(body))}`);
   return parts.join(' \\\n  ');
 }
 

@@ -75,13 +75,9 @@ function Chips({
     <ul class="chips">
       {names.map((name) => (
         <li key={name}>
-          <button
-            type="button"
-            class="chip"
-            aria-label={texts.removeFilter(humanized(name))}
-            onClick={() => onChange(changed(query, { [name]: '' }))}
-          >
-            {humanized(name)} <bdi>{shortened(query.getAll(name).join(', '), 40)}</bdi>
+          <button type="button" class="chip" onClick={() => onChange(changed(query, { [name]: '' }))}>
+            <span class="unseen">{texts.removeFilter}</span> {humanized(name)}{' '}
+            <bdi>{shortened(query.getAll(name).join(', '), 40)}</bdi>
             <span aria-hidden="true"> ×</span>
           </button>
         </li>

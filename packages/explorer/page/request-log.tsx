@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { curlOf, type Exchange, exchanges, shownHeader } from './exchanges.ts';
+import { covered, curlOf, type Exchange, exchanges, shownHeader } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import { useStore } from './store.ts';
 import { texts } from './texts.ts';
@@ -112,19 +112,8 @@ function Raw({ exchange }: { readonly exchange: Exchange }): JSX.Element {
 function pretty(text: string): string {
   if (text.length > SHOWN) return shortened(text, SHOWN);
   try {
-    return JSON.stringify(hidden(JSON.parse(text)), undefined, 2);
+    return JSON.stringify(JSON.parse(covered(text)), undefined, 2);
   } catch {
     return text;
   }
-}
-
-/** Covers what nobody should read over a shoulder: passwords that are sent, tokens that come. */
-function hidden(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(hidden);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([name, each]) => [
-    name,
-    typeof each === 'string' && /password|token|secret/i.test(name) ? '…' : hidden(each),
-  ]);
-  return Object.fromEntries(entries) as unknown;
 }

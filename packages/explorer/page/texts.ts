@@ -59,7 +59,7 @@ export const texts = {
   filters: 'Filters',
   filtersOn: (count: number): string => (count === 0 ? 'Filters' : `Filters (${count})`),
   clearFilters: 'Clear all',
-  removeFilter: (name: string): string => `Remove the filter ${name}`,
+  removeFilter: 'Remove the filter',
   condition: 'Condition in JSON Logic',
   commaSeparated: 'Several values, separated by commas.',
   columns: 'Columns',

@@ -1,0 +1,40 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+
+/** Writes the routes that are registered from now on as a table, once the shop listens: method, path, and who may call. */
+export function tellRoutes(app: FastifyInstance, write: (text: string) => unknown): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
+  app.addHook('onListen', async () => void write(routeTable(routes)));
+}
+
+function routeTable(routes: readonly RouteOptions[]): string {
+  const lines = new Map<string, readonly [method: string, path: string, who: string]>();
+  for (const route of routes) {
+    const { url, config, schema } = route;
+    // The page of the explorer and its like are no part of the API.
+    if (schema?.hide === true) continue;
+    const path = (config?.viewset?.path ?? url).replace(/(?<=.)\/$/, '');
+    for (const method of [route.method].flat()) {
+      if (method !== 'HEAD') lines.set(`${method} ${path}`, [method, path, whoMayCall(route, method)]);
+    }
+  }
+  const width = Math.max(...[...lines.values()].map(([, path]) => path.length));
+  const texts = [...lines.values()].map(
+    ([method, path, who]) => `  ${method.padEnd(6)}  ${path.padEnd(width)}  ${who}`,
+  );
+  return `\n${texts.join('\n')}\n`;
+}
+
+/** Says who may call a route: what the authentication asks, and the permissions that ask for more than that. */
+function whoMayCall({ config }: RouteOptions, method: string): string {
+  const needsToken = config?.needsToken === true;
+  const others = (config?.viewset?.permissions ?? []).flatMap((permission) => {
+    const { name } = permission.constructor;
+    const unlessRead = /^\(IsSafeMethodOnly or (.*)\)$/.exec(name)?.[1];
+    if (unlessRead !== undefined && method === 'GET') return [];
+    const asked = unlessRead ?? name;
+    return asked === 'IsAuthenticated' && needsToken ? [] : [asked];
+  });
+  if (others.length > 0) return others.join(' and ');
+  return needsToken ? 'whoever is logged in' : 'anybody';
+}
