@@ -37,7 +37,9 @@ const bin = (name: string): string => join(root, 'node_modules/.bin', name);
 const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
-const tarballs = new Map(['core', 'auth', 'openapi', 'client'].map((folder) => pack(join(root, 'packages', folder))));
+const tarballs = new Map(
+  ['core', 'auth', 'openapi', 'explorer', 'client'].map((folder) => pack(join(root, 'packages', folder))),
+);
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer(
   'consumer',
@@ -73,6 +75,7 @@ function checkTarball(name: string, tarball: string): void {
     'dist/index.js',
     'dist/index.d.ts',
     BILL_OF_MATERIALS,
+    ...(name === '@viewset/explorer' ? ['dist/page/explorer.js', 'dist/page/explorer.css'] : []),
   ]) {
     if (!files.includes(`package/${needed}`)) throw new Error(`${name}: the tarball lacks ${needed}`);
   }

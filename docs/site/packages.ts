@@ -1,2 +1,2 @@
 /** The packages that are documented, by their folders in `packages`. */
-export const PACKAGES = ['core', 'auth', 'openapi', 'client'] as const;
+export const PACKAGES = ['core', 'auth', 'openapi', 'explorer', 'client'] as const;

@@ -32,7 +32,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
   Access: ['authentication', 'permissions', 'throttles'],
-  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'client'],
+  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'explorer', 'client'],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 

@@ -14,6 +14,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['who is logged in', ['/authentication', '/guide#who-is-logged-in']],
   ['upload a file', ['/actions#an-upload-a-download']],
   ['tsconfig', ['/typescript']],
+  ['browsable api', ['/explorer']],
+  ['admin page', ['/explorer']],
   ['rename the search parameter', ['/filters']],
   ['hide records of other users', ['/permissions']],
   ['redis', ['/stores']],

@@ -13,6 +13,7 @@ import {
   viewset,
   writeShape,
 } from '@viewset/core';
+import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
 import fastify from 'fastify';
 
@@ -65,6 +66,7 @@ await em.flush();
 const app = fastify(serverOptions());
 await app.register(openapi, { info: { title: 'Notes', version: '1.0.0' } });
 await app.register(viewset, { orm, throttles: [new IPRateLimit(100, 60)] });
+await app.register(explorer);
 await app.register(auth, {
   account: Account,
   secret: 'a secret of at least thirty-two bytes',

@@ -1,5 +1,6 @@
 import fastify from 'fastify';
 import { PassThrough } from 'node:stream';
+import { isatty } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
 import t from 'tap';
 import { buildApp } from '../src/app.ts';
@@ -34,7 +35,7 @@ t.test(
 
 t.test('it is JSON anywhere else', async (t) => {
   t.strictSame(logOptions(false), { logger: true });
-  t.equal(readSettings(SETTINGS).terminal, process.stdout.isTTY === true);
+  t.equal(readSettings(SETTINGS).terminal, isatty(process.stdout.fd));
 });
 
 t.test('the routes are told at start, with who may call them', async (t) => {
