@@ -49,8 +49,8 @@ type ManyValue<Entity, Path extends string> = Path extends keyof Entity
  *
  * However many records an answer has, the related ones are read by one further statement for each relation and level. The
  * filters of MikroORM that are on for the related entity hide its records here too. Without `limit` all related records are
- * sent, how many they are: an answer that left some out in silence would be wrong. Say `limit` if there may be many, or make
- * a list of its own of them.
+ * sent, however many there are: an answer that left some out in silence would be wrong. If there may be very many, say `limit`,
+ * or make a list of its own of them.
  *
  * Throws ImproperlyConfigured for an unknown or a wrong option; `readShape` and the registration of the view throw it for a
  * relation or an order that the entity does not have.

@@ -26,6 +26,8 @@ type Read<Output> = (values: readonly unknown[], children?: Children, request?: 
  * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
  * generated as source text, as TypeBox's and the serializer's are: a list spends most of its own time here, and a literal is
  * the fastest way to make an object.
+ *
+ * @param shown the fields of each record, or the one value that is shown of it
  */
 export function compileProjection<Output>(
   meta: EntityMetadata,
@@ -142,9 +144,7 @@ class Plan {
     const { className } = this.#meta;
     // Inside a related record its own fields count: that the record may be missing is said of the record.
     const field = { ...shapeField(place, path), name };
-    if (field.property.hidden === true) {
-      throw isHidden(this.#meta, name);
-    }
+    if (field.property.hidden === true) throw declaredHidden(this.#meta, name);
     if (isFile(field.property)) return this.#link(field, place);
     checkReadable(className, field, schema);
     const index = this.#index(name);
@@ -154,7 +154,7 @@ class Plan {
 
   #children(path: string, { shown, orderBy, limit }: ManyField, place: EntityMetadata, prefix: string): string {
     const { property, target } = toManyAt(place, path);
-    if (property.hidden === true) throw isHidden(this.#meta, prefix + path);
+    if (property.hidden === true) throw declaredHidden(this.#meta, prefix + path);
     const owner = this.paths[this.#index(prefix + tyingKey(place, property).name)] as FieldPath;
     const order = new Order(
       target,
@@ -218,7 +218,7 @@ function arrayOf(place: EntityMetadata, { path, schema, computed }: ReadField): 
   return { shown, orderBy: [], limit: undefined };
 }
 
-function isHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {
+function declaredHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {
   return new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
 }
 

@@ -192,7 +192,11 @@ interface ShownItem {
 }
 
 function shownValue(target: EntityMetadata, path: string): ShownItem {
-  const shown = fieldOf(target, path, path === '' ? onlyPrimaryKey(target)?.name : path);
+  const named = path === '' ? onlyPrimaryKey(target)?.name : path;
+  if (named === undefined) {
+    throw new ImproperlyConfigured(`many() of ${target.className}: its primary key is not one column; name a field`);
+  }
+  const shown = fieldOf(target, path, named);
   return { schema: shown.schema, shown };
 }
 

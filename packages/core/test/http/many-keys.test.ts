@@ -17,7 +17,7 @@ const Shelf = defineEntity({
   name: 'Shelf',
   properties: {
     key: p.bigint().primary(),
-    label: p.string(),
+    label: p.string().unique(),
     boxes: () => p.oneToMany(Box).mappedBy('shelf'),
     labels: () => p.oneToMany(Label).mappedBy('shelfLabel'),
   },
@@ -63,7 +63,11 @@ const Coding = defineEntity({
 /** Refers to a unique column that is no primary key. */
 const Label = defineEntity({
   name: 'Label',
-  properties: { id: p.integer().primary(), text: p.string(), shelfLabel: () => p.manyToOne(Shelf).nullable() },
+  properties: {
+    id: p.integer().primary(),
+    text: p.string(),
+    shelfLabel: () => p.manyToOne(Shelf).targetKey('label').nullable(),
+  },
 });
 
 const BIG = 9007199254740993n;
@@ -99,6 +103,7 @@ forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label] }, async
       ),
       cities: many('boxes.place.city', { orderBy: '-name' }),
       red: many('labels.text'),
+      back: many('labels.shelfLabel.key'),
     }),
   }) {}
   class BoxViewSet extends ModelViewSet(Box, {
@@ -147,8 +152,9 @@ forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label] }, async
           ],
           cities: [null, 'Ulm'],
           red: ['red'],
+          back: [String(BIG)],
         },
-        { label: 'next to it, as a number', keys: [], boxes: [], cities: [], red: [] },
+        { label: 'next to it, as a number', keys: [], boxes: [], cities: [], red: [], back: [] },
       ],
     });
   });

@@ -132,6 +132,18 @@ forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, or
     );
   });
 
+  t.test('a limit counts what the filters show', async (t) => {
+    const em = orm.em.fork();
+    em.setFilterParams('tenant', { id: 1 });
+    em.addFilter({ name: 'some', cond: { name: { $ne: 'plain' } }, entity: Item, default: true });
+    const last = readShape(Shop, ['name'], {
+      items: many('items.name', { orderBy: ['maybe__name', '-id'], limit: 1 }),
+    });
+    const bound = last.bind(orm.getMetadata().get(Shop), orm.em.getPlatform());
+    const [row] = await QuerySet.of(em, Shop).orderBy('id').rows(bound);
+    t.strictSame(row?.items, ['of another tenant']);
+  });
+
   t.test('below a record that a filter hides there is nothing to read', async (t) => {
     const below = readShape(Shop, ['name'], { chain: readShape(Chain, ['id'], { shops: many('shops.name') }) });
     const bound = below.bind(orm.getMetadata().get(Shop), orm.em.getPlatform());

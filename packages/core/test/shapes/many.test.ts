@@ -156,6 +156,10 @@ t.test('what is no relation to many, no shape of its entity and no order of it d
         }),
       /"from" must be left out beside a path/,
     ],
+    [
+      () => readShape(Writer, [], { pairs: many('pairs') }),
+      /many\(\) of Pair: its primary key is not one column; name a/,
+    ],
     // @ts-expect-error -- a relation to many has no value
     [() => readShape(Writer, ['poems']), /Writer\.poems leads to many records/],
     // @ts-expect-error -- not a number

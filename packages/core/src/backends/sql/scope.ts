@@ -146,10 +146,11 @@ export class Scope {
     return { alias, meta, always };
   }
 
+  /** By fieldNames: joinColumns of a relation with a `targetKey` are not what its column is called. */
   #link(step: EntityProperty, meta: EntityMetadata, parent: string, alias: string): string {
-    if (ownsColumn(step)) return this.equal(alias, step.referencedColumnNames, parent, step.joinColumns);
+    if (ownsColumn(step)) return this.equal(alias, step.referencedColumnNames, parent, step.fieldNames);
     const mapped = meta.properties[step.mappedBy] as EntityProperty;
-    return this.equal(alias, mapped.joinColumns, parent, mapped.referencedColumnNames);
+    return this.equal(alias, mapped.fieldNames, parent, mapped.referencedColumnNames);
   }
 }
 

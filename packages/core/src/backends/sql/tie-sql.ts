@@ -21,7 +21,8 @@ export function tieSql(inner: Scope, step: EntityProperty): Tie {
   const mapped = meta.properties[step.mappedBy] as EntityProperty | undefined;
   if (step.pivotEntity === undefined) {
     if (mapped === undefined || mapped.polymorphic) throw unsupported(step);
-    const columns = columnsOf(inner.alias, mapped.joinColumns);
+    // By fieldNames, as a join does.
+    const columns = columnsOf(inner.alias, mapped.fieldNames);
     return { from: '', on: undefined, columns, ownerColumns: mapped.referencedColumnNames };
   }
   if (step.discriminatorColumn !== undefined || mapped?.discriminatorColumn !== undefined) throw unsupported(step);
