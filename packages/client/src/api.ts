@@ -72,6 +72,10 @@ type Instance<View> = View extends new (...args: never) => infer Made ? Made : n
 export interface Declarations {
   /** The records that operations answer with. */
   readonly outputs: Readonly<Record<'list' | 'retrieve' | 'create' | 'update', unknown>>;
+  /** The fields that `expand` adds. */
+  readonly expandable: object;
+  /** True if `fields` leaves fields out. */
+  readonly fields: boolean;
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
@@ -97,13 +101,24 @@ interface Of<Detail extends boolean, Body, Data> {
 
 /** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it. */
 interface Operations<D extends Declarations> {
-  readonly list: ListOf<D>;
-  readonly retrieve: Of<true, undefined, D['outputs']['retrieve']>;
-  readonly create: Of<false, D['input'], D['outputs']['create']>;
-  readonly replace: Of<true, D['update'], D['outputs']['update']>;
-  readonly update: Of<true, Partial<D['update']>, D['outputs']['update']>;
+  readonly list: ListOf<D> & Selecting<D, D['outputs']['list']>;
+  readonly retrieve: Of<true, undefined, D['outputs']['retrieve']> & Selecting<D, D['outputs']['retrieve']>;
+  readonly create: Of<false, D['input'], D['outputs']['create']> & Selecting<D, D['outputs']['create']>;
+  readonly replace: Of<true, D['update'], D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
+  readonly update: Of<true, Partial<D['update']>, D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
   readonly destroy: Of<true, undefined, undefined>;
 }
+
+/** The fields that a client may choose of the records of a route; nothing if it may not. */
+type Selecting<D extends Declarations, Output> = [keyof D['expandable'] | (D['fields'] & true)] extends [never]
+  ? unknown
+  : {
+      readonly selects: {
+        readonly record: Output;
+        readonly expandable: D['expandable'];
+        readonly fields: D['fields'] extends true ? keyof Output | keyof D['expandable'] : never;
+      };
+    };
 
 type ModelRoutes<D extends Declarations> = Pick<
   Operations<D>,

@@ -36,16 +36,110 @@ type LastPart<Path> = Path extends `${string}/:${infer Rest}`
 export type Resource<Routes> = {
   readonly [Name in keyof Routes]: Routes[Name] extends Route
     ? Name extends 'list' | 'retrieve'
-      ? Reading<Routes[Name]>
-      : Call<
-          Routes[Name],
-          WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
-        >
+      ? Routes[Name] extends SelectingRoute
+        ? SelectingReading<Routes[Name]>
+        : Reading<Routes[Name]>
+      : Routes[Name] extends SelectingRoute
+        ? SelectingWrite<Routes[Name]>
+        : Call<
+            Routes[Name],
+            WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
+          >
     : Action<Routes[Name]>;
 } & EachOf<Routes> & {
     /** The part that the keys of all readings of the view begin with. */
     key(): QueryKey;
   };
+
+/** A route of whose records a client chooses the fields. */
+interface SelectingRoute extends Route {
+  readonly selects: { readonly record: unknown; readonly expandable: object; readonly fields: PropertyKey };
+}
+
+type Names<Name> = (Name & string) | readonly (Name & string)[];
+type Added<R extends SelectingRoute> = Names<keyof R['selects']['expandable']>;
+type Kept<R extends SelectingRoute> = Names<R['selects']['fields']>;
+
+interface Selection<Expand, Fields> {
+  /** The fields to add. Literal names are in the type of the answer. */
+  readonly expand?: Expand | undefined;
+  /** The only fields to send. Of literal names, no others are in the type of the answer. */
+  readonly fields?: Fields | undefined;
+}
+
+/** A reading whose answer has the fields that are chosen. */
+interface SelectingReading<R extends SelectingRoute> {
+  <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
+    ...args: [...KeyArgument<R>, query?: R['query'] & Selection<Expand, Fields>, options?: CallOptions]
+  ): Promise<Selected<R, Expand, Fields>>;
+  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
+    ...args: [...KeyArgument<R>, query?: R['query'] & Selection<Expand, Fields>, options?: CallOptions]
+  ): Promise<Answer<SelectedRoute<R, Expand, Fields>, 'read'>>;
+  /** The key of the answer in a cache, such as TanStack Query's: equal for equal requests, made of JSON alone. */
+  key(...args: [...KeyArgument<R>, query?: R['query'] & Selection<Added<R>, Kept<R>>]): QueryKey;
+}
+
+type SelectingArguments<R extends SelectingRoute, Expand, Fields> = [
+  ...KeyArgument<R>,
+  ...BodyArgument<BodyOf<R>>,
+  options?: OptionsOf<R> & { readonly query?: Selection<Expand, Fields> },
+];
+
+/** A write whose answer has the fields that are chosen. */
+interface SelectingWrite<R extends SelectingRoute> {
+  <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
+    ...args: SelectingArguments<R, Expand, Fields>
+  ): Promise<Selected<R, Expand, Fields>>;
+  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  safe<const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
+    ...args: SelectingArguments<R, Expand, Fields>
+  ): Promise<Answer<SelectedRoute<R, Expand, Fields>>>;
+}
+
+type SelectedRoute<R extends SelectingRoute, Expand, Fields> = Omit<R, 'data'> & {
+  readonly detail: R['detail'];
+  readonly query: R['query'];
+  readonly body: R['body'];
+  readonly data: Selected<R, Expand, Fields>;
+  readonly errors: R['errors'];
+};
+
+/** The answer of a route with the chosen fields in the place of its records. */
+type Selected<R extends SelectingRoute, Expand, Fields> = R extends { readonly record: unknown }
+  ? InPage<R['data'], SelectedRecord<R['selects'], Expand, Fields>>
+  : SelectedRecord<R['selects'], Expand, Fields>;
+
+type InPage<Page, Item> = Page extends readonly unknown[]
+  ? Item[]
+  : Page extends { readonly results: unknown }
+    ? { readonly [Name in keyof Page]: Name extends 'results' ? Item[] : Page[Name] }
+    : Page;
+
+type SelectedRecord<Of extends SelectingRoute['selects'], Expand, Fields> = [Fields] extends [never]
+  ? Expanded<Of, Expand>
+  : Fields extends readonly unknown[]
+    ? number extends Fields['length']
+      ? Partial<Expanded<Of, Expand>>
+      : Pick<Expanded<Of, Expand>, Fields[number] & keyof Expanded<Of, Expand>>
+    : Pick<Expanded<Of, Expand>, Fields & keyof Expanded<Of, Expand>>;
+
+/** A field that is added takes the place of one of its name. Names that are not literal may be added or not. */
+type Expanded<Of extends SelectingRoute['selects'], Expand> = [Expand] extends [never]
+  ? Of['record']
+  : Expand extends readonly unknown[]
+    ? number extends Expand['length']
+      ? Of['record'] & Partial<Of['expandable']>
+      : With<Of['record'], Pick<Of['expandable'], Expand[number] & keyof Of['expandable']>>
+    : With<Of['record'], Pick<Of['expandable'], Expand & keyof Of['expandable']>>;
+
+type With<Output, More> = {
+  [Name in keyof Output | keyof More]: Name extends keyof More
+    ? More[Name]
+    : Name extends keyof Output
+      ? Output[Name]
+      : never;
+};
 
 /** The calls of an action: itself for GET, by the method's name for others. */
 type Action<Methods> = (Methods extends { readonly get: infer Get extends Route } ? Reading<Get> : unknown) & {

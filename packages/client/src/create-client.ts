@@ -79,6 +79,7 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
 /** Makes the function of one route. Its arguments are the key of a record, a query or a body, and options. */
 function call(send: Send, place: Place): object {
   const { method, name, collection, suffix, detail } = place;
+  const isOwn = suffix === '';
 
   const read = (args: readonly unknown[]): { key: string | undefined; rest: readonly unknown[] } =>
     (detail ?? isKey(args[0])) ? { key: keySegment(args[0]), rest: args.slice(1) } : { key: undefined, rest: args };
@@ -88,7 +89,8 @@ function call(send: Send, place: Place): object {
     const given = name === 'destroy' ? [undefined, ...rest] : rest;
     const [first, options = {}] = given as [unknown, CallOptions?];
     const query = method === 'GET' ? queryOf(first) : [];
-    query.push(...queryEntries(options.query ?? {}, false));
+    // The lists of a view's own writes are names of fields.
+    query.push(...queryEntries(options.query ?? {}, isOwn && method !== 'GET'));
     const path = key === undefined ? collection : `${collection}/${key}`;
     const search = new URLSearchParams(
       query.map(([parameter, text]): [string, string] => [parameter, text]),
@@ -102,7 +104,7 @@ function call(send: Send, place: Place): object {
     });
   };
 
-  const queryOf = (query: unknown): QueryEntries => queryEntries(query ?? {}, name === 'list');
+  const queryOf = (query: unknown): QueryEntries => queryEntries(query ?? {}, isOwn);
 
   return Object.assign(async (...args: unknown[]) => (await request(args)).data, {
     safe: async (...args: unknown[]) => {

@@ -40,6 +40,20 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.equal((await api.books.list({}, { query: { search: 'ash' } })).count, 1, 'what the types do not know');
   });
 
+  await t.test('fields are chosen by lists of names, of readings and of writes', async (t) => {
+    const { selecting } = api;
+    const { results } = await selecting.list({ expand: ['publisher', 'label'], fields: ['id', 'label', 'publisher'] });
+    t.strictSame(results[0], { id: 1, publisher: { id: 1, name: 'North' }, label: 'Ash' });
+    t.strictSame(await selecting.retrieve(1, { expand: ['label'], fields: 'label' }), { label: 'Ash' });
+    const changed = await selecting.update(
+      1,
+      {},
+      { query: { expand: ['publisher', 'label'], fields: ['label', 'id'] } },
+    );
+    t.strictSame(changed, { id: 1, label: 'Ash' });
+    t.strictSame(selecting.retrieve.key(1, { fields: ['id', 'title'] }).at(-1), { fields: ['id,title'] });
+  });
+
   await t.test('a list that a query cannot say is a mistake, and never all records', async (t) => {
     const before = requests.length;
     await t.rejects(api.books.list({ ids: [] }), { name: 'TypeError', message: /"ids" is an empty list/ });

@@ -123,6 +123,44 @@ t.test('records of several shapes', async () => {
   same<DataOf<(typeof api)['by-user']['retrieve']>, Whole | Staff>(true);
 });
 
+t.test('fields that are chosen by literal names are those of the answer', async (t) => {
+  type Brief = { id: number; title: string };
+  type Publisher = { id: number; name: string } | null;
+  // Written down only, not called.
+  const calls = async (): Promise<void> => {
+    const { selecting } = api;
+    const plain = (await selecting.list()).results[0]!;
+    same<typeof plain, Brief>(true);
+    const listed = (await selecting.list({ expand: ['publisher', 'label'], page: 2 })).results[0]!;
+    same<typeof listed, Brief & { publisher: Publisher; label: string }>(true);
+    const record = await selecting.retrieve(1, { expand: 'publisher' });
+    same<(typeof record)['publisher'], Publisher>(true);
+    same<(typeof record)['price'], number | null>(true);
+    const some = await selecting.retrieve(1, { expand: ['label'], fields: ['id', 'label'] });
+    same<typeof some, { id: number; label: string }>(true);
+    const made = await selecting.create({ title: 'Tea' }, { query: { fields: ['id'] } });
+    same<typeof made, { id: number }>(true);
+    const changed = await selecting.update.safe(1, {}, { query: { expand: ['publisher'] } });
+    if (changed.ok) same<(typeof changed.data)['publisher'], Publisher>(true);
+    const whole = await selecting.replace(1, { title: 'Tea' }, { ifMatch: true });
+    same<(typeof whole)['publisher'], string | null>(true);
+    const names: ('publisher' | 'label')[] = [];
+    const maybe = await selecting.retrieve(1, { expand: names });
+    same<(typeof maybe)['label'], string | undefined>(true);
+    // @ts-expect-error no such field to add
+    await selecting.retrieve(1, { expand: ['publishr'] });
+    // @ts-expect-error no such field
+    await selecting.list({ fields: ['prise'] });
+    // @ts-expect-error no such parameter
+    await selecting.list({ expnd: ['label'] });
+    // @ts-expect-error a field that was not asked for
+    void some.title;
+    // @ts-expect-error a view that lets nobody choose
+    await api.books.retrieve(1, { fields: ['id'] });
+  };
+  t.type(calls, 'function');
+});
+
 t.test('bodies, keys and operations', async (t) => {
   // Written down only, not called.
   const calls = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import {
   action,
+  computed,
   CursorPagination,
   LimitOffsetPagination,
   ModelViewSet,
@@ -160,6 +161,16 @@ class ByUserViewSet extends ModelViewSet(Book, { read: { list: brief, retrieve: 
   }
 }
 
+/** A client chooses the fields. */
+class SelectingViewSet extends ModelViewSet(Book, {
+  read: { default: read, list: brief },
+  write: writeShape(Book, ['title']),
+  expand: {
+    publisher: readShape(Publisher, ['id', 'name']),
+    label: computed(Type.String(), ['title'], (book) => book.title),
+  },
+}) {}
+
 class StatusViewSet extends ViewSet {
   override list() {
     return { since: new Date(0), isUp: true };
@@ -178,6 +189,7 @@ export function libraryRouter() {
     .register('loans', LoanViewSet)
     .register('shaped', ShapedViewSet)
     .register('by-user', ByUserViewSet)
+    .register('selecting', SelectingViewSet)
     .register('status', StatusViewSet);
 }
 
