@@ -89,11 +89,16 @@ forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, or
   });
   const projection = shape.bind(orm.getMetadata().get(Shop), orm.em.getPlatform());
   const read = (em: EntityManager) => QuerySet.of(em, Shop).orderBy('id').rows(projection);
-  const found = async (em: EntityManager) => {
+  const found = async (em: EntityManager, filters?: Record<string, boolean>) => {
     const shops = await em.find(
       Shop,
       {},
-      { orderBy: { id: 1 }, populate: ['items.maybe', 'items.labels', 'all', 'dear'], strategy: 'select-in' },
+      {
+        orderBy: { id: 1 },
+        populate: ['items.maybe', 'items.labels', 'all', 'dear'],
+        strategy: 'select-in',
+        ...(filters && { filters }),
+      },
     );
     return shops.map(({ name, items, all, dear }) => ({
       name,
@@ -130,6 +135,13 @@ forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, or
       rows[0]?.items.map(({ name }) => name),
       ['of another tenant'],
     );
+  });
+
+  t.test('what looks past a filter looks past it in related records too', async (t) => {
+    const filters = { live: false } as const;
+    const rows = await QuerySet.of(orm.em.fork(), Shop).withFilters(filters).orderBy('id').rows(projection);
+    t.strictSame(rows, await found(orm.em.fork(), filters));
+    t.match(rows[0]?.items[1], { name: 'dropped', labels: ['red', 'old'] });
   });
 
   t.test('a limit counts what the filters show', async (t) => {
