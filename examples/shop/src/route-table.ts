@@ -12,7 +12,7 @@ function routeTable(routes: readonly RouteOptions[]): string {
   for (const route of routes) {
     const { url, config, schema } = route;
     // The page of the explorer and its like are no part of the API.
-    if (schema?.hide === true) continue;
+    if (schema === undefined || schema.hide === true) continue;
     const path = (config?.viewset?.path ?? url).replace(/(?<=.)\/$/, '');
     for (const method of [route.method].flat()) {
       if (method !== 'HEAD') lines.set(`${method} ${path}`, [method, path, whoMayCall(route, method)]);

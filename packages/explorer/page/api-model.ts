@@ -210,3 +210,16 @@ export function recordPathOf(resource: Resource, collectionPath: string, key: un
   const filled = fillPath(resource.recordPath.replace(/\/\{[^{}]+\}$/, ''), collectionPath);
   return `${filled}/${encodeURIComponent(String(key))}`;
 }
+
+/** Finds the collections that stand below the records of a resource: `/authors/{author}/books` below `/authors/{pk}`. */
+export function collectionsBelow(api: Api, resource: Resource): readonly Resource[] {
+  const depth = resource.recordPath.split('/').length;
+  return api.resources.filter((each) => {
+    const steps = each.path.split('/');
+    return (
+      each.list !== undefined &&
+      steps.length === depth + 1 &&
+      patternOf(resource.recordPath).test(steps.slice(0, -1).join('/'))
+    );
+  });
+}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, fillPath, type Operation, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, fillPath, type Operation, type Resource } from './api-model.ts';
 import { type Answer, Refusal, send } from './exchanges.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { notice } from './notice.tsx';
@@ -55,6 +55,13 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
           {action === undefined && row !== undefined && <ActionButtons actions={actions} path={path} />}
         </div>
       </div>
+      <ul class="below">
+        {collectionsBelow(api, resource).map((each) => (
+          <li key={each.path}>
+            <a href={fillPath(each.path, path)}>{each.name}</a>
+          </li>
+        ))}
+      </ul>
       <Waiting awaited={awaited} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {action !== undefined && (

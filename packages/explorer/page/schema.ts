@@ -62,6 +62,7 @@ function unionOf(parts: readonly Schema[]): Schema | undefined {
 
 function kindOf(schema: Schema, type: string | undefined, choices: readonly unknown[], name: string): Kind {
   if (schema['x-reference'] !== undefined && type !== 'array') return 'reference';
+  if (schema.contentMediaType !== undefined && (type ?? 'string') === 'string') return 'file';
   if (choices.length > 0 && choices.every((value) => typeof value !== 'object')) return 'choice';
   switch (type) {
     case 'boolean':
@@ -80,8 +81,8 @@ function kindOf(schema: Schema, type: string | undefined, choices: readonly unkn
   }
 }
 
-function textKind({ format, contentMediaType, maxLength = Infinity }: Schema, name: string): Kind {
-  if (format === 'binary' || contentMediaType === 'application/octet-stream') return 'file';
+function textKind({ format, maxLength = Infinity }: Schema, name: string): Kind {
+  if (format === 'binary') return 'file';
   if (format === 'password' || /password/i.test(name)) return 'password';
   if (format === 'date' || format === 'date-time') return format;
   return format === undefined && maxLength > LONG_TEXT ? 'long text' : 'text';

@@ -78,8 +78,8 @@ function secure(reply: FastifyReply): void {
     .header('x-content-type-options', 'nosniff');
 }
 
-/** `hide` keeps a route out of the document. */
-const ASSET_ROUTE: RouteShorthandOptions = { schema: { hide: true }, config: { public: true } };
+/** Without a schema, a route is not in the document. */
+const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 
 /** Serves the files of the page under names that change with their bytes, so that browsers may keep them for good. */
 function addAssets(

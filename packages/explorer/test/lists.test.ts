@@ -2,6 +2,8 @@ import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
 import { openLibrary } from './support/visitor.ts';
 
+t.setTimeout(110_000);
+
 t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, logIn, isAt, app } = await openLibrary(t);
 

@@ -4,6 +4,8 @@ import { openLibrary } from './support/visitor.ts';
 import axe from 'axe-core';
 import { HOSTILE } from './support/shelves.ts';
 
+t.setTimeout(110_000);
+
 t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, logIn, isAt } = await openLibrary(t);
 

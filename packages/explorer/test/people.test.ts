@@ -3,6 +3,8 @@ import { skipWithoutBrowser } from './support/browser.ts';
 import { openLibrary } from './support/visitor.ts';
 import { ADMIN, READER } from './support/shelves.ts';
 
+t.setTimeout(110_000);
+
 t.test('logins, refusals and waiting in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   const { visit, logIn, base, disturbance } = await openLibrary(t);
 

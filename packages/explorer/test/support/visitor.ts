@@ -9,7 +9,6 @@ import { ADMIN, fillLibrary } from './shelves.ts';
 
 /** A library with ten thousand authors, and a browser that visits it. */
 export async function openLibrary(t: Test) {
-  t.setTimeout(110_000);
   /** Delays or refuses the requests of the page while a test wants it. */
   const disturbance = { delayMs: 0, status: 0 };
   const orm = await openSqlite(t, { entities: ENTITIES });

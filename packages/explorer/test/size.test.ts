@@ -1,0 +1,16 @@
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { bundlePage } from '../page/bundle-page.ts';
+
+/** The size that the page promises to stay under, its script and its style together. */
+const MAX_BYTES = 60_000;
+
+t.test('the page is small, and asks no other server', async (t) => {
+  const { script, style } = await bundlePage({ minify: true });
+  const bytes = gzipSync(script).length + gzipSync(style).length;
+  t.comment(`${bytes} bytes, minified and gzipped`);
+  t.ok(bytes < MAX_BYTES, `${bytes} bytes must be fewer than ${MAX_BYTES}`);
+  t.match(script, /^\/\*! Has Preact in it: MIT/, 'the licence of what is in it asks to be told');
+  t.notMatch(script, /\beval\(|new Function\(|localStorage/);
+  t.strictSame([...`${script}${style}`.matchAll(/https?:\/\/(?!www\.w3\.org\/)[^"'`\s]+/g)], []);
+});
