@@ -24,6 +24,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'relations-to-many',
     'write-shapes',
     'writing-relations',
+    'bulk',
     'transactions',
     'files',
     'soft-delete',

@@ -1,5 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
+import { isRecord } from '../json.ts';
 import { entityTag, namesTag } from '../viewset/entity-tag.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
 import type { OperationParameter } from './operation-plan.ts';
@@ -33,8 +34,7 @@ export function headerParameters(preconditions: Preconditions | undefined, opera
  */
 export function tagAnswers(representationOf: (request: FastifyRequest) => string): AnswerHook {
   return (request, reply, payload, done) => {
-    const isRecord = typeof payload === 'object' && payload !== null && [200, 201].includes(reply.statusCode);
-    if (!isRecord) return done(null, payload);
+    if (!isRecord(payload) || ![200, 201].includes(reply.statusCode)) return done(null, payload);
     const tag = entityTag(payload, representationOf(request));
     void reply.header('etag', tag);
     const known = request.headers['if-none-match'];

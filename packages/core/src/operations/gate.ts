@@ -7,6 +7,9 @@ import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/view-definition.ts';
 import { permissionDenied, ViewSet } from '../viewset/viewset.ts';
 
+/** The operations that ask about each record, whether the path names one or the body several. */
+const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
+
 type Step = (request: FastifyRequest) => void | Promise<void>;
 
 export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
@@ -39,7 +42,7 @@ async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
 }
 
 function checkPermissions({ view, plan, scopes }: PlannedRoute, request: FastifyRequest): void | Promise<void> {
-  const about = { object: plan.detail };
+  const about = { object: plan.detail || CHANGES_RECORDS.has(plan.action) };
   return whenReady(evaluatePermissions(plan.permissions, request, view, about), (grant) => {
     if (grant.denied || scopes.length === 0) return admit(request, grant);
     return whenReady(narrowGrant(grant, scopes, request, view, about), (narrowed) => admit(request, narrowed));

@@ -40,7 +40,8 @@ export function summaryOf(operation: NamedOperation): string {
   const whose = parentsOf(operation).map((parent) => ` of ${withArticle(parent)}`);
   const subject = subjectOf(operation);
   const verb = VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
-  const sentence = verb.endsWith(' a') ? verb.slice(0, -1) + withArticle(subject) : `${verb} ${phrase(subject)}`;
+  const words = isOne(operation) ? withArticle(subject) : `several ${phrase(subject)}`;
+  const sentence = verb.endsWith(' a') ? verb.slice(0, -1) + words : `${verb} ${phrase(subject)}`;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + whose.toReversed().join('');
 }
 
@@ -74,9 +75,13 @@ function verbOf({ action, method }: NamedOperation): string {
 }
 
 /** The words for the records that an operation is about: one of them, or all. */
-function subjectOf({ action, detail, basename, entity, parent }: NamedOperation): string[] {
-  const words = ownWords(basename, parent);
-  return detail || action === 'create' ? oneOf(words, entity) : words;
+function subjectOf(operation: NamedOperation): string[] {
+  const words = ownWords(operation.basename, operation.parent);
+  return isOne(operation) ? oneOf(words, operation.entity) : words;
+}
+
+function isOne({ action, detail }: NamedOperation): boolean {
+  return detail || action === 'create';
 }
 
 /** The word for one of many. The entity's name decides if it is one of the candidates: `houses` are of a `House`. */

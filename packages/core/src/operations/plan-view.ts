@@ -95,6 +95,8 @@ interface Declared {
   readonly validateBody: ((body: unknown) => unknown) | undefined;
   readonly form?: FormFields | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
+  /** True if a list of the query string comes in one text. */
+  readonly isCommaSeparated?: boolean;
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
@@ -126,7 +128,7 @@ export const FORM_TYPE = 'multipart/form-data';
 export function planView(mounted: MountedView): PlannedRoute[] {
   const { view, context } = mounted;
   const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
-  const declared = [...declaredOperations(mounted), ...declaredActions(mounted)];
+  const declared = [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
   const routes = declared.map((each) => planRoute(mounted, permissions, declared, each));
   const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
   checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);
@@ -163,11 +165,47 @@ function declaredOperations({ view, definition }: MountedView): Declared[] {
         form,
         preconditions: definition.preconditions,
         transaction: method !== 'GET' && isOwn,
-        handler: view[operation]!.bind(view),
+        handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
         proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
       };
     },
   );
+}
+
+/** An array creates several records, if the view takes one. */
+function createHandler(view: ViewSet): OperationHandler {
+  if (!(view instanceof ModelViewSetBase)) return view.create!.bind(view);
+  return (request, reply) =>
+    Array.isArray(request.body) ? view.createMany(request, reply) : view.create(request, reply);
+}
+
+/** The operations on several records of a collection, which some views have. */
+function declaredBulk({ view, definition }: MountedView): Declared[] {
+  if (!(view instanceof ModelViewSetBase)) return [];
+  const operations = [
+    { operation: 'update', method: 'PATCH', handler: 'updateMany' },
+    { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
+  ] as const;
+  return operations.flatMap(({ operation, method, handler }) => {
+    const schemas = definition.bulkSchemas?.(operation);
+    if (schemas === undefined) return [];
+    const { body, response, documented, querystring, validateBody, validateQuery } = schemas;
+    return {
+      action: operation,
+      method,
+      detail: false,
+      suffix: '',
+      urlName: 'list',
+      options: { body, responses: response, querystring },
+      documented,
+      validateBody,
+      validateQuery,
+      isCommaSeparated: true,
+      transaction: view[handler] === ModelViewSetBase.prototype[handler],
+      handler: view[handler].bind(view),
+      proof: 'none' as const,
+    };
+  });
 }
 
 /** Each method of an action is a route of its own. */
@@ -405,13 +443,14 @@ function listParametersOf(
 
 function queryParametersOf(
   definition: ViewDefinition,
-  { options, answerParameters = [] }: Declared,
+  { options, answerParameters = [], isCommaSeparated = false }: Declared,
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
   const worded = (name: string, schema: TSchema): TSchema => ({ ...schema, ...words[name] });
   const own = Object.entries(properties).map(([name, schema]) => {
-    return { name, required: required.includes(name), schema: worded(name, schema) };
+    const list = isCommaSeparated ? { isCommaSeparated } : {};
+    return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
   const ofView = [...answerParameters, ...listParametersOf(definition, options)].map(({ name, schema }) => {
     return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };

@@ -7,7 +7,7 @@ import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
 import { type Inspect, type Inspected, compileInspect } from '../schema/validator.ts';
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
-import { type GrantOfReference, resolveReferences } from './references.ts';
+import { type GrantOfReference, type RecordData, resolveReferences } from './references.ts';
 import { without, withOnly, withProperties } from './schema-object.ts';
 import { withinBounds } from './wire-format.ts';
 
@@ -79,11 +79,10 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
    * Puts the related entities, loaded by `em`, in the place of references.
    *
    * @param grantOf which records may be referred to; default: all that the filters of their entity show
-   * @param entity the record that is changed, with the children that the data may name; undefined for a new one
    * @throws InvalidUsage with a detail for every reference to a record that is not there
    */
-  resolveReferences(em: EntityManager, data: object, grantOf?: GrantOfReference, entity?: object): Promise<Data> {
-    return resolveReferences(em, data, this.fields, grantOf, entity) as Promise<Data>;
+  resolveReferences(em: EntityManager, records: readonly RecordData[], grantOf?: GrantOfReference): Promise<Data[]> {
+    return resolveReferences(em, records, this.fields, grantOf) as Promise<Data[]>;
   }
 }
 

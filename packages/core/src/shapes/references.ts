@@ -22,23 +22,32 @@ export type GrantOfReference = (reference: Reference) => Awaitable<ReferenceGran
 
 type Values = Record<string, unknown>;
 
+/** The data of one record of a body. */
+export interface RecordData {
+  readonly data: object;
+  /** The JSON pointer to the record in the body. */
+  readonly path: string;
+  /** The record that is changed, its children loaded; a child that the data names has to be one of them. Undefined for a new one. */
+  readonly entity?: object | undefined;
+}
+
 /**
  * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
- * many values it has, those of children among them. The filters of the related entity and the grant hold, so that nobody refers
- * to a record that they could not find: it is answered like one that is not there.
+ * many values it has, those of children and of all records among them. The filters of the related entity and the grant hold, so that
+ * nobody refers to a record that they could not find: it is answered like one that is not there.
  *
- * @param entity the record that is changed, its children loaded; a child that the data names has to be one of them
  * @throws InvalidUsage with a detail for every reference to a record that is not there
  */
 export async function resolveReferences(
   em: EntityManager,
-  data: object,
+  records: readonly RecordData[],
   fields: readonly BoundField[],
   grantOf?: GrantOfReference,
-  entity?: object,
-): Promise<object> {
+): Promise<object[]> {
   const reading = new ReferenceReading();
-  const resolved = reading.copy(fields, data as Values, '', entity as Values | undefined);
+  const resolved = records.map(({ data, path, entity }) => {
+    return reading.copy(fields, data as Values, path, entity as Values | undefined);
+  });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
     const found = await find(em, reference, mentions, await grantOf?.(reference));

@@ -6,12 +6,14 @@ import { checkNotGivenUp } from '../given-up.ts';
 import type { FileFields } from '../files/file-field.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
-import type { Keyed, Projection } from '../language/projection.ts';
+import { type Keyed, type Projection, withKey } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type Backend, notStored, type RowWrite } from '../backends/backend.ts';
 import { assignInput } from '../shapes/assign-input.ts';
 import { invalidInput } from '../schema/error-details.ts';
+import type { Problem } from '../schema/scan-input.ts';
+import { keyText, type RecordData } from '../shapes/references.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
@@ -26,7 +28,7 @@ import { ownWrite, placeConflict } from './own-write.ts';
 import { inTransaction } from './transaction.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, permissionDenied, type ViewDocumentation, ViewSet } from './viewset.ts';
-import { writtenRecords } from './written-records.ts';
+import { type WrittenRecord, writtenRecords } from './written-records.ts';
 import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
@@ -43,10 +45,26 @@ interface AnswerOf<Output extends object> extends Answer {
   readonly keyed: Projection<Keyed<Output>>;
 }
 
+/** A record of a body that is written. */
+interface RecordBody<Entity> extends RecordData {
+  readonly body: object;
+  readonly entity?: Entity & object;
+}
+
+/** The data of a body whose references are found. */
+interface Judged<Extra> {
+  readonly resolved: object;
+  readonly extra: Extra;
+}
+
 /** The hooks whose overrides decide how records are read and written. */
 const HOOKS = [
-  'update',
   'create',
+  'createMany',
+  'update',
+  'updateMany',
+  'destroy',
+  'destroyMany',
   'getQueryset',
   'getObject',
   'checkObjectPermissions',
@@ -181,7 +199,8 @@ export abstract class ModelViewSetBase<
       async () => {
         const { nesting } = this.#resolved;
         const whole = nesting === undefined ? data : await this.#lookedUp(data, nesting.withParent(request, data));
-        const { resolved, extra } = await this.#judged(request, data, whole);
+        const [judged] = await this.#judged(request, [{ body: data, data: whole, path: '' }]);
+        const { resolved, extra } = judged!;
         return this.#stored(
           request,
           answer,
@@ -208,7 +227,8 @@ export abstract class ModelViewSetBase<
       reply,
       async () => {
         const entity = await this.#lookedUp(body, this.#writable(request, reply, isConditional));
-        const { resolved, extra } = await this.#judged(request, body, data, entity);
+        const [judged] = await this.#judged(request, [{ body, data, path: '', entity }]);
+        const { resolved, extra } = judged!;
         const changes = resolved as WriteData<Entity, Partial<Changes>>;
         return (await this.#stored(request, answer, await this.performUpdate(request, entity, changes, extra))).record;
       },
@@ -233,6 +253,73 @@ export abstract class ModelViewSetBase<
       },
     );
     if (!isFound) throw new NotFound();
+    reply.code(204);
+  }
+
+  /**
+   * POST of an array on the collection, if the option `bulk` allows it: all records are created or none, each by `performCreate` if
+   * the view overrides it.
+   */
+  async createMany(request: FastifyRequest, reply: FastifyReply): Promise<Output[]> {
+    const bodies = request.body as object[];
+    const answer = this.#answer(request, 'create');
+    const records = await this.#writeAll(request, async () => {
+      const { nesting } = this.#resolved;
+      const parent = nesting === undefined ? {} : await nesting.withParent(request, {});
+      const whole = bodies.map((body, index) => ({ body, data: { ...body, ...parent }, path: `/${index}` }));
+      const judged = await this.#judged(request, whole);
+      return this.#storedAll(request, answer, await this.#createAll(request, judged));
+    });
+    reply.code(201);
+    return records;
+  }
+
+  /**
+   * PATCH of an array on the collection, if the option `bulk` allows it: objects with the keys of the records that they change. All
+   * are written or none, each by `performUpdate` if the view overrides it.
+   */
+  async updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Output[]> {
+    const answer = this.#answer(request, 'update');
+    const { key, pk, input } = this.#resolved;
+    const sent = (request.body as Record<string, unknown>[]).map((body, index) => ({ body, path: `/${index}` }));
+    const keys = sent.map(({ body }) => body[key.property.name]);
+    return this.#writeAll(request, async () => {
+      const entities = await this.#writableAll(request, keys, 'body').catch((error: unknown) => {
+        input!.throwKept(sent);
+        throw error;
+      });
+      const bodies = sent.map(({ body, path }, index) => {
+        const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = body;
+        return { body, data, path, entity: entities[index]! };
+      });
+      const judged = await this.#judged(request, bodies);
+      const isHooked = this.performUpdate !== ModelViewSetBase.prototype.performUpdate;
+      const writesChildren = input!.update.fields.some(({ children }) => children !== undefined);
+      for (const [index, { resolved, extra }] of judged.entries()) {
+        const changes = resolved as WriteData<Entity, Partial<Changes>>;
+        if (isHooked || writesChildren) await this.performUpdate(request, entities[index]!, changes, extra);
+        else request.em.assign(entities[index]!, changes as never);
+      }
+      await this.#flushOwn(request);
+      return this.#storedAll(request, answer, entities);
+    });
+  }
+
+  /**
+   * `DELETE …?pk=1,2,3` on the collection, if the option `bulk` allows it: all records are deleted or none, each by
+   * `performDestroy` if the view overrides it.
+   */
+  async destroyMany(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
+    await this.#writeAll(request, async () => {
+      const entities = await this.#writableAll(request, keys, 'query');
+      const isHooked = this.performDestroy !== ModelViewSetBase.prototype.performDestroy;
+      for (const entity of entities) {
+        if (isHooked) await this.performDestroy(request, entity);
+        else request.em.remove(entity);
+      }
+      await this.#flushOwn(request);
+    });
     reply.code(204);
   }
 
@@ -481,7 +568,7 @@ export abstract class ModelViewSetBase<
     try {
       return await found;
     } catch (error) {
-      this.#resolved.input!.throwKept(body);
+      this.#resolved.input!.throwKept([{ body, path: '' }]);
       throw error;
     }
   }
@@ -502,6 +589,66 @@ export abstract class ModelViewSetBase<
     return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }
 
+  /** Writes several records in one transaction. */
+  #writeAll<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    return inTransaction(request, work).catch((error: unknown) => this.#refuse(request, error));
+  }
+
+  /** Stores new records: by one flush, which is few statements, unless the view overrides the hook. */
+  async #createAll(request: FastifyRequest, judged: readonly Judged<Extra>[]): Promise<Entity[]> {
+    const entities: Entity[] = [];
+    const isHooked = this.performCreate !== ModelViewSetBase.prototype.performCreate;
+    checkNotGivenUp(request);
+    for (const { resolved, extra } of judged) {
+      const data = resolved as WriteData<Entity, Input>;
+      entities.push(
+        isHooked ? await this.performCreate(request, data, extra) : request.em.create(this.entity, data as never),
+      );
+    }
+    request.em.persist(entities);
+    await this.#flushOwn(request);
+    return entities;
+  }
+
+  /** Finds the records to write, locked in the order of their keys, and asks the object permission of each. */
+  async #writableAll(
+    request: FastifyRequest,
+    keys: readonly unknown[],
+    place: 'body' | 'query',
+  ): Promise<readonly Entity[]> {
+    const { key, bulk, answers } = this.#resolved;
+    const named = compare(key, 'in', [...keys]);
+    const records = this.#visible(request).where(named).orderByPaths([]);
+    // A database that had to wait for a row does not ask anew what the condition reads of other rows.
+    if (!this.#resolved.asksOwnColumns(request, records as unknown as QuerySet<object>)) {
+      await QuerySet.of(request.em, this.entity).where(named).entities({ lock: true });
+    }
+    const found = await records.entities({ populate: answers.populateFor(request), lock: true });
+    const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
+    const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
+    if (missing.size > 0) throw bulk!.absent(keys, missing, place);
+    const entities = keys.map((each) => byKey.get(keyText(each))!);
+    for (const entity of entities) await this.checkObjectPermissions(request, entity);
+    return entities;
+  }
+
+  /** Reads records as the database has stored them, in the order of the entities. */
+  async #storedAll(request: FastifyRequest, answer: AnswerOf<Output>, entities: readonly Entity[]): Promise<Output[]> {
+    const { pk } = this.#resolved;
+    const keys = entities.map((entity) => entity[pk.property.name as keyof Entity]);
+    if (keys.some((key) => key === undefined || key === null)) throw notStored(this.meta);
+    const stored = QuerySet.of(request.em, this.entity).where(compare(pk, 'in', keys));
+    const rows = await this.#scoped(request, stored).rows(withKey(answer.records, pk));
+    const byKey = new Map(rows.map(({ key, record }) => [keyText(key), record]));
+    const records: Output[] = [];
+    for (const [index, key] of keys.entries()) {
+      const record = byKey.get(keyText(key));
+      if (record === undefined && stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
+      records.push(record ?? (await this.#represented(request, answer, entities[index]!)));
+    }
+    return records;
+  }
+
   /** Writes the view's own record by the unit of work. */
   #flushOwn(request: FastifyRequest): Awaitable<void> {
     return this.#ownWrite(request, () => request.em.flush());
@@ -511,28 +658,32 @@ export abstract class ModelViewSetBase<
   #ownWrite<Result>({ body, method }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
     const { meta, input } = this.#resolved;
     const fields = (method === 'POST' ? input?.create : input?.update)?.fields ?? [];
-    return ownWrite(() => writtenRecords(meta, fields, body ?? {}), work);
+    const recordsOf = (): WrittenRecord[] =>
+      Array.isArray(body)
+        ? body.flatMap((item, index) => writtenRecords(meta, fields, item, `/${index}`))
+        : writtenRecords(meta, fields, body ?? {});
+    return ownWrite(recordsOf, work);
   }
 
   /**
-   * Asks the rules of the view about a body and finds the records that it refers to.
+   * Asks the rules of the view about bodies and finds the records that they refer to.
    *
-   * @param data the values of the body for the record
-   * @param entity the record that is changed; undefined for a new one
    * @throws InvalidUsage for all faults of the schemas and rules, else for all of the references
    */
-  async #judged(
-    request: FastifyRequest,
-    body: object,
-    data: object,
-    entity?: Entity,
-  ): Promise<{ readonly resolved: object; readonly extra: Extra }> {
+  async #judged(request: FastifyRequest, bodies: readonly RecordBody<Entity>[]): Promise<Judged<Extra>[]> {
     const input = this.#resolved.input!;
-    const problems = await input.judge(request, body, entity);
+    const problems: Problem[] = [];
+    for (const { body, path, entity } of bodies) {
+      const found = await input.judge(request, body, entity);
+      problems.push(...found.map((problem) => ({ ...problem, path: path + problem.path })));
+    }
     if (problems.length > 0) throw invalidInput('body', problems);
-    const filled = entity === undefined ? await input.fill(request, data) : data;
-    const resolved = await this.#resolved.resolveReferences(request, filled, entity);
-    return { resolved, extra: input.extraOf(body) as Extra };
+    const records: RecordData[] = [];
+    for (const { data, path, entity } of bodies) {
+      records.push({ data: entity === undefined ? await input.fill(request, data) : data, path, entity });
+    }
+    const resolved = await this.#resolved.resolveReferences(request, records);
+    return bodies.map(({ body }, index) => ({ resolved: resolved[index]!, extra: input.extraOf(body) as Extra }));
   }
 
   /** Throws the error of a write, once it is known which value of the body is at fault. */

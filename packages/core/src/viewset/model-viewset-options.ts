@@ -14,6 +14,7 @@ import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-o
 import type { PropertyValue } from '../shapes/wire-value.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { BULK_RULE, type BulkOption } from './bulk.ts';
 import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
@@ -170,6 +171,12 @@ export interface ModelViewSetOptions<
     record: Entity | undefined,
   ) => Awaitable<void>;
   /**
+   * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
+   * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
+   * update, destroy }` for those named. Default: none, one record a request.
+   */
+  readonly bulk?: BulkOption;
+  /**
    * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
    * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
    * then tells.
@@ -232,6 +239,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
     (value) => isRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
   ],
   validate: FUNCTION,
+  bulk: BULK_RULE,
   referencePermissions: ['lists of permission classes by field', isRecord],
   lookupField: TEXT,
   operations: LIST,

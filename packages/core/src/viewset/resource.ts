@@ -21,13 +21,14 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { BodyMode, Reference } from '../shapes/bound-input.ts';
-import type { GrantOfReference } from '../shapes/references.ts';
+import type { GrantOfReference, RecordData } from '../shapes/references.ts';
 import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { declareFileRoute, hasFileRoute } from '../files/file-routes.ts';
 import { type Action, kebabCase } from './action.ts';
 import { type AnsweringView, Answers } from './answers.ts';
+import { Bulk, type BulkDeclarations, type BulkOption } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
 import { storeFiles } from './file-changes.ts';
 import { fileActions, NO_FILES } from './file-actions.ts';
@@ -40,6 +41,7 @@ import { referencePermissions, type ReferencePermissions } from './reference-per
 import type { AnsweringOperation } from './answer.ts';
 import { Selections } from './selections.ts';
 import {
+  type BulkSchemas,
   type Operation,
   OPERATIONS,
   type OperationSchemas,
@@ -72,6 +74,8 @@ export class Resource implements ViewDefinition {
   readonly answers: Answers;
   /** All that the view takes in; undefined if it is read-only. */
   readonly input: ViewInput | undefined;
+  /** The requests about several records; undefined if the view takes none. */
+  readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
   readonly #referencePermissions: ReferencePermissions;
@@ -93,6 +97,7 @@ export class Resource implements ViewDefinition {
   readonly #lists = new WeakMap<TSchema, TSchema>();
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
+  readonly #arrays = new WeakMap<TSchema, TSchema>();
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly #path: string;
   readonly #fillPath: ReturnType<typeof templateFiller>;
@@ -143,6 +148,8 @@ export class Resource implements ViewDefinition {
       update: this.answers.own('update').projection,
     };
     const requiresMatch = this.preconditions?.isRequired === true;
+    this.bulk =
+      options.bulk === undefined ? undefined : this.#bulkOf(name, options.bulk, { requiresMatch, overridden });
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
     // Nobody refers to a parent but by the path, which its own view judges.
@@ -156,6 +163,11 @@ export class Resource implements ViewDefinition {
     this.paginator = makePaginator(name, options, context);
     this.records = ordered(name, records, options).by('view');
     this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
+  }
+
+  #bulkOf(name: string, option: BulkOption, declared: Pick<BulkDeclarations, 'requiresMatch' | 'overridden'>): Bulk {
+    const { meta, input, key, operations } = this;
+    return new Bulk({ name, meta, option, input, key, operations, ...declared });
   }
 
   get listHeaders(): Readonly<Record<string, TSchema>> {
@@ -181,11 +193,46 @@ export class Resource implements ViewDefinition {
       body: json,
       form: form && { schema: form, files: input!.files },
       validateBody: (body) => input!.validate(body, mode),
+      ...(operation === 'create' && this.bulk?.limit('create') !== undefined && this.#withArrays(schemas)),
+    };
+  }
+
+  bulkSchemas(operation: 'update' | 'destroy'): BulkSchemas | undefined {
+    const { bulk, answers } = this;
+    const limit = bulk?.limit(operation);
+    if (bulk === undefined || limit === undefined) return undefined;
+    if (operation === 'destroy') {
+      const pk = Type.Array(this.pkSchema, { maxItems: limit, description: 'The records to delete' });
+      const querystring = Type.Object({ pk });
+      const validateQuery = (query: unknown): object => ({
+        pk: bulk.keysOf((query as { pk?: string | readonly string[] }).pk, (text) => this.parsePk(text)),
+      });
+      return { querystring, validateQuery, response: { 204: null } };
+    }
+    const possible = answers.possible('update').map(({ schema }) => schema);
+    const documented = possible.length === 1 ? undefined : { 200: Type.Array(Type.Union(possible)) };
+    return {
+      body: bulk.documented('update'),
+      validateBody: (body) => bulk.validate(body, 'update'),
+      response: { 200: this.#array(possible[0]!) },
+      documented,
+    };
+  }
+
+  /** The schemas of a POST that takes an array too. */
+  #withArrays({ response, documented }: OperationSchemas): OperationSchemas {
+    const { input, bulk } = this;
+    const one = (documented ?? response)![201]!;
+    return {
+      body: { oneOf: [input!.documented('create').json, bulk!.documented('create')] },
+      validateBody: (body) => (Array.isArray(body) ? bulk!.validate(body, 'create') : input!.validate(body, 'create')),
+      documented: { 201: { oneOf: [one, Type.Array(one)] } },
     };
   }
 
   answerSchema(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { schema } = this.answers.of(request, operation);
+    if (this.bulk !== undefined && Array.isArray(request.body)) return this.#array(schema);
     return schema === this.answers.own(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
@@ -195,6 +242,13 @@ export class Resource implements ViewDefinition {
 
   representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
     return this.answers.representationOf(request, operation);
+  }
+
+  /** Returns the schema of an array of records of a schema: the same object for the same schema. */
+  #array(record: TSchema): TSchema {
+    const array = this.#arrays.get(record) ?? Type.Array(record);
+    this.#arrays.set(record, array);
+    return array;
   }
 
   /** Returns the schema of an operation's answer with records of a schema: the same object for the same schema. */
@@ -244,18 +298,19 @@ export class Resource implements ViewDefinition {
   }
 
   /**
-   * Puts the related entities in the place of a body's references, and stores its files. What the request may not refer to is refused.
-   *
-   * @param entity the record that is changed, whose relations that the body replaces are loaded
+   * Puts the related entities in the place of a body's references, stores its files, and loads the relations that the body replaces. What the
+   * request may not refer to is refused.
    */
-  async resolveReferences(request: FastifyRequest, data: object, entity?: object): Promise<object> {
+  async resolveReferences(request: FastifyRequest, records: readonly RecordData[]): Promise<object[]> {
     const { em } = request;
-    const write = entity === undefined ? this.input!.create : this.input!.update;
-    const relations = entity === undefined ? [] : replacedRelations(write.fields, data);
-    if (relations.length > 0) await em.populate([entity!], relations as never[]);
+    const changed = records.flatMap(({ entity }) => entity ?? []);
+    const write = changed.length === 0 ? this.input!.create : this.input!.update;
+    const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
+    if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[]);
     const grantOf: GrantOfReference = (reference) => this.#referencePermissions(request, reference);
-    const resolved = await write.resolveReferences(em, data, grantOf, entity);
-    return write.files.size === 0 ? resolved : storeFiles(request, write.files, resolved);
+    const resolved = await write.resolveReferences(em, records, grantOf);
+    if (write.files.size === 0) return resolved;
+    return Promise.all(resolved.map((data) => storeFiles(request, write.files, data)));
   }
 
   #fileActions(view: ResourceView, files: FileFields): ReadonlyMap<string, Action> {

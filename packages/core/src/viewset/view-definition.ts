@@ -64,6 +64,13 @@ export interface OperationSchemas {
   readonly form?: FormFields | undefined;
 }
 
+/** The schemas of an operation on several records. */
+export interface BulkSchemas extends OperationSchemas {
+  readonly querystring?: TSchema;
+  /** Checks and converts the query string; throws InvalidUsage. */
+  readonly validateQuery?: (query: unknown) => unknown;
+}
+
 /** The preconditions of a view's own operations on one record. */
 export interface Preconditions {
   /** True if a write needs `If-Match`. */
@@ -91,6 +98,8 @@ export interface ViewDefinition {
   readonly answerParameters?: readonly ParameterDeclaration[];
   /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
   selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
+  /** The schemas of PATCH and DELETE on the collection; undefined if the view has none. */
+  bulkSchemas?(operation: 'update' | 'destroy'): BulkSchemas | undefined;
   /** The schema of the answer to a request if it is another than that of the route. */
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
   /** Names the representation of a record that a request is answered with, for its `ETag`. */

@@ -145,9 +145,11 @@ export class ViewInput {
     return this.#notesOf(body).extra;
   }
 
-  /** Throws the faults of a body that the schemas have found and kept, if there are any. */
-  throwKept(body: unknown): void {
-    const { problems } = this.#notesOf(body);
+  /** Throws the faults of bodies that the schemas have found and kept, if there are any. */
+  throwKept(bodies: readonly { readonly body: unknown; readonly path: string }[]): void {
+    const problems = bodies.flatMap(({ body, path }) =>
+      this.#notesOf(body).problems.map((problem) => ({ ...problem, path: path + problem.path })),
+    );
     if (problems.length > 0) throw invalidInput('body', problems);
   }
 

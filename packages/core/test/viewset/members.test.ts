@@ -7,8 +7,16 @@ t.test("nothing but what an application may call or override is a member of a us
   const options = ['allowAnonymous', 'documentation', 'ignoreUnknownParameters', 'permissionClasses', 'throttles'];
   const plain = ['checkObjectPermissions', 'getAction', 'meta', 'name', 'throttleRate', ...options].toSorted();
   t.strictSame(membersOf(new (class extends ViewSet {})()), plain);
-  const operations = ['create', 'destroy', 'list', 'retrieve', 'update'];
-  const hooks = ['filterQueryset', 'getObject', 'getQueryset', 'performCreate', 'performDestroy', 'performUpdate'];
+  const operations = ['create', 'createMany', 'destroy', 'destroyMany', 'list', 'retrieve', 'update', 'updateMany'];
+  const hooks = [
+    'filterQueryset',
+    'getObject',
+    'getQueryset',
+    'performCreate',
+    'performDestroy',
+    'performUpdate',
+    'readShapeFor',
+  ];
   const helpers = ['entity', 'explain', 'loadRelated', 'paginate', 'represent', 'rows'];
   t.strictSame(membersOf(new BookViewSet()), [...plain, ...operations, ...hooks, ...helpers].toSorted());
 });

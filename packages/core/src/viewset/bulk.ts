@@ -1,0 +1,186 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { isRecord, pointerStep } from '../json.ts';
+import { checkOptions, type OptionRule } from '../options.ts';
+import { invalidInput } from '../schema/error-details.ts';
+import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
+import { applied, columnRule } from '../shapes/column-rule.ts';
+import { keyText } from '../shapes/references.ts';
+import { withProperties } from '../shapes/schema-object.ts';
+import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
+import { writeSchema } from '../shapes/wire-format.ts';
+import type { ViewInput } from './view-input.ts';
+
+/** The operations that can be done to several records at once. */
+export type BulkOperation = 'create' | 'update' | 'destroy';
+
+/** The greatest numbers of records that requests may create, update and destroy at once. */
+export type BulkOption = number | Readonly<Partial<Record<BulkOperation, number>>>;
+
+const LIMIT: OptionRule = ['a whole number above 0', (value) => Number.isSafeInteger(value) && (value as number) > 0];
+export const BULK_RULE: OptionRule = [
+  'a whole number above 0, or an object of these',
+  (value) => isRecord(value) || LIMIT[1](value),
+];
+
+/** The number of records that a message names. */
+const NAMED_IN_MESSAGE = 10;
+
+/** The declarations of a view that decide about its bulk requests. */
+export interface BulkDeclarations {
+  readonly name: string;
+  readonly meta: EntityMetadata;
+  readonly option: BulkOption;
+  readonly input: ViewInput | undefined;
+  /** The field whose value names a record. */
+  readonly key: FieldPath;
+  readonly operations: readonly string[];
+  readonly requiresMatch: boolean;
+  /** The operations and hooks that the view overrides. */
+  readonly overridden: readonly string[];
+}
+
+/** The requests of a view that are about several records. */
+export class Bulk {
+  readonly #limits: Readonly<Partial<Record<BulkOperation, number>>>;
+  readonly #input: ViewInput | undefined;
+  readonly #key: FieldPath;
+  readonly #field: ShapeField;
+
+  constructor({ name: view, meta, option, input, key, operations, requiresMatch, overridden }: BulkDeclarations) {
+    const owner = `${view}.bulk`;
+    if (isRecord(option)) checkOptions(owner, option, { create: LIMIT, update: LIMIT, destroy: LIMIT });
+    const offered = (['create', 'update', 'destroy'] as const).filter((operation) => operations.includes(operation));
+    this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
+    this.#input = input;
+    this.#key = key;
+    this.#field = shapeField(meta, key.key);
+    const declared = Object.keys(this.#limits) as BulkOperation[];
+    const wrong = declared.find((operation) => !offered.includes(operation));
+    if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
+    for (const operation of declared) {
+      const asked = operation === 'create' ? [operation] : [operation, 'getObject'];
+      const passed = asked.find((name) => overridden.includes(name) && !overridden.includes(`${operation}Many`));
+      if (passed === undefined) continue;
+      throw new ImproperlyConfigured(
+        `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
+      );
+    }
+    if (input !== undefined && input.files.size > 0) {
+      throw new ImproperlyConfigured(`${owner}: the records have files, which are written one record at a time`);
+    }
+    if (requiresMatch && declared.some((operation) => operation !== 'create')) {
+      throw new ImproperlyConfigured(
+        `${owner}: a request about several records has no If-Match, which the view requires`,
+      );
+    }
+  }
+
+  limit(operation: BulkOperation): number | undefined {
+    return this.#limits[operation];
+  }
+
+  /** The schema of the body of an operation on several records, for documents. */
+  documented(operation: 'create' | 'update'): TSchema {
+    const schema = this.#input!.documented(operation === 'create' ? 'create' : 'change').json;
+    const items = operation === 'create' ? schema : this.#named(schema);
+    return Type.Array(items, { maxItems: this.#limits[operation]! });
+  }
+
+  /** Validates the objects of a body, each as the body that it is, and the keys of records that are changed. */
+  validate(body: unknown, operation: 'create' | 'update'): object[] {
+    const limit = this.#limits[operation]!;
+    if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
+    if (body.length > limit) {
+      throw invalidInput('body', [
+        { path: '', message: `must have at most ${limit} ${limit === 1 ? 'item' : 'items'}` },
+      ]);
+    }
+    const problems: Problem[] = [];
+    const named = new Set<string>();
+    const items = (body as unknown[]).map((item, index) => {
+      const path = `/${index}`;
+      const key = operation === 'update' && isRecord(item) ? this.#keyOf(item, path, problems, named) : undefined;
+      const values = this.#validateItem(item, operation === 'create' ? 'create' : 'change', path, problems);
+      return operation === 'create' ? values : Object.assign(values, { [this.#key.property.name]: key });
+    });
+    if (problems.length > 0) throw invalidInput('body', problems);
+    return items;
+  }
+
+  /**
+   * Reads the keys of a query string, `1,2,3`.
+   *
+   * @param parse reads one key; undefined if it cannot be one
+   * @throws NotFound for a key of bad form
+   */
+  keysOf(given: string | readonly string[] | undefined, parse: (text: string) => unknown): unknown[] {
+    const limit = this.#limits.destroy!;
+    const sent = [given ?? []].flat().filter((text) => text !== '');
+    const texts = sent.flatMap((text) => text.split(','));
+    if (texts.length === 0) throw refuse('is required');
+    if (texts.length > limit) throw refuse(`must name at most ${limit} ${limit === 1 ? 'record' : 'records'}`);
+    const keys = texts.map(parse);
+    const wrong = texts.filter((_, index) => keys[index] === undefined);
+    if (wrong.length > 0) throw absent('query', wrong, () => '/pk');
+    if (new Set(keys.map(keyText)).size < keys.length) throw refuse('names a record twice');
+    return keys;
+  }
+
+  /** The error for records that are not there, of which the request names the keys. */
+  absent(keys: readonly unknown[], missing: ReadonlySet<unknown>, place: 'body' | 'query'): NotFound {
+    const step = pointerStep(this.#key.property.name);
+    const indexes = keys.flatMap((key, index) => (missing.has(key) ? [index] : []));
+    return absent(
+      place,
+      indexes.map((index) => keyText(keys[index])),
+      (nth) => (place === 'query' ? '/pk' : `/${indexes[nth]}${step}`),
+    );
+  }
+
+  #named(schema: TObject): TObject {
+    const { name } = this.#key.property;
+    const properties = { [name]: writeSchema(this.#field, false), ...schema.properties };
+    return Object.assign(withProperties(schema, properties, 'required'), { required: [name] });
+  }
+
+  #keyOf(item: Readonly<Record<string, unknown>>, path: string, problems: Problem[], named: Set<string>): unknown {
+    const { name } = this.#key.property;
+    const place = path + pointerStep(name);
+    const json = item[name];
+    if (json === undefined || json === null) {
+      problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
+      return undefined;
+    }
+    const key = applied(columnRule(this.#field), json, place, problems);
+    if (key !== undefined && named.has(keyText(key))) problems.push({ path: place, message: 'is named twice' });
+    named.add(keyText(key));
+    return key;
+  }
+
+  #validateItem(item: unknown, mode: BodyMode, path: string, problems: Problem[]): object {
+    try {
+      return this.#input!.validate(item, mode);
+    } catch (error) {
+      if (!(error instanceof InvalidUsage)) throw error;
+      problems.push(...(error.details ?? []).map((detail) => ({ ...detail, path: path + detail.path })));
+      return {};
+    }
+  }
+}
+
+function refuse(message: string): InvalidUsage {
+  return invalidInput('query', [{ path: '/pk', message }]);
+}
+
+function absent(place: 'body' | 'query', names: readonly string[], pathOf: (index: number) => string): NotFound {
+  const listed = names.slice(0, NAMED_IN_MESSAGE).join(', ');
+  const more = names.length > NAMED_IN_MESSAGE ? ` and ${names.length - NAMED_IN_MESSAGE} more` : '';
+  const details = names
+    .slice(0, MAX_PROBLEMS)
+    .map((name, index) => ({ in: place, path: pathOf(index), message: `names no record: ${name}` }));
+  return new NotFound(`Not found: ${listed}${more}`, { details });
+}
