@@ -169,6 +169,7 @@ export class Parent {
       pk: { value: this.keyOf(request), writable: true },
       parameters: { value: undefined, writable: true },
       object: { value: undefined, writable: true },
+      answers: { value: undefined, writable: true },
     }) as typeof outer;
     return Object.create(request, {
       [REQUEST_STATE]: { value: state },

@@ -149,6 +149,19 @@ class FilledBookViewSet extends ModelViewSet(Book, {
   },
 }) {}
 
+/** Several shapes each: what is decided about the answer of one view says nothing about that of another. */
+class ShapedAuthorViewSet extends ModelViewSet(Author, {
+  read: { default: readAuthor, list: readShape(Author, ['slug']) },
+  permissionClasses: [OwnedOrNobodys],
+}) {}
+class ShapedBookViewSet extends ModelViewSet(Book, {
+  read: {
+    default: readShape(Book, ['id', 'title'], { author: readAuthor }),
+    list: readShape(Book, ['id']),
+  },
+  write: writeShape(Book, ['title']),
+}) {}
+
 class StatsViewSet extends ViewSet {
   override list(request: FastifyRequest) {
     return { of: (request.params as { author: string }).author };
@@ -197,6 +210,8 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     .register('owned/:author/books/:book/notes', NoteViewSet)
     .register('asking', AskingAuthorViewSet)
     .register('asking/:author/books', BookViewSet)
+    .register('shaped', ShapedAuthorViewSet)
+    .register('shaped/:author/books', ShapedBookViewSet)
     .register('members', MembersAuthorViewSet)
     .register('members/:author/books', BookViewSet)
     .register('of-user', OfUserAuthorViewSet)
@@ -241,6 +256,15 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
       (async () => (await send('POST', `${url}/1/shout`, undefined, user)).status)(),
     ]);
   const NOT_FOUND = Array.from({ length: 10 }, () => 404);
+
+  t.test('several shapes of the view and of its parent are kept apart', async (t) => {
+    const made = await send('POST', '/shaped/1/books', { title: 'Shaped' });
+    t.equal(made.status, 201, made.payload);
+    t.match(made.json(), { title: 'Shaped', author: { id: 1 } });
+    t.equal((await send('PATCH', made.location!.replace('/api', ''), { title: 'Again' })).status, 200);
+    t.equal((await send('DELETE', made.location!.replace('/api', ''))).status, 204);
+    t.equal((await send('POST', '/shaped/4/books', { title: 'Shaped' }, 'bob')).status, 404);
+  });
 
   t.test('a nested list has the records of its parent alone, filtered and in pages', async (t) => {
     t.strictSame(await titles('/authors/1/books'), ['One', 'Two']);
