@@ -1,4 +1,4 @@
-/** Starts the demo by the command given, asks it for the products, and stops it as a terminal would. */
+/** Starts a demo by the command given, asks it for the paths given, and stops it as a terminal would. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 20_000;
 
-const command = process.argv.slice(2).join(' ');
+const [paths = '', ...words] = process.argv.slice(2);
+const command = words.join(' ');
 const environment = { ...process.env, HOST: '127.0.0.1', PORT: '0', DATABASE_URL: 'sqlite::memory:' };
 // A process group of its own: Ctrl+C reaches npx, pnpm and the server alike.
 const demo = spawn(command, { shell: true, detached: true, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -22,7 +23,7 @@ const address = await Promise.race([
   sleep(START_TIMEOUT_MS, undefined),
 ]);
 if (address === undefined) fail('The demo did not say where it listens');
-for (const path of ['/health/', '/api/products']) {
+for (const path of paths.split(',')) {
   const response = await fetch(new URL(path, address));
   console.log(`GET ${path}: ${response.status} ${(await response.text()).slice(0, 100)}`);
   if (response.status !== 200) fail(`GET ${path} answered ${response.status}`);

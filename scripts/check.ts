@@ -37,7 +37,8 @@ const gates: readonly Gate[] = [
   { name: 'build', command: 'pnpm build' },
   { name: 'the documentation as a site', command: 'pnpm docs:build', isFigure: true },
   { name: 'packages as published', command: 'node scripts/check-packages.ts' },
-  { name: "the README's demo command", command: `node scripts/check-demo.ts ${demoCommand}` },
+  { name: "the README's demo command", command: `node scripts/check-demo.ts /health/,/api/products ${demoCommand}` },
+  { name: 'the demo of the tracker', command: 'node scripts/check-demo.ts /health/,/openapi.json pnpm demo:tracker' },
   { name: "the README's test command", command: testCommand, counts: true, env: { NODE_V8_COVERAGE: coverage } },
   {
     name: 'coverage',

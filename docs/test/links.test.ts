@@ -6,7 +6,7 @@ import t from 'tap';
 import { PACKAGES } from '../site/packages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const folders = ['.', 'docs', ...PACKAGES.map((name) => `packages/${name}`), 'examples/shop'];
+const folders = ['.', 'docs', ...PACKAGES.map((name) => `packages/${name}`), 'examples/shop', 'examples/tracker'];
 
 for (const folder of folders) {
   for (const name of readdirSync(join(root, folder)).filter((file) => file.endsWith('.md'))) {

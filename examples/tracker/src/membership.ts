@@ -1,0 +1,75 @@
+import {
+  IsSafeMethodOnly,
+  matching,
+  NotFound,
+  Permission,
+  type PermissionClass,
+  type PermissionView,
+  requireUser,
+} from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import { type Account, Member, type Project, type PROJECT_ROLES, type Ticket } from './entities.ts';
+
+type ProjectRole = (typeof PROJECT_ROLES)[number];
+type ProjectParams = { readonly project?: string; readonly pk?: string };
+
+/** The id of whoever is logged in. */
+export const userId = (request: FastifyRequest): number => requireUser(request).id;
+
+/** Shows the projects that the user is a member of. */
+export class InOwnProjects extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return this.records<Project>(view, { members__account: userId(request) });
+  }
+}
+
+/** Shows the tickets of these projects. */
+export class TicketsOfOwnProjects extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return this.records<Ticket>(view, { project__members__account: userId(request) });
+  }
+}
+
+/** Shows what is attached to these tickets. */
+export class AttachmentsOfOwnProjects extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return matching(view.meta!, { ticket: { project: { members: { account: userId(request) } } } });
+  }
+}
+
+/** Shows those of them that the user may write, since a guest of a project does not. */
+export class WritableTickets extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    const writer = { account: userId(request), role: { $in: ['owner', 'member'] } };
+    return matching(view.meta!, { project: { members: writer } });
+  }
+}
+
+/** Shows the people of the project in the path: nobody else can be given its tickets. */
+export class InSameProject extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return this.records<Account>(view, { memberships__project__key: (request.params as ProjectParams).project! });
+  }
+}
+
+/** Lets everybody read who sees the project of the path, and those of some roles in it write. */
+export function writtenBy(...roles: ProjectRole[]): PermissionClass {
+  class HasProjectRole extends Permission {
+    override async hasPermission(request: FastifyRequest): Promise<boolean> {
+      const { project, pk } = request.params as ProjectParams;
+      const key = project ?? pk;
+      if (key === undefined) return true; // a new project
+      const member = await request.em.findOne(Member, { project: { key }, account: userId(request) });
+      if (member === null) throw new NotFound();
+      return roles.includes(member.role);
+    }
+  }
+  return IsSafeMethodOnly.or(HasProjectRole);
+}
+
+/** Lets the author of a record change it, and nobody else. */
+export class WrittenByAuthor extends Permission {
+  override hasObjectPermission(request: FastifyRequest, _view: PermissionView, record: { author: Account }): boolean {
+    return record.author.id === userId(request);
+  }
+}

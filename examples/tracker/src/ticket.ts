@@ -1,0 +1,69 @@
+import { many, ModelViewSet, nested, readShape, refs, writeShape } from '@viewset/core';
+import { Type } from 'typebox';
+import { attachment } from './attachment.ts';
+import { comment } from './comment.ts';
+import { Project, Step, Ticket } from './entities.ts';
+import { label } from './label.ts';
+import { person } from './member.ts';
+import { InSameProject, TicketsOfOwnProjects, userId, writtenBy } from './membership.ts';
+
+const brief = readShape(Ticket, ['id', 'title', 'status', 'priority', 'due_on'], {
+  project: 'project.key',
+  assignee: 'assignee.name',
+  labels: many('labels.name', { orderBy: 'name' }),
+});
+
+const full = readShape(
+  Ticket,
+  ['id', 'title', 'description', 'status', 'priority', 'starts_on', 'due_on', 'minutes_spent', 'created_at', 'version'],
+  {
+    project: readShape(Project, ['key', 'name']),
+    author: person,
+    assignee: person,
+    labels: many(label, { orderBy: 'name' }),
+    steps: many(readShape(Step, ['id', 'text', 'is_done'])),
+    attachments: many(attachment),
+    comments: many(comment, { orderBy: '-created_at', limit: 5 }),
+  },
+);
+
+/** The lists of tickets, of a project and of all, are searched and sorted alike. */
+const lists = {
+  searchFields: ['title', 'description', 'comments__text'],
+  filterFields: {
+    status: 'status',
+    label: 'labels__name',
+    assignee: 'assignee__name',
+    due_before: 'due_on__lt',
+    project: 'project__key',
+  },
+  orderingFields: { id: 'id', priority: 'priority', due_on: 'due_on', project: 'project__key' },
+} as const;
+
+/** The tickets of a project. */
+export class TicketViewSet extends ModelViewSet(Ticket, {
+  ...lists,
+  read: { list: brief, default: full },
+  write: writeShape(Ticket, ['title', 'description', 'status', 'starts_on', 'due_on', 'assignee'], {
+    priority: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
+    minutes_spent: Type.Optional(Type.Integer({ minimum: 0 })),
+    labels: refs('labels.name', { max: 10 }),
+    steps: nested(writeShape(Step, ['text', 'is_done']), { max: 20, update: true }),
+  }),
+  fill: { author: userId },
+  validate: (data, problems, _request, record) => {
+    const start = data.starts_on === undefined ? record?.starts_on : data.starts_on;
+    const due = data.due_on === undefined ? record?.due_on : data.due_on;
+    if (start && due && due < start) problems.add('/due_on', 'must not be before starts_on');
+  },
+  referencePermissions: { assignee: [InSameProject] },
+  expand: { comments: many(comment, { orderBy: 'created_at' }) },
+  permissionClasses: [TicketsOfOwnProjects, writtenBy('owner', 'member')],
+}) {}
+
+/** The tickets of all the projects that the user is a member of, to search in. */
+export class AllTicketViewSet extends ModelViewSet(Ticket, {
+  ...lists,
+  read: { list: brief, retrieve: full },
+  permissionClasses: [TicketsOfOwnProjects],
+}) {}
