@@ -31,7 +31,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'conditional-requests',
     'query-sets',
   ],
-  Lists: ['filters', 'json-logic', 'ordering', 'pagination'],
+  Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
   Access: ['authentication', 'permissions', 'throttles'],
   Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'explorer', 'client'],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],

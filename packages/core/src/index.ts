@@ -72,6 +72,8 @@ export type { Many } from './shapes/many-field.ts';
 export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/to-many-input.ts';
+export type { ExportFormat } from './viewset/list-export.ts';
+export { acceptedType } from './accepted-type.ts';
 export { file, type FileField, type FileFieldOptions } from './files/file-field.ts';
 export { type FileFacts, type FileStore, type FlydriveDisk, flydriveStore } from './files/file-store.ts';
 export { type FileLink, FileType, type StoredFile } from './files/file-type.ts';

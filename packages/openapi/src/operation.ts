@@ -185,6 +185,7 @@ function describeResponse(response: OperationResponse, example: unknown): JsonOb
               schema: bytes === undefined ? documentSchema(response.schema) : {},
               ...(example === undefined ? {} : { example }),
             },
+            ...Object.fromEntries((response.textTypes ?? []).map((type) => [type, { schema: { type: 'string' } }])),
           },
         }),
   };

@@ -35,6 +35,8 @@ export interface OperationResponse {
   readonly description: string;
   /** Undefined if the answer has no body, or one that nothing declares. */
   readonly schema: TSchema | undefined;
+  /** The media types, beside JSON, in which the answer comes as text if the request prefers one. */
+  readonly textTypes?: readonly string[] | undefined;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, TSchema>>;
 }

@@ -293,6 +293,7 @@ function planRoute(
   const tagsAnswers = sendsTag(declared.preconditions, declared.action);
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
+      textTypes: declared.suffix === '' && plan.action === 'list' ? definition.listTypes : undefined,
       headers: declared.suffix === '' && plan.action === 'list' ? (definition.listHeaders ?? {}) : {},
       locatesRecord: plan.action === 'create',
       isSafe: plan.method === 'GET',

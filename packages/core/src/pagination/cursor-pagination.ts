@@ -4,7 +4,7 @@ import { wrongOption } from '../options.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { after } from '../language/condition.ts';
 import { reversed, type OrderKey } from '../language/order.ts';
-import { orderValues, type OrderValue, type Projection } from '../language/projection.ts';
+import { type Positioned, type Projection, withPosition } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { CursorCodec, type Cursor } from './cursor-codec.ts';
 import { type Exchange, type PageLinks, sendLinks } from './link-header.ts';
@@ -137,35 +137,4 @@ export class CursorPagination extends Paginator {
 function basisOf({ path, name }: PaginatorOptions, entity: string, keys: readonly OrderKey[]): string {
   const order = keys.map((key) => [key.path.key, key.path.type.kind, key.descending]);
   return JSON.stringify([path, name, entity, order]);
-}
-
-/** A record, and its place in the order. */
-interface Positioned<Record> {
-  readonly record: Record;
-  readonly position: readonly OrderValue[];
-}
-
-/**
- * Makes a projection that reads with each record the values of the order's keys, whether or not the record shows them.
- * They come from the row if there is one: an entity may hold less than the column, such as no microseconds.
- */
-function withPosition<Record>(
-  projection: Projection<Record>,
-  keys: readonly OrderKey[],
-): Projection<Positioned<Record>> {
-  const positions = orderValues(keys);
-  const width = projection.paths.length;
-  return {
-    ...projection,
-    paths: [...projection.paths, ...positions.paths],
-    readRow: (row, children) => ({
-      record: projection.readRow(row, children),
-      position: positions.readRow(row.slice(width)),
-    }),
-    readEntity: (entity, row) => ({
-      record: projection.readEntity(entity, row),
-      position: row === undefined ? positions.readEntity(entity) : positions.readRow(row.slice(width)),
-    }),
-    populate: projection.ofEntities === true ? projection.populate : [...projection.populate, ...positions.populate],
-  };
 }

@@ -145,6 +145,7 @@ export class Router {
     const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));
+    for (const definition of new Set(routes.map((route) => route.definition))) await definition.load?.();
     readJsonOnly(app);
     const plain = routes.filter(({ form }) => form === undefined);
     const forms = routes.filter(({ form }) => form !== undefined);

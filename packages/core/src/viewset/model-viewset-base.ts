@@ -21,6 +21,7 @@ import type { Answer, AnsweringOperation } from './answer.ts';
 import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
 import { NO_FILES } from './file-actions.ts';
 import { dropFiles, settlingFiles } from './file-changes.ts';
+import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
 import { AS_PARENT, type ParentView } from './parent.ts';
@@ -165,7 +166,10 @@ export abstract class ModelViewSetBase<
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const visible = this.#visible(request);
     try {
+      const exports = this.#resolved.exports;
+      const type = exports?.typeFor(request, reply);
       const queryset = this.filterQueryset(request, visible);
+      if (type !== undefined) return await this.#export(request, reply, type, await queryset);
       return await (this.#resolved.paginator === null
         ? this.rows(queryset, request)
         : this.paginate(request, queryset, reply));
@@ -503,6 +507,22 @@ export abstract class ModelViewSetBase<
 
   get #files(): FileFields {
     return this.#resolved.input?.files ?? NO_FILES;
+  }
+
+  async #export(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    type: ExportType,
+    filtered: QuerySet<Entity>,
+  ): Promise<FastifyReply> {
+    if (filtered.isSliced) throw slicedAway(this.name, 'what filterQueryset() returns', 'an export');
+    // What is sent piece by piece cannot turn out to be a 404.
+    await this.#resolved.nesting?.parent.find(request);
+    const answer = this.#answer(request, 'list');
+    const { records, schema } = answer;
+    const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
+    const queryset = byAuthor(filtered, answer);
+    return this.#resolved.exports!.send(request, reply, type, { queryset, records, schema, name });
   }
 
   /** Selects the records that the request may see. */

@@ -4,7 +4,18 @@ import type { Awaitable } from '../awaitable.ts';
 import type { FieldName, LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
-import { ANYTHING, BOOLEAN, FUNCTION, LIST, OBJECT, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
+import {
+  ANYTHING,
+  BOOLEAN,
+  isListOf,
+  FUNCTION,
+  LIST,
+  OBJECT,
+  type OptionRule,
+  TEXT,
+  TEXTS,
+  TEXTS_BY_NAME,
+} from '../options.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Counting } from '../language/query.ts';
@@ -18,6 +29,7 @@ import { BULK_RULE, type BulkOption } from './bulk.ts';
 import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
+import { type ExportFormat, EXPORTS } from './list-export.ts';
 import type { Operation } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
 
@@ -203,6 +215,11 @@ export interface ModelViewSetOptions<
   readonly filters?: readonly Classes[];
   /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
   readonly pagination?: Pages;
+  /**
+   * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` by `Accept: text/csv`, `ndjson` by
+   * `Accept: application/x-ndjson`. Default: none. `csv` needs the package csv-stringify.
+   */
+  readonly exports?: readonly ExportFormat[];
   /** Records a page if the request names no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
@@ -250,6 +267,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   ordering: TEXTS,
   filters: ANYTHING,
   pagination: ANYTHING,
+  exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,

@@ -129,7 +129,7 @@ export class Parent {
       const { isImplied, find } = await this.#ask(request);
       if (proof === 'none' || !isImplied) await find(false);
       const answer = await handler(request, reply);
-      if (proof === 'list' && isImplied && !hasRecords(answer)) await find(false);
+      if (proof === 'list' && isImplied && answer !== reply && !hasRecords(answer)) await find(false);
       return answer;
     };
   }

@@ -32,6 +32,7 @@ import { Bulk, type BulkDeclarations, type BulkOption } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
 import { storeFiles } from './file-changes.ts';
 import { fileActions, NO_FILES } from './file-actions.ts';
+import { ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
@@ -87,6 +88,8 @@ export class Resource implements ViewDefinition {
   readonly readsEntities: boolean;
   readonly filters: readonly Filter[];
   readonly paginator: Paginator | null;
+  /** Undefined if lists are sent as JSON alone. */
+  readonly exports: ListExport | undefined;
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
   readonly listParameters: readonly ParameterDeclaration[];
@@ -152,14 +155,12 @@ export class Resource implements ViewDefinition {
       options.bulk === undefined ? undefined : this.#bulkOf(name, options.bulk, { requiresMatch, overridden });
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
-    // Nobody refers to a parent but by the path, which its own view judges.
-    const declared: Readonly<Record<string, readonly PermissionClass[]>> = options.referencePermissions ?? {};
-    const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
-    this.#referencePermissions = referencePermissions(view, referencesOf(input), permissions);
+    this.#referencePermissions = referencePermissions(view, referencesOf(input), permissionsOf(options, parent));
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     this.narrows = this.readsEntities || overridden.includes('getQueryset');
     checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
+    this.exports = makeExports(options);
     this.paginator = makePaginator(name, options, context);
     this.records = ordered(name, records, options).by('view');
     this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
@@ -168,6 +169,14 @@ export class Resource implements ViewDefinition {
   #bulkOf(name: string, option: BulkOption, declared: Pick<BulkDeclarations, 'requiresMatch' | 'overridden'>): Bulk {
     const { meta, input, key, operations } = this;
     return new Bulk({ name, meta, option, input, key, operations, ...declared });
+  }
+
+  get listTypes(): readonly string[] {
+    return this.exports?.types ?? [];
+  }
+
+  async load(): Promise<void> {
+    await this.exports?.load();
   }
 
   get listHeaders(): Readonly<Record<string, TSchema>> {
@@ -342,6 +351,17 @@ export class Resource implements ViewDefinition {
     const path = this.#fillPath((parameter) => params[parameter]);
     return `${path}/${typeof key === 'number' ? key : encodeURIComponent(String(key))}`;
   }
+}
+
+/** Lists the permissions of references. Nobody refers to a parent but by the path, which its own view judges. */
+function permissionsOf({ referencePermissions: given = {} }: AnyModelOptions, parent: ViewContext['parent']) {
+  const declared: Readonly<Record<string, readonly PermissionClass[]>> = given;
+  const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
+  return permissions;
+}
+
+function makeExports({ exports = [] }: AnyModelOptions): ListExport | undefined {
+  return exports.length === 0 ? undefined : new ListExport(exports);
 }
 
 function ordered(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {

@@ -108,6 +108,10 @@ export interface ViewDefinition {
   parsePk(text: string): unknown;
   /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
   checkListParameters?(request: FastifyRequest): Promise<void>;
+  /** The media types in which a list is sent beside JSON. */
+  readonly listTypes?: readonly string[];
+  /** Loads the packages that only such a view needs. Throws ImproperlyConfigured if one is not installed. */
+  load?(): Promise<void>;
   /** Further routes that the declarations bring along, by the names of actions. */
   readonly actions?: ReadonlyMap<string, Action>;
   /** Runs before the handler of a detail action. */

@@ -1,0 +1,46 @@
+/**
+ * Chooses the media type that an `Accept` header prefers (RFC 9110, section 12.5.1), of those on offer: the first of several that
+ * are equally welcome, and of none.
+ *
+ * @example
+ * acceptedType('text/csv;q=0.9, application/*', ['application/json', 'text/csv']);   // 'application/json'
+ */
+export function acceptedType<Type extends string>(
+  accept: string | undefined,
+  offered: readonly [Type, ...Type[]],
+): Type {
+  let [best] = offered;
+  // Most requests end here.
+  if (accept === undefined || accept === '*/*' || accept === best) return best;
+  const ranges = accept.split(',').map(readRange);
+  let greatest = qualityOf(best, ranges);
+  for (const type of offered.slice(1)) {
+    const quality = qualityOf(type, ranges);
+    if (quality <= greatest) continue;
+    best = type;
+    greatest = quality;
+  }
+  return best;
+}
+
+interface MediaRange {
+  readonly type: string;
+  readonly quality: number;
+}
+
+/** Reads one range of an Accept header. One whose quality is none counts as not accepted: RFC 9110, 12.4.2. */
+function readRange(text: string): MediaRange {
+  const [type = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  const given = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+  return { type, quality: /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(given) ? Number(given) : 0 };
+}
+
+/** Returns the quality of a media type: that of the most specific range that has it. */
+function qualityOf(type: string, ranges: readonly MediaRange[]): number {
+  const candidates = [type, `${type.split('/')[0]}/*`, '*/*'];
+  for (const candidate of candidates) {
+    const range = ranges.find((each) => each.type === candidate);
+    if (range !== undefined) return range.quality;
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+import type { TObject, TSchema } from 'typebox';
+import { isRecord } from '../json.ts';
+import { objectIn } from '../shapes/schema-object.ts';
+
+/** A column of a CSV file: the way to a value of a record. */
+type Column = readonly string[];
+
+/**
+ * Makes the writer of records as CSV (RFC 4180): a line of names first, a column for each value. The fields of an object are
+ * columns of their own, `author.name`; a list is one cell of JSON. A text that a spreadsheet would run as a formula is preceded by
+ * an apostrophe (OWASP, CSV injection).
+ */
+export async function csvWriter(schema: TObject): Promise<(records: readonly object[], isFirst: boolean) => string> {
+  const { stringify } = await import('csv-stringify/sync');
+  const columns = columnsOf(schema);
+  const names = columns.map((column) => column.join('.'));
+  return (records, isFirst) => {
+    const rows = records.map((record) => columns.map((column) => cell(valueAt(record, column))));
+    return stringify(isFirst ? [names, ...rows] : rows, { record_delimiter: 'windows', quoted_match: /[\r\n]/ });
+  };
+}
+
+function columnsOf({ properties }: Pick<TObject, 'properties'>, way: Column = []): Column[] {
+  return Object.entries<TSchema>(properties).flatMap(([name, child]) => {
+    const inner = objectIn(child);
+    return inner === undefined ? [[...way, name]] : columnsOf(inner, [...way, name]);
+  });
+}
+
+function valueAt(record: unknown, column: Column): unknown {
+  let value = record;
+  for (const name of column) value = isRecord(value) ? value[name] : undefined;
+  return value;
+}
+
+/** Begins what Excel, LibreOffice and Google Sheets take for a formula. */
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'object') return defused(JSON.stringify(value));
+  return typeof value === 'string' ? defused(value) : JSON.stringify(value);
+}
+
+function defused(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}

@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import type { TObject } from 'typebox';
+import { acceptedType } from '../accepted-type.ts';
+import { checkNotGivenUp } from '../given-up.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { after } from '../language/condition.ts';
+import { type Projection, withPosition } from '../language/projection.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { csvWriter } from './csv-writer.ts';
+
+/** The forms in which a list can be exported. */
+export const EXPORTS = ['csv', 'ndjson'] as const;
+/** A form in which a list can be exported. */
+export type ExportFormat = (typeof EXPORTS)[number];
+
+const MEDIA_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+
+/** The media types of exports. */
+export type ExportType = (typeof MEDIA_TYPES)[ExportFormat];
+
+/** Records that are read by one statement. */
+const BATCH_SIZE = 500;
+
+/** A list, and the records that are made of it. */
+interface ExportedList<Entity extends object> {
+  readonly queryset: QuerySet<Entity>;
+  readonly records: Projection<object>;
+  readonly schema: TObject;
+  /** The name of the file, without its ending. */
+  readonly name: string;
+}
+
+/** The exports that a view offers. */
+export class ListExport {
+  readonly types: readonly ExportType[];
+
+  constructor(formats: readonly ExportFormat[]) {
+    this.types = formats.map((format) => MEDIA_TYPES[format]);
+  }
+
+  /** @throws ImproperlyConfigured if the package that writes CSV is not installed */
+  async load(): Promise<void> {
+    if (!this.types.includes('text/csv')) return;
+    await import('csv-stringify/sync').catch((cause: unknown) => {
+      throw new ImproperlyConfigured('exports: ["csv"] needs the package csv-stringify', { cause });
+    });
+  }
+
+  /** The type that a request prefers to JSON; undefined if it wants JSON. */
+  typeFor({ headers }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
+    addVary(reply, 'accept');
+    const type = acceptedType(headers.accept, ['application/json', ...this.types]);
+    return type === 'application/json' ? undefined : type;
+  }
+
+  /**
+   * Answers with all records of a list, in their order and without pages. They are read in batches, each where the last one has
+   * ended, so that memory is flat, a slow client holds no connection of the database, and nothing more is read for one that goes away.
+   * A record that is written meanwhile may be in it or not; none is twice in it, unless its place in the order has changed.
+   */
+  async send<Entity extends object>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    type: ExportType,
+    list: ExportedList<Entity>,
+  ): Promise<FastifyReply> {
+    const ending = type === 'text/csv' ? 'csv' : 'ndjson';
+    void reply
+      .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
+      .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
+    const write = type === 'text/csv' ? await csvWriter(list.schema) : lineWriter(reply, list.schema);
+    const batches = batchesOf(request, list);
+    // An error of the first batch can still be answered as one.
+    const first = await batches.next();
+    if (request.method === 'HEAD') return reply.send(Readable.from([]));
+    return reply.send(Readable.from(written(first, batches, write)));
+  }
+}
+
+async function* batchesOf<Entity extends object>(
+  request: FastifyRequest,
+  { queryset, records }: ExportedList<Entity>,
+): AsyncGenerator<object[], undefined> {
+  const order = queryset.totalOrder();
+  const projection = withPosition(records, order);
+  let rest = queryset;
+  for (;;) {
+    checkNotGivenUp(request);
+    const found = await rest.slice(0, BATCH_SIZE).rows(projection);
+    yield found.map(({ record }) => record);
+    if (found.length < BATCH_SIZE) return undefined;
+    rest = queryset.where(after(order, found.at(-1)!.position));
+    // Entities of a batch are of no use to the next.
+    if (records.ofEntities === true) queryset.em.clear();
+  }
+}
+
+type WriteBatch = (records: readonly object[], isFirst: boolean) => string;
+
+async function* written(
+  first: IteratorResult<object[], undefined>,
+  others: AsyncGenerator<object[], undefined>,
+  write: WriteBatch,
+): AsyncGenerator<string> {
+  if (first.value !== undefined) yield write(first.value, true);
+  for await (const records of others) yield write(records, false);
+}
+
+/** Writes each record as a line of JSON, by the serializer of its schema. */
+function lineWriter(reply: FastifyReply, schema: TObject): WriteBatch {
+  const serialize = reply.compileSerializationSchema(schema as object as Record<string, unknown>);
+  return (records) => records.map((record) => `${serialize(record as Record<string, unknown>)}\n`).join('');
+}
+
+/** Tells caches that an answer goes by a header of the request. */
+function addVary(reply: FastifyReply, name: string): void {
+  const told = String(reply.getHeader('vary') ?? '');
+  const isTold = told.split(',').some((each) => ['*', name].includes(each.trim().toLowerCase()));
+  if (!isTold) void reply.header('vary', told === '' ? name : `${told}, ${name}`);
+}
