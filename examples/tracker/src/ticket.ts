@@ -58,6 +58,7 @@ export class TicketViewSet extends ModelViewSet(Ticket, {
   },
   referencePermissions: { assignee: [InSameProject] },
   expand: { comments: many(comment, { orderBy: 'created_at' }) },
+  bulk: 50,
   permissionClasses: [TicketsOfOwnProjects, writtenBy('owner', 'member')],
 }) {}
 

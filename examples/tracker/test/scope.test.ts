@@ -1,5 +1,5 @@
 /** Members see their own projects, and nothing of any other: by no path, relation, filter, order, count or reference. */
-import { Attachment, Project, Ticket } from '../src/entities.ts';
+import { Attachment, Comment, Project, Ticket } from '../src/entities.ts';
 import { type Person, withTracker } from './tracker.ts';
 
 interface Page {
@@ -29,6 +29,14 @@ withTracker(async (t, { as, orm }) => {
     t.equal((await list('dov', '/api/tickets?search=salaries')).count, 1);
     t.equal((await list('ada', '/api/tickets?project=compass')).count, 0);
     t.equal((await list('ada', '/api/tickets?assignee=Dov%20Kim')).count, 0);
+    const logic = encodeURIComponent('{"==":[{"var":"project.key"},"compass"]}');
+    t.equal((await list('ada', `/api/tickets?filter=${logic}`)).count, 0);
+    t.equal((await list('dov', `/api/tickets?filter=${logic}`)).count, 20);
+    await orm.em
+      .fork()
+      .insert(Comment, { ticket: secret, author: secret.author, text: 'xyzzy', created_at: new Date() });
+    t.equal((await list('ada', '/api/tickets?search=xyzzy')).count, 0, 'through a relation to many');
+    t.equal((await list('dov', '/api/tickets?search=xyzzy')).count, 1);
     const first = async (person: Person) =>
       (await list(person, '/api/tickets?sort=project&page_size=1')).results[0]?.['project'];
     t.equal(await first('ada'), 'harbour', 'and not compass, which would come first');
