@@ -17,6 +17,7 @@ export interface Tracker {
   readonly app: FastifyInstance;
   readonly orm: MikroORM;
   readonly uploads: string;
+  readonly token: (person: Person) => string;
   /** Sends a request as one of the people. */
   readonly as: (
     person: Person,
@@ -44,6 +45,7 @@ export function withTracker(tests: (t: Test, tracker: Tracker) => Promise<void>)
       app,
       orm,
       uploads,
+      token: (person) => tokens.get(person)!,
       as: (person, method, url, payload, headers = {}) =>
         app.inject({
           method,
