@@ -27,7 +27,7 @@ const full = readShape(
   },
 );
 
-/** The lists of tickets, of a project and of all, are searched and sorted alike. */
+/** The lists of tickets, of a project and of all, are searched, sorted and exported alike. */
 const lists = {
   searchFields: ['title', 'description', 'comments__text'],
   filterFields: {
@@ -38,6 +38,7 @@ const lists = {
     project: 'project__key',
   },
   orderingFields: { id: 'id', priority: 'priority', due_on: 'due_on', project: 'project__key' },
+  exports: ['csv', 'ndjson'],
 } as const;
 
 /** The tickets of a project. */
