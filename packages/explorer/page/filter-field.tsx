@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { InputHTMLAttributes, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
 import type { Detail } from './exchanges.ts';
@@ -139,7 +139,7 @@ function TextFilter({
   );
 }
 
-function attributesOf(kind: Described['kind']): JSX.InputHTMLAttributes<HTMLInputElement> {
+function attributesOf(kind: Described['kind']): InputHTMLAttributes {
   switch (kind) {
     case 'date':
       return { type: 'date' };

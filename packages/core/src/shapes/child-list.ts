@@ -28,7 +28,16 @@ class ChildList implements BoundChildren {
 
   /** The shape of one child; bound when it is first asked for, once the ORM has discovered the entity. */
   get shape(): BoundInput {
-    return (this.#shape ??= this.#nested.shape.bind(this.target));
+    return (this.#shape ??= this.#bound());
+  }
+
+  #bound(): BoundInput {
+    const shape = this.#nested.shape.bind(this.target);
+    const file = shape.fields.find((field) => field.file !== undefined);
+    if (file === undefined) return shape;
+    throw new ImproperlyConfigured(
+      `nested(): "${file.name}" of ${this.target.className} is a file, which a form holds for the record alone and not for its children`,
+    );
   }
 
   check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown {
@@ -62,7 +71,7 @@ class ChildList implements BoundChildren {
   }
 }
 
-/** @throws ImproperlyConfigured for a shape of another entity */
+/** @throws ImproperlyConfigured for a shape of another entity, and for one that could put a child under another parent */
 export function bindChildren(
   meta: EntityMetadata,
   name: string,
@@ -72,7 +81,12 @@ export function bindChildren(
   const target = relatedMeta(meta, name);
   const { className } = target;
   const given = Utils.className(nested.shape.entity);
-  if (given === className) return new ChildList(target, mappedBy, nested);
+  if (given === className) {
+    if (!(mappedBy in nested.shape.schema.properties)) return new ChildList(target, mappedBy, nested);
+    throw new ImproperlyConfigured(
+      `${meta.className}: "${name}" writes children of the record, so their shape may not write "${mappedBy}", which leads to it`,
+    );
+  }
   throw new ImproperlyConfigured(
     `${meta.className}: "${name}" is a relation to ${className}, but its shape is of ${given}`,
   );

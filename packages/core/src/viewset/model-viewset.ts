@@ -45,7 +45,7 @@ type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
       | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
 
 /** The declarations of a view that clients need. */
-interface DeclaredBy<
+type DeclaredBy<
   Entity,
   Read,
   Write,
@@ -60,7 +60,7 @@ interface DeclaredBy<
   Extra,
   Expand,
   Fields,
-> {
+> = {
   readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
   /** The fields that `expand` adds. */
   readonly expandable: ReadOutput<Entity, never, Expand>;
@@ -77,7 +77,7 @@ interface DeclaredBy<
   readonly filters: Classes;
   readonly pagination: Pages;
   readonly count: Count;
-}
+};
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
 export type SendsAll<View> = View extends new () => {
