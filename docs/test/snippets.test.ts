@@ -15,7 +15,7 @@ import t from 'tap';
 import { PACKAGES } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { codeBlocks } from './support/code-block.ts';
-import { type Snippet, snippetsOf, writeProject } from './support/snippet-project.ts';
+import { augmentsTypes, type Snippet, snippetsOf, writeProject, writeSnippets } from './support/snippet-project.ts';
 
 const PROGRAM_TIMEOUT_MS = 30_000;
 
@@ -25,17 +25,23 @@ rmSync(scratch, { recursive: true, force: true });
 
 /** The entities of the examples, which docs/views.md shows: every page may import them. */
 const sharedEntities = codeBlocks('docs/views.md', readFileSync(join(root, 'docs/views.md'), 'utf8'))[0]?.code ?? '';
-const projects = new Map<string, Snippet[]>();
+const projects = new Set<string>();
+const all: Snippet[] = [];
 for (const document of documents()) {
-  const folder = join(scratch, document.replace(/\.md$/, '').replaceAll('/', '-'));
-  const snippets = snippetsOf(folder, codeBlocks(document, readFileSync(join(root, document), 'utf8')));
+  const blocks = codeBlocks(document, readFileSync(join(root, document), 'utf8'));
+  const name = document.replace(/\.md$/, '').replaceAll('/', '-');
+  const project = join(scratch, augmentsTypes(blocks) ? name : 'shared');
+  const folder = join(project, name);
+  const snippets = snippetsOf(folder, blocks);
   if (snippets.length === 0) continue;
-  writeProject(folder, snippets, sharedEntities);
-  projects.set(folder, snippets);
+  writeProject(project);
+  writeSnippets(folder, snippets, sharedEntities);
+  projects.add(project);
+  all.push(...snippets);
 }
 
-const mistakes = compileProjects(root, [...projects.keys()]);
-for (const snippet of [...projects.values()].flat()) {
+const mistakes = compileProjects(root, [...projects]);
+for (const snippet of all) {
   t.test(`${snippet.document}:${snippet.line}`, async (t) => {
     t.strictSame(
       mistakes.filter(({ path }) => path === snippet.path).map(({ text }) => `${snippet.document}${text}`),

@@ -35,16 +35,23 @@ export function snippetsOf(folder: string, blocks: readonly CodeBlock[]): Snippe
   return snippets;
 }
 
-/**
- * Writes the files of one document as a project of its own, so that what it declares about types stays with it. A document
- * without an `entities.ts` has that of the others.
- */
-export function writeProject(folder: string, snippets: readonly Snippet[], sharedEntities: string): void {
+/** Tells if a document declares something about the types of others, which must stay with it. */
+export function augmentsTypes(blocks: readonly CodeBlock[]): boolean {
+  return blocks.some(({ code }) => /^declare (?:module|global)\b/m.test(code));
+}
+
+/** Makes a folder a project of the compiler. Each takes the compiler as long as all that the packages are made of. */
+export function writeProject(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'entities.ts'), sharedEntities);
   const compilerOptions = { moduleDetection: 'force', noUnusedLocals: false, noUnusedParameters: false };
   const config = { extends: '../../../tsconfig.base.json', compilerOptions, include: ['.'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+}
+
+/** Writes the files of one document. A document without an `entities.ts` has that of the others. */
+export function writeSnippets(folder: string, snippets: readonly Snippet[], sharedEntities: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'entities.ts'), sharedEntities);
   for (const { path, blocks } of snippets) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, textOf(blocks));
