@@ -22,7 +22,7 @@ export const MISTAKES: readonly Mistake[] = [
     code: `
 export const shape = readShape(Book, ['id'], { publisher: readShape(Author, ['email']) });`,
     message:
-      "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ReadShape<Publisher, object> | ExtraField<Book> | undefined'.",
+      "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ExtraSource<Book, \"publisher\">'.",
   },
   {
     name: 'a write override of another kind',
@@ -106,7 +106,7 @@ export const a = readShape(Book, ['id', 'secret']);`,
     name: 'a hidden column of a related record',
     code: `
 export const b = readShape(Book, ['id'], { password: 'author.password' });`,
-    message: "Type '\"author.password\"' is not assignable to type 'NestedShape | ExtraField<Book>'.",
+    message: 'Type \'"author.password"\' is not assignable to type \'ExtraSource<Book, "password">\'.',
   },
   {
     name: 'represent adds what the read shape lacks',
@@ -144,13 +144,13 @@ export const x = readShape(Book, ['id', 'titel']);`,
     code: `
 export const x = readShape(Book, ['id'], { p: 'publisher.nmae' });`,
     message:
-      "Type '\"publisher.nmae\"' is not assignable to type 'NestedShape | ExtraField<Book>'. Did you mean '\"publisher.name\"'?",
+      'Type \'"publisher.nmae"\' is not assignable to type \'ExtraSource<Book, "p">\'. Did you mean \'"publisher.name"\'?',
   },
   {
     name: 'a misspelt name in a write shape',
     code: `
 export const x = writeShape(Book, ['titel']);`,
-    message: "Type '\"titel\"' is not assignable to type 'FieldName<Book>'. Did you mean '\"title\"'?",
+    message: "Type '\"titel\"' is not assignable to type 'WritableName<Book>'. Did you mean '\"title\"'?",
   },
   {
     name: 'a misspelt reference',
@@ -164,7 +164,7 @@ export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
     code: `
 export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
     message:
-      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, never, typeof PageNumberPagination, never>'. Did you mean to write 'write'?",
+      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 5 more ..., false>'. Did you mean to write 'write'?",
   },
   {
     name: 'a misspelt search field',
@@ -210,14 +210,13 @@ export class V extends ModelViewSet(Book, { read, permissionClasses: [new IsAuth
     code: `
 export class V extends ModelViewSet(Book, { read: readShape(Publisher, ['id', 'name']) }) {}`,
     message:
-      "Type 'ReadShape<Publisher, { id: number; name: string; }>' is not assignable to type 'ObjectSchema | ReadShape<NoInfer<Book>, object>'.",
+      "Type 'ReadShape<Publisher, { id: number; name: string; }>' is not assignable to type 'ReadOption<NoInfer<Book>>'.",
   },
   {
     name: 'a write shape of another entity',
     code: `
 export class V extends ModelViewSet(Book, { read, write: writeShape(Publisher, ['name']) }) {}`,
-    message:
-      "Type 'WriteShape<Publisher, { name: string; }>' is not assignable to type 'ObjectSchema | WriteShape<NoInfer<Book>, object>'.",
+    message: "Type 'WriteShape<Publisher, { name: string; }>' is not assignable to type 'WriteOption<NoInfer<Book>>'.",
   },
   {
     name: 'a misspelt field in a query',
@@ -269,7 +268,7 @@ export class V extends ModelViewSet(Book, { read }) {
   getQueryset(request: FastifyRequest) { return super.getQueryset(request); }
 }`,
     message:
-      "This member must have an 'override' modifier because it overrides a member in the base class 'ModelViewSetBase<Book, { id: number; title: string; } & object, object>'.",
+      "This member must have an 'override' modifier because it overrides a member in the base class 'ModelViewSetBase<Book, { id: number; title: string; } & object, object, never, object, object>'.",
   },
   {
     name: 'a computed field reads what it does not name',
@@ -300,7 +299,7 @@ export class V extends ModelViewSet(Book, { read, write }) {
     code: `
 export class V extends ModelViewSet(Book, { read, write, referencePermissions: { publiser: [IsAuthenticated] } }) {}`,
     message:
-      "Object literal may only specify known properties, but 'publiser' does not exist in type 'Readonly<Partial<Record<ToOneName<NoInfer<Book>>, readonly PermissionClass[]>>>'. Did you mean to write 'publisher'?",
+      "Object literal may only specify known properties, but 'publiser' does not exist in type 'Readonly<Partial<Record<ReferencePath<NoInfer<Book>>, readonly PermissionClass[]>>>'. Did you mean to write 'publisher'?",
   },
   {
     name: 'a text for a number',

@@ -23,7 +23,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
@@ -370,4 +370,21 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.strictSame((await kept()).stored, []);
     t.equal(await orm.em.fork().count(Ticket), 0);
   });
+});
+
+t.test('a file that cannot be taken is refused at start', async (t) => {
+  const field = file({ store, maxBytes: 10, types: ['image/png'] });
+  for (const [options, message] of [
+    [{ store: {} }, /"store" must be a FileStore/],
+    [{ maxBytes: 0 }, /"maxBytes" must be a whole number/],
+    [{ types: [] }, /"types" must be a list of media types/],
+    [{ types: ['png'] }, /"types" must be a list of media types/],
+    [{ size: 3 }, /unknown option "size"/],
+  ] as const) {
+    t.throws(() => file({ store, maxBytes: 10, types: ['image/png'], ...(options as object) }), { message });
+  }
+  t.throws(() => writeShape(Ticket, ['title', 'screen']), { message: /Ticket.screen is a file.*file\(/ });
+  t.throws(() => writeShape(Ticket, [], { title: field as never }), { message: /Ticket.title is no file/ });
+  const orm = await openSqlite(t, { entities: [Ticket, Note] });
+  await t.rejects(testApp(t, orm, [new Router().register('notes', NoteViewSet)]), { message: /no view sends it/ });
 });

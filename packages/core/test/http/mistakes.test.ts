@@ -110,7 +110,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
       ],
       [
         { read: undefined },
-        /^BookViewSet: option "read" must be a readShape\(\) or a Type\.Object\(\), but undefined came$/,
+        /^BookViewSet: option "read" must be a readShape\(\), a Type\.Object\(\), or an object of these by operation, but undefined came$/,
       ],
       [
         { write: 'title' },

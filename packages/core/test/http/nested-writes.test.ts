@@ -324,6 +324,12 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       () => writeShape(Author, ['name'], { books: nested(keyed, { update: true }) }),
       /primary key "id" of Book/,
     );
+    // Such a child could say that another author is its parent.
+    const moving = writeShape(Book, ['title', 'author']);
+    t.throws(
+      () => writeShape(Author, ['name'], { books: nested(moving) }),
+      /"books" writes children of the record, so their shape may not write "author"/,
+    );
     t.throws(() => nested(book, { max: 0 }), /"max" must be a whole number above 0/);
     t.throws(() => nested({} as never), /must be a writeShape/);
     t.throws(() => refs('tags', { maximum: 3 } as never), /unknown option "maximum"/);
