@@ -71,11 +71,17 @@ function waitForBodies(app: FastifyInstance, inFlight: RequestsInFlight, refuse:
     if (slowest !== undefined) sendSafely(slowest.reply, SLOW_REQUEST);
     done();
   });
-  app.addHook('preValidation', (request: Admitted, reply, done) => {
+  const endBody = (request: Admitted, reply: FastifyReply, done: () => void): void => {
     const admitted = request[IN_FLIGHT];
     if (admitted && !inFlight.endBody(admitted)) refuse(reply);
     else done();
+  };
+  app.addHook('preValidation', (request: Admitted, reply, done) => {
+    // A form with files is read by a hook of its route.
+    if (isBodyToCome(request.raw)) done();
+    else endBody(request, reply, done);
   });
+  app.addHook('preHandler', endBody);
 }
 
 function isBodyToCome({ complete, headers }: IncomingMessage): boolean {

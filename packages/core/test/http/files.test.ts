@@ -355,6 +355,24 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal((await send('x', 'text/plain')).statusCode, 415);
   });
 
+  await t.test('an upload on its way keeps nobody from being answered', async (t) => {
+    const busy = await testApp(t, orm, [router()], { options: { maxRequestsInFlight: 1 } });
+    await busy.listen({ port: 0 });
+    const { port } = busy.server.address() as { port: number };
+    const { payload } = form(TITLE, { ...SCREEN, content: Buffer.concat([PNG, Buffer.alloc(100_000)]) });
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (chunk) => (answer += chunk.toString()));
+    socket.write(
+      `POST /api/tickets HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=${BOUNDARY}\r\ncontent-length: ${payload.length}\r\n\r\n`,
+    );
+    socket.write(payload.subarray(0, 50_000));
+    await settled(async () => (await kept()).temporary.length > 0);
+    t.equal((await fetch(`http://127.0.0.1:${port}/api/tickets`)).status, 200);
+    socket.write(payload.subarray(50_000));
+    t.ok(await settled(async () => answer.startsWith('HTTP/1.1 201')));
+  });
+
   await t.test('an upload whose client goes away leaves nothing', async (t) => {
     await app.listen({ port: 0 });
     const { port } = app.server.address() as { port: number };
