@@ -2,7 +2,7 @@ import { type ApiError, errorOfAnswer, unanswered } from './api-error.ts';
 import type { AnswerText, KeptAnswers } from './kept-answers.ts';
 import type { ClientOptions, WriteRecordOptions } from './options.ts';
 import type { MaybeToken } from './tokens.ts';
-import { toJson } from './url.ts';
+import { textOf, toJson } from './url.ts';
 
 /** A request to be sent. */
 export interface ApiRequest {
@@ -32,13 +32,19 @@ const RAW_BODIES = [Blob, ArrayBuffer, FormData, URLSearchParams];
 export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchange {
   return async (request, token) => {
     const { method, url, options } = request;
+    const body = withFiles(request.body);
     const known = kept.get(token, url);
     const signals = [options.signal, AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 30_000)];
     const init = {
       method,
-      headers: headersOf(request, { ...client.headers, ...options.headers }, token, known?.etag ?? undefined),
+      headers: headersOf(
+        { ...request, body },
+        { ...client.headers, ...options.headers },
+        token,
+        known?.etag ?? undefined,
+      ),
       signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
-      ...bodyOf(request.body),
+      ...bodyOf(body),
     };
     const { fetch = globalThis.fetch } = client;
     let response: Response;
@@ -88,6 +94,16 @@ function headersOf(
   if (ifMatch !== undefined) headers.set('if-match', ifMatch);
   else if (options.ifMatch === true) throw new TypeError('ifMatch: no ETag of this record is known; retrieve it first');
   return headers;
+}
+
+/** Makes a form of a record with files, which JSON cannot hold. Lists and objects are JSON in it, and null is an empty text. */
+function withFiles(body: unknown): unknown {
+  if (isRaw(body) || !Object.values(body ?? {}).some((value) => value instanceof Blob)) return body;
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body as object)) {
+    if (value !== undefined) form.append(name, value instanceof Blob ? value : textOf(value ?? ''));
+  }
+  return form;
 }
 
 function isRaw(body: unknown): boolean {

@@ -47,7 +47,8 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
   });
 }
 
-function textOf(value: unknown): string {
+/** Writes a value as a text: what is no text itself as JSON. */
+export function textOf(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   return typeof value === 'string' || typeof value === 'bigint' ? String(value) : toJson(value);
 }

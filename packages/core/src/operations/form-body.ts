@@ -92,7 +92,8 @@ class Form {
     for (const [name, values] of this.#texts) {
       if (isUnsafeName(name)) continue;
       const value = values.length === 1 ? values[0] : values;
-      body[name] = readers.get(name)?.(value) ?? value;
+      const read = readers.get(name);
+      body[name] = read === undefined ? value : read(value);
     }
     for (const [name, staged] of this.#staged) body[name] = staged;
     return body;

@@ -33,6 +33,8 @@ const Ticket = defineEntity({
     title: p.string().length(50).unique(),
     weight: p.integer().default(1),
     done: p.boolean().default(false),
+    rank: p.integer().nullable(),
+    tags: p.array().nullable(),
     screen: p.type(FileType).nullable(),
     manual: p.type(FileType).nullable(),
   },
@@ -65,7 +67,7 @@ class HidesSecrets extends Permission {
   }
 }
 
-const write = writeShape(Ticket, ['title', 'weight', 'done'], {
+const write = writeShape(Ticket, ['title', 'weight', 'done', 'rank', 'tags'], {
   screen: file({ store, maxBytes: MAX_BYTES, types: ['image/*'] }),
   manual: file({ store, maxBytes: MAX_BYTES, types: ['application/pdf', 'text/plain', 'text/html'] }),
 });
@@ -190,6 +192,22 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
       { name: 'done', content: 'true' },
     );
     t.match(good.json(), { title: '12', weight: 3 });
+    const texts = [
+      { name: 'rank', content: '' },
+      { name: 'tags', content: 'a' },
+      { name: 'tags', content: 'b' },
+    ];
+    await post({ name: 'title', content: 'Lists' }, ...texts);
+    await post(
+      { name: 'title', content: 'JSON' },
+      { name: 'rank', content: '2' },
+      { name: 'tags', content: '["c,d"]' },
+    );
+    const stored = await orm.em.fork().find(Ticket, { title: ['Lists', 'JSON'] }, { orderBy: { id: 1 } });
+    t.match(stored, [
+      { rank: null, tags: ['a', 'b'] },
+      { rank: 2, tags: ['c,d'] },
+    ]);
     const bad = await post({ name: 'weight', content: 'many' }, SCREEN);
     t.equal(bad.statusCode, 400);
     t.strictSame(
