@@ -3,9 +3,15 @@ import type { Static, TObject, TSchema } from 'typebox';
 /** Any Type.Object, refined ones among them (whose type TypeScript does not take for a TObject). */
 export type ObjectSchema = Pick<TObject, '~kind' | 'type' | 'properties'>;
 
-/** The objects that an object schema describes. */
-export type StaticObject<Schema extends ObjectSchema> =
-  Static<Schema> extends infer Described extends object ? Described : never;
+/**
+ * The objects that an object schema describes. Of any schema they are any objects: the compiler would unfold all that a schema
+ * can be.
+ */
+export type StaticObject<Schema extends ObjectSchema> = string extends keyof Schema['properties']
+  ? object
+  : Static<Schema> extends infer Described extends object
+    ? Described
+    : never;
 
 /** An object schema each of whose properties has one of some names; no schema if it has another. */
 export type NamedSchema<Schema extends ObjectSchema, Names> = string extends keyof Schema['properties']
