@@ -7,6 +7,7 @@ import type { FileFields } from '../files/file-field.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { type Keyed, type Projection, withKey } from '../language/projection.ts';
+import { newEntity } from '../mikro/new-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { type Backend, notStored, type RowWrite } from '../backends/backend.ts';
@@ -339,8 +340,7 @@ export abstract class ModelViewSetBase<
    */
   async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>, _extra?: Extra): Promise<Entity> {
     checkNotGivenUp(request);
-    const entity: Entity = request.em.create(this.entity, data as never);
-    request.em.persist(entity);
+    const entity = await this.#ownWrite(request, () => newEntity(request.em, this.entity, data));
     await this.#flushOwn(request);
     return entity;
   }
@@ -622,10 +622,11 @@ export abstract class ModelViewSetBase<
     for (const { resolved, extra } of judged) {
       const data = resolved as WriteData<Entity, Input>;
       entities.push(
-        isHooked ? await this.performCreate(request, data, extra) : request.em.create(this.entity, data as never),
+        isHooked
+          ? await this.performCreate(request, data, extra)
+          : await this.#ownWrite(request, () => newEntity(request.em, this.entity, data)),
       );
     }
-    request.em.persist(entities);
     await this.#flushOwn(request);
     return entities;
   }

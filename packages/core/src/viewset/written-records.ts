@@ -71,7 +71,9 @@ export async function takenRecords(
   return records.filter(({ values }) => {
     const text = textOf(names.map((name) => values[name]));
     const holder = stored.get(text);
-    const isTaken = seen.has(text) || (holder !== undefined && holder !== keyText(values[pk.property.name]));
+    // A record that is changed keeps its key, so a key that is taken is that of a new one.
+    const isOwn = !names.includes(pk.property.name) && holder === keyText(values[pk.property.name]);
+    const isTaken = seen.has(text) || (holder !== undefined && !isOwn);
     seen.add(text);
     return isTaken;
   });
