@@ -61,7 +61,8 @@ class Form {
   }
 
   async add(part: Multipart): Promise<void> {
-    const { fieldname: name } = part;
+    const { fieldname: name } = part as { readonly fieldname: string | undefined };
+    if (name === undefined) throw new ParseError('Each part of a form must have a name');
     if (part.type === 'field') {
       this.#textBytesLeft -= Buffer.byteLength(name) + Buffer.byteLength(String(part.value));
       if (part.valueTruncated || part.fieldnameTruncated || this.#textBytesLeft < 0) throw new PayloadTooLarge();
@@ -109,6 +110,7 @@ function formError(error: unknown): unknown {
   if (error instanceof HttpError || !(error instanceof Error)) return error;
   const { code = '', statusCode } = error as { code?: string; statusCode?: number };
   if (statusCode === 413) return new PayloadTooLarge(undefined, { cause: error });
-  const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated/i.test(error.message);
+  // The parser looks for the boundary, the needle, which has a greatest length.
+  const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated|needle/i.test(error.message);
   return isForm ? new ParseError('The form could not be read', { cause: error }) : error;
 }

@@ -355,6 +355,8 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
       ['no boundary', whole, 'multipart/form-data'],
       ['no form at all', 'hello'],
       ['empty', ''],
+      ['long boundary', whole, `multipart/form-data; boundary=${'x'.repeat(300)}`],
+      ['part without a name', `--${BOUNDARY}\r\ncontent-disposition: form-data\r\n\r\nx\r\n--${BOUNDARY}--\r\n`],
       ['prototype', form({ name: '__proto__', content: '{}' }, TITLE).payload],
       ['NUL', form({ name: 'title', content: 'a\u0000b' }).payload],
       [
