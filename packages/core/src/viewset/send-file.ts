@@ -20,32 +20,38 @@ export async function sendFile(
   { key, name, size, type }: StoredFile,
 ): Promise<FastifyReply> {
   const tag = `"${key}"`;
-  void reply.headers({
+  const common = {
     etag: tag,
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-cache',
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
-  });
+  };
   const known = headers['if-none-match'];
   if (known !== undefined && namesTag(known, tag, 'weak')) {
-    return reply.code(304).send();
+    return reply.code(304).headers(common).send();
   }
   const condition = headers['if-range'];
   const isCurrent = condition === undefined || condition === tag;
   const range = method === 'GET' && isCurrent ? byteRange(headers.range, size) : undefined;
   if (range === 'unsatisfiable') {
-    return reply.code(416).header('content-range', `bytes */${size}`).send();
+    return reply
+      .code(416)
+      .headers({ ...common, 'content-range': `bytes */${size}` })
+      .send();
   }
+  // Opened before the headers tell of it: an answer that is an error is no part of the file.
+  const content = method === 'HEAD' || size === 0 ? undefined : await store.get(key, range);
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== undefined) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   void reply.type(type).headers({
+    ...common,
     'content-length': end + 1 - start,
     'content-disposition': `${SHOWN.test(type) ? 'inline' : 'attachment'}; ${fileNames(name)}`,
   });
   // For any content but a stream, Fastify writes the length of an answer to HEAD anew.
   if (method === 'HEAD') return reply.send(Readable.from([]));
-  return reply.send(size === 0 ? '' : await store.get(key, range));
+  return reply.send(content ?? '');
 }
 
 /** Writes the name of a file for every client: in ASCII, and as RFC 6266 has it. */

@@ -324,6 +324,19 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.equal(head.headers.etag, tag);
   });
 
+  await t.test('a file that its store has lost is an error, and nothing is told of it', async (t) => {
+    await post(TITLE, SCREEN);
+    const [key = ''] = (await kept()).stored;
+    await rm(join(folder, 'tickets', key));
+    const answer = await app.inject({ url: '/api/tickets/1/screen', headers: { range: 'bytes=0-3' } });
+    t.equal(answer.statusCode, 500);
+    t.match(answer.json(), { code: 'internal_error' });
+    const told = ['etag', 'content-range', 'content-disposition', 'accept-ranges'].filter(
+      (name) => name in answer.headers,
+    );
+    t.strictSame(told, []);
+  });
+
   await t.test('an empty file is a file', async (t) => {
     const made = await post(TITLE, { name: 'manual', content: '', filename: 'empty.txt', type: 'text/plain' });
     t.match(made.json(), { manual: { size: 0 } }, made.body);
