@@ -16,7 +16,7 @@ export async function csvWriter(schema: TObject): Promise<(records: readonly obj
   const names = columns.map((column) => column.join('.'));
   return (records, isFirst) => {
     const rows = records.map((record) => columns.map((column) => cell(valueAt(record, column))));
-    return stringify(isFirst ? [names, ...rows] : rows, { record_delimiter: 'windows', quoted_match: /[\r\n]/ });
+    return stringify(isFirst ? [names, ...rows] : rows, { record_delimiter: 'windows', quoted_match: SEPARATOR });
   };
 }
 
@@ -33,6 +33,8 @@ function valueAt(record: unknown, column: Column): unknown {
   return value;
 }
 
+/** Separates lines, or the cells of a spreadsheet of another language: unquoted, `a;=1+1` would be a text and a formula there. */
+const SEPARATOR = /[\r\n;\t]/;
 /** Begins what Excel, LibreOffice and Google Sheets take for a formula. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;

@@ -101,6 +101,15 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     );
   });
 
+  await t.test('no text begins a cell of a spreadsheet that separates them by semicolons or tabs', async (t) => {
+    const titled = (title: string) => orm.em.fork().nativeUpdate(Book, { id: 3 }, { title });
+    t.teardown(() => titled('two\nlines'));
+    for (const title of ['a;=1+1', 'a\t=1+1']) {
+      await titled(title);
+      t.match((await ask('/books', CSV)).body, `\r\n3,"${title}",-3`);
+    }
+  });
+
   await t.test('NDJSON has the records as a list has them', async (t) => {
     const answer = await ask('/books', LINES);
     t.equal(answer.headers['content-type'], 'application/x-ndjson');
