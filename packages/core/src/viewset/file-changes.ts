@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FileField, FileFields } from '../files/file-field.ts';
 import type { StoredFile } from '../files/file-type.ts';
+import { isGivenUp } from '../given-up.ts';
 import { StagedFile } from '../files/staged-file.ts';
 
 interface KeptFile {
@@ -84,11 +85,19 @@ export async function settlingFiles<Result>(
   const isInner = request.em.isInTransaction();
   try {
     const result = await write();
-    if (isInner) reply.raw.once('close', () => void changes.get(request)?.settle(reply.statusCode < 400, log));
+    if (isInner) reply.raw.once('close', () => settleByAnswer(request, reply));
     else await changes.get(request)?.settle(true, log);
     return result;
   } catch (error) {
     await changes.get(request)?.settle(false, log);
     throw error;
   }
+}
+
+/** Settles by the status of the answer; without a whole one, what the transaction refers to is unknown, and all files stay. */
+function settleByAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  const { log } = request;
+  const isAnswered = reply.raw.writableFinished && !isGivenUp(request);
+  if (isAnswered) void changes.get(request)?.settle(reply.statusCode < 400, log);
+  else if (changes.has(request)) log.warn('files that nothing refers to may be left: the request was given up');
 }
