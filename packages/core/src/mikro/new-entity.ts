@@ -1,8 +1,8 @@
 import { type EntityManager, type EntityName, UniqueConstraintViolationException } from '@mikro-orm/core';
 
 /**
- * Makes an entity of data for a new record, which the next flush stores. For the key of an entity that it knows, MikroORM returns that one, and nothing would
- * be written.
+ * Makes an entity of data for a new record, which the next flush stores. For the key of an entity that it knows, MikroORM returns that
+ * one, and nothing would be written.
  *
  * @throws UniqueConstraintViolationException if there is such an entity, as the database does for any other record
  */
