@@ -2,8 +2,13 @@ import { Type } from 'typebox';
 import { NotFound } from '../errors.ts';
 import type { FileFields } from '../files/file-field.ts';
 import type { StoredFile } from '../files/file-type.ts';
-import { type Action, action, type RecordRequest } from './action.ts';
+import { type Action, action, kebabCase, type RecordRequest } from './action.ts';
 import { sendFile } from './send-file.ts';
+
+/** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
+export function filePath(field: string): string {
+  return kebabCase(field);
+}
 
 export const NO_FILES: FileFields = new Map();
 
@@ -17,12 +22,15 @@ export function fileActions(
   return new Map(
     [...files].map(([name, { store }]) => [
       name,
-      action({ detail: true, responses: { 200: BYTES, 206: BYTES, 304: null, 416: null } }, async (request, reply) => {
-        const record = (await getObject(request)) as Readonly<Record<string, StoredFile | null | undefined>>;
-        const file = record[name];
-        if (!file) throw new NotFound();
-        return sendFile(request, reply, store, file);
-      }) as Action,
+      action(
+        { detail: true, urlPath: filePath(name), responses: { 200: BYTES, 206: BYTES, 304: null, 416: null } },
+        async (request, reply) => {
+          const record = (await getObject(request)) as Readonly<Record<string, StoredFile | null | undefined>>;
+          const file = record[name];
+          if (!file) throw new NotFound();
+          return sendFile(request, reply, store, file);
+        },
+      ) as Action,
     ]),
   );
 }

@@ -26,12 +26,12 @@ import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { declareFileRoute, hasFileRoute } from '../files/file-routes.ts';
-import { type Action, kebabCase } from './action.ts';
+import type { Action } from './action.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk, type BulkDeclarations, type BulkOption } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
 import { storeFiles } from './file-changes.ts';
-import { fileActions, NO_FILES } from './file-actions.ts';
+import { fileActions, filePath, NO_FILES } from './file-actions.ts';
 import { ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
@@ -331,7 +331,7 @@ export class Resource implements ViewDefinition {
   #declareFileRoute(name: string, field: string): void {
     const property = this.meta.properties[field as never] as unknown as EntityProperty;
     if (templateParameters(this.#path).length === 0) {
-      const pathOf = (key: unknown): string => `${this.#path}/${encodeURIComponent(String(key))}/${kebabCase(field)}`;
+      const pathOf = (key: unknown): string => `${this.#path}/${encodeURIComponent(String(key))}/${filePath(field)}`;
       declareFileRoute(property, { key: this.key.key, pathOf });
     } else if (!hasFileRoute(property)) {
       throw new ImproperlyConfigured(

@@ -359,6 +359,17 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.strictSame(results, [{ id: 1, ticket: { title: 'Broken', screen }, shown: screen }]);
   });
 
+  await t.test('a link leads to its file whatever paths the router makes of names', async (t) => {
+    class SnakeCaseRouter extends Router {
+      protected override actionPath(name: string) {
+        return `_${name}`;
+      }
+    }
+    const own = await testApp(t, orm, [new SnakeCaseRouter().register('tickets', TicketViewSet)]);
+    const made = await own.inject({ method: 'POST', url: '/tickets', ...form(TITLE, SCREEN) });
+    t.equal((await own.inject(made.json<{ screen: { url: string } }>().screen.url)).statusCode, 200);
+  });
+
   await t.test('hostile forms are refused, and leave nothing', async (t) => {
     const send = (payload: string | Buffer, type = `multipart/form-data; boundary=${BOUNDARY}`) =>
       app.inject({ method: 'POST', url: '/api/tickets', payload, headers: { 'content-type': type } });
