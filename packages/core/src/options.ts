@@ -64,6 +64,10 @@ export const BOOLEAN: OptionRule = ['true or false', (value) => typeof value ===
 export const FUNCTION: OptionRule = ['a function', (value) => typeof value === 'function'];
 export const TEXT: OptionRule = ['a non-empty string', isText];
 export const LIST: OptionRule = ['a list', Array.isArray];
+export const POSITIVE: OptionRule = [
+  'a whole number above 0',
+  (value) => Number.isSafeInteger(value) && (value as number) > 0,
+];
 export const TEXTS: OptionRule = ['a list of texts', (value) => isListOf(value, isText)];
 export const TEXTS_BY_NAME: OptionRule = [
   'texts by name',

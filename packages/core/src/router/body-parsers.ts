@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
+import { FORM_TYPE } from '../operations/plan-view.ts';
 
 /**
  * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
@@ -41,6 +42,6 @@ export async function readForms(app: FastifyInstance): Promise<void> {
     },
   );
   // An action of the same router may read forms as bytes.
-  app.removeContentTypeParser('multipart/form-data');
+  app.removeContentTypeParser(FORM_TYPE);
   await app.register(multipart);
 }

@@ -1,13 +1,11 @@
 import type { EntityMetadata, EntityName, PrimaryProperty } from '@mikro-orm/core';
-import { checkOptions, type OptionRule, wrongOption } from '../options.ts';
+import { checkOptions, POSITIVE, wrongOption } from '../options.ts';
 import type { Flat, WireValue } from './wire-value.ts';
 import type { BodySchemas, BoundInput } from './bound-input.ts';
 
 /** The greatest number of references in a list whose shape says no other. */
 export const DEFAULT_MAX_REFERENCES = 1000;
 const DEFAULT_MAX_CHILDREN = 100;
-
-const MAX: OptionRule = ['a whole number above 0', (value) => Number.isSafeInteger(value) && (value as number) > 0];
 
 /** A field of a write shape that takes a list of references, which replaces the set of a relation. Made by `refs`. */
 export class Refs<Path extends string = string> {
@@ -35,7 +33,7 @@ export class Refs<Path extends string = string> {
  */
 export function refs<const Path extends string>(path: Path, options: { readonly max?: number } = {}): Refs<Path> {
   if (typeof path !== 'string' || path === '') throw wrongOption('refs()', 'path', 'the path of a relation', path);
-  checkOptions(`refs('${path}')`, options, { max: MAX });
+  checkOptions(`refs('${path}')`, options, { max: POSITIVE });
   return new Refs(path, options.max ?? DEFAULT_MAX_REFERENCES);
 }
 
@@ -83,7 +81,7 @@ export function nested<Child extends object, Input extends object, const Update 
   const isShape = typeof shape === 'object' && (shape as unknown) !== null && 'bind' in shape;
   if (!isShape) throw wrongOption('nested()', 'shape', 'a writeShape()', shape);
   checkOptions('nested()', options, {
-    max: MAX,
+    max: POSITIVE,
     update: ['true or false', (value) => typeof value === 'boolean'],
   });
   return new Nested(shape, options.max ?? DEFAULT_MAX_CHILDREN, (options.update ?? false) as Update);

@@ -3,8 +3,8 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isRecord, pointerStep } from '../json.ts';
-import { checkOptions, type OptionRule } from '../options.ts';
-import { invalidInput } from '../schema/error-details.ts';
+import { checkOptions, type OptionRule, POSITIVE } from '../options.ts';
+import { counted, invalidInput } from '../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { applied, columnRule } from '../shapes/column-rule.ts';
@@ -20,10 +20,9 @@ export type BulkOperation = 'create' | 'update' | 'destroy';
 /** The greatest numbers of records that requests may create, update and destroy at once. */
 export type BulkOption = number | Readonly<Partial<Record<BulkOperation, number>>>;
 
-const LIMIT: OptionRule = ['a whole number above 0', (value) => Number.isSafeInteger(value) && (value as number) > 0];
 export const BULK_RULE: OptionRule = [
   'a whole number above 0, or an object of these',
-  (value) => isRecord(value) || LIMIT[1](value),
+  (value) => isRecord(value) || POSITIVE[1](value),
 ];
 
 /** The number of records that a message names. */
@@ -52,7 +51,7 @@ export class Bulk {
 
   constructor({ name: view, meta, option, input, key, operations, requiresMatch, overridden }: BulkDeclarations) {
     const owner = `${view}.bulk`;
-    if (isRecord(option)) checkOptions(owner, option, { create: LIMIT, update: LIMIT, destroy: LIMIT });
+    if (isRecord(option)) checkOptions(owner, option, { create: POSITIVE, update: POSITIVE, destroy: POSITIVE });
     const offered = (['create', 'update', 'destroy'] as const).filter((operation) => operations.includes(operation));
     this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
     this.#input = input;
@@ -95,9 +94,7 @@ export class Bulk {
     const limit = this.#limits[operation]!;
     if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
     if (body.length > limit) {
-      throw invalidInput('body', [
-        { path: '', message: `must have at most ${limit} ${limit === 1 ? 'item' : 'items'}` },
-      ]);
+      throw invalidInput('body', [{ path: '', message: `must have at most ${counted(limit, 'item')}` }]);
     }
     const problems: Problem[] = [];
     const named = new Set<string>();
@@ -122,7 +119,7 @@ export class Bulk {
     const sent = [given ?? []].flat().filter((text) => text !== '');
     const texts = sent.flatMap((text) => text.split(','));
     if (texts.length === 0) throw refuse('is required');
-    if (texts.length > limit) throw refuse(`must name at most ${limit} ${limit === 1 ? 'record' : 'records'}`);
+    if (texts.length > limit) throw refuse(`must name at most ${counted(limit, 'record')}`);
     const keys = texts.map(parse);
     const wrong = texts.filter((_, index) => keys[index] === undefined);
     if (wrong.length > 0) throw absent('query', wrong, () => '/pk');
