@@ -4,8 +4,8 @@ import { atOnce, type Awaitable, isPromise } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import type { FileFields } from '../files/file-field.ts';
-import type { FieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
+import type { Condition } from '../language/condition.ts';
 import { type Keyed, type Projection, withKey } from '../language/projection.ts';
 import { newEntity } from '../mikro/new-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -151,11 +151,9 @@ export abstract class ModelViewSetBase<
       return known.entity as Entity;
     }
     const lock = transaction !== undefined;
-    const records = this.#one(request);
-    // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !this.#resolved.asksOwnColumns(request, records as unknown as QuerySet<object>)) {
-      await this.#named(request, this.#resolved.key, state.pk).entity({ lock });
-    }
+    const named = this.#byPath(request);
+    const records = this.#visible(request).where(named);
+    if (lock) await this.#lockBefore(request, records, named);
     const entity = await records.entity({ populate: this.#resolved.answers.populateFor(request), lock });
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
@@ -546,7 +544,12 @@ export abstract class ModelViewSetBase<
 
   /** Selects the record of the path among those that the request may see. */
   #one(request: FastifyRequest): QuerySet<Entity> {
-    return this.#visible(request).where(compare(this.#resolved.key, 'exact', stateOf(request).pk));
+    return this.#visible(request).where(this.#byPath(request));
+  }
+
+  /** True of the record that the path names. */
+  #byPath(request: FastifyRequest): Condition {
+    return compare(this.#resolved.key, 'exact', stateOf(request).pk);
   }
 
   /** Tells if a write has an `If-Match` to meet, or lacks one that the view wants. */
@@ -563,7 +566,7 @@ export abstract class ModelViewSetBase<
     if (!isConditional) return this.getObject(request);
     // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
     const isLocking = this.getObject === ModelViewSetBase.prototype.getObject;
-    if (!isLocking) await this.#named(request, this.#resolved.key, stateOf(request).pk).entity({ lock: true });
+    if (!isLocking) await this.#named(request, this.#byPath(request)).entity({ lock: true });
     const entity = await this.getObject(request);
     const named = request.headers['if-match'];
     if (named === undefined) throw new PreconditionRequired();
@@ -640,10 +643,7 @@ export abstract class ModelViewSetBase<
     const { key, bulk, answers } = this.#resolved;
     const named = compare(key, 'in', [...keys]);
     const records = this.#visible(request).where(named).orderByPaths([]);
-    // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (!this.#resolved.asksOwnColumns(request, records as unknown as QuerySet<object>)) {
-      await QuerySet.of(request.em, this.entity).where(named).entities({ lock: true });
-    }
+    await this.#lockBefore(request, records, named);
     const found = await records.entities({ populate: answers.populateFor(request), lock: true });
     const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
     const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
@@ -658,7 +658,7 @@ export abstract class ModelViewSetBase<
     const { pk } = this.#resolved;
     const keys = entities.map((entity) => entity[pk.property.name as keyof Entity]);
     if (keys.some((key) => key === undefined || key === null)) throw notStored(this.meta);
-    const stored = QuerySet.of(request.em, this.entity).where(compare(pk, 'in', keys));
+    const stored = this.#named(request, compare(pk, 'in', keys));
     const rows = await this.#scoped(request, stored).rows(withKey(answer.records, pk));
     const byKey = new Map(rows.map(({ key, record }) => [keyText(key), record]));
     const records: Output[] = [];
@@ -713,9 +713,18 @@ export abstract class ModelViewSetBase<
     throw error;
   }
 
-  /** Selects a record by the value of a unique column, whoever may see it, under the filters of MikroORM that the view has. */
-  #named(request: FastifyRequest, column: FieldPath, value: unknown): QuerySet<Entity> {
-    const records = QuerySet.of(request.em, this.entity).where(compare(column, 'exact', value));
+  /**
+   * Locks the records that a request names before it asks which of them it may see, if that reads more than their own columns: a
+   * database that had to wait for a row does not ask anew what the condition reads of other rows.
+   */
+  async #lockBefore(request: FastifyRequest, visible: QuerySet<Entity>, named: Condition): Promise<void> {
+    if (this.#resolved.asksOwnColumns(request, visible as unknown as QuerySet<object>)) return;
+    await this.#named(request, named).entities({ lock: true });
+  }
+
+  /** Selects the records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
+  #named(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
+    const records = QuerySet.of(request.em, this.entity).where(condition);
     const isOwn = this.getQueryset === ModelViewSetBase.prototype.getQueryset;
     const filters = isOwn ? undefined : this.#visible(request).filters;
     return filters === undefined ? records : records.withFilters(filters);
@@ -730,7 +739,7 @@ export abstract class ModelViewSetBase<
     const values = entity as Record<string, unknown>;
     const pk = values[primary.property.name];
     if (pk === undefined || pk === null) throw notStored(this.meta);
-    const stored = this.#named(request, primary, pk);
+    const stored = this.#named(request, compare(primary, 'exact', pk));
     const record = await byAuthor(this.#scoped(request, stored), answer).first(answer.keyed);
     if (record !== undefined) return record;
     if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);

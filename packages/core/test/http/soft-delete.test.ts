@@ -13,6 +13,7 @@ import {
   writeShape,
 } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
+import { recordQueries } from '../query/record-queries.ts';
 import { testApp } from '../support/library.ts';
 
 const PageSchema = defineEntity({
@@ -54,7 +55,7 @@ class PageViewSet extends ModelViewSet(Page, { read, write }) {
     await request.em.flush();
   }
 }
-class TrashViewSet extends ModelViewSet(Page, { read, write, permissionClasses: [IsOwner] }) {
+class TrashViewSet extends ModelViewSet(Page, { read, write, permissionClasses: [IsOwner], bulk: 5 }) {
   override getQueryset(request: FastifyRequest) {
     return super.getQueryset(request).withFilters({ alive: false, dead: true });
   }
@@ -68,6 +69,7 @@ class DryLeafViewSet extends ModelViewSet(Leaf, {
   read: readShape(Leaf, ['id', 'title']),
   write: writeShape(Leaf, ['title']),
   operations: ['list', 'update', 'destroy'],
+  bulk: 5,
 }) {
   override getQueryset(request: FastifyRequest) {
     return super.getQueryset(request).withFilters({ dry: true });
@@ -107,6 +109,26 @@ forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
     t.strictSame(await titles('/pages'), ['First', 'Two', 'Three']);
   });
 
+  t.test('several records of the trash are written there, locked and read past the same filter', async (t) => {
+    for (const { id } of [one!, two!]) await send('DELETE', `/pages/${id}`);
+    const payload = [
+      { id: two!.id, title: 'Second' },
+      { id: one!.id, title: 'Uno' },
+    ];
+    const selects = recordQueries(orm);
+    const changed = await app.inject({ method: 'PATCH', url: '/trash', payload });
+    selects.stop();
+    t.equal(changed.statusCode, 200, changed.body);
+    t.strictSame(changed.json(), payload);
+    const locking = selects.texts.filter((sql) => sql.includes('for update'));
+    for (const sql of locking) t.notMatch(sql, /"deleted_at" is null/);
+    await send('POST', `/trash/${one!.id}/restore`);
+    t.equal((await app.inject({ method: 'DELETE', url: `/trash?pk=${two!.id},${one!.id}` })).statusCode, 404);
+    t.equal((await app.inject({ method: 'PATCH', url: '/pages', payload: [] })).statusCode, 405);
+    await send('POST', `/trash/${two!.id}/restore`);
+    t.strictSame(await titles('/pages'), ['Uno', 'Second', 'Three']);
+  });
+
   t.test('what is destroyed in the trash is gone', async (t) => {
     await send('DELETE', `/pages/${two!.id}`);
     t.strictSame(await send('DELETE', `/trash/${two!.id}`), [204, undefined]);
@@ -117,6 +139,8 @@ forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
     t.strictSame(await titles('/leaves'), ['true']);
     t.strictSame((await send('PATCH', '/leaves/1', { title: 'x' }))[0], 404);
     t.strictSame((await send('DELETE', '/leaves/1'))[0], 404);
+    t.equal((await app.inject({ method: 'PATCH', url: '/leaves', payload: [{ id: 1, title: 'x' }] })).statusCode, 404);
+    t.equal((await app.inject({ method: 'DELETE', url: '/leaves?pk=2,1' })).statusCode, 404);
     t.strictSame(await send('PATCH', '/leaves/2', { title: 'y' }), [200, 'y']);
     t.strictSame((await send('DELETE', '/leaves/2'))[0], 204);
     t.equal(await orm.em.fork().count(Leaf), 1);
