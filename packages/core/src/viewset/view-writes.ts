@@ -1,0 +1,118 @@
+import type { EntityName } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Awaitable, isPromise } from '../awaitable.ts';
+import type { Backend, RowWrite } from '../backends/backend.ts';
+import { newEntity } from '../mikro/new-entity.ts';
+import { backendOf } from '../query/backend-of.ts';
+import { invalidInput } from '../schema/error-details.ts';
+import type { Problem } from '../schema/scan-input.ts';
+import type { RecordData } from '../shapes/references.ts';
+import { NO_FILES } from './file-actions.ts';
+import { settlingFiles } from './file-changes.ts';
+import { ownWrite, placeConflict } from './own-write.ts';
+import type { Resource } from './resource.ts';
+import { inTransaction } from './transaction.ts';
+import type { WriteTarget } from './write-plan.ts';
+import { type WrittenRecord, writtenRecords } from './written-records.ts';
+
+/** A record of a body that is written. */
+interface RecordBody extends RecordData {
+  readonly body: object;
+}
+
+/** The data of a body that has no fault, its references found, and the input that the entity has not. */
+export interface Judged {
+  readonly resolved: object;
+  readonly extra: object;
+}
+
+/** The writes of a view: the way of a body to the database, and of an error of the database to its place in the body. */
+export class ViewWrites<Entity extends object> {
+  readonly #entity: EntityName<Entity>;
+  readonly #resource: Resource;
+
+  constructor(entity: EntityName<Entity>, resource: Resource) {
+    this.#entity = entity;
+    this.#resource = resource;
+  }
+
+  /** Writes by one statement if that means the same, else by `work`, in a transaction. */
+  byPlan<Result, Output extends object>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    target: WriteTarget,
+    statement: (backend: Backend, write: Omit<RowWrite<Output>, 'projection'>) => Awaitable<Result>,
+    work: () => Promise<Result>,
+  ): Awaitable<Result> {
+    const { writes, input } = this.#resource;
+    const write = writes.statementFor(request, target);
+    const written =
+      write === undefined
+        ? settlingFiles(request, reply, input?.files ?? NO_FILES, () => inTransaction(request, work))
+        : this.own(request, () => statement(backendOf(write.em), write));
+    return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
+  }
+
+  /** Writes several records in one transaction. */
+  together<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
+    return inTransaction(request, work).catch((error: unknown) => this.#refuse(request, error));
+  }
+
+  /**
+   * Asks the rules of the view about bodies and finds the records that they refer to.
+   *
+   * @throws InvalidUsage for all faults of the schemas and rules, else for all of the references
+   */
+  async judged(request: FastifyRequest, bodies: readonly RecordBody[]): Promise<Judged[]> {
+    const input = this.#resource.input!;
+    const problems: Problem[] = [];
+    for (const { body, path, entity } of bodies) {
+      const found = await input.judge(request, body, entity);
+      problems.push(...found.map((problem) => ({ ...problem, path: path + problem.path })));
+    }
+    if (problems.length > 0) throw invalidInput('body', problems);
+    const records: RecordData[] = [];
+    for (const { data, path, entity } of bodies) {
+      records.push({ data: entity === undefined ? await input.fill(request, data) : data, path, entity });
+    }
+    const resolved = await this.#resource.resolveReferences(request, records);
+    return bodies.map(({ body }, index) => ({ resolved: resolved[index]!, extra: input.extraOf(body) }));
+  }
+
+  /** Waits for the look-up of records. What the schemas have found of their bodies comes before an error of it. */
+  async lookedUp<Found>(bodies: readonly Pick<RecordBody, 'body' | 'path'>[], found: Promise<Found>): Promise<Found> {
+    try {
+      return await found;
+    } catch (error) {
+      this.#resource.input!.throwKept(bodies);
+      throw error;
+    }
+  }
+
+  /** Makes the entity of a new record, which the next flush stores. */
+  make(request: FastifyRequest, data: object): Awaitable<Entity> {
+    return this.own(request, () => newEntity(request.em, this.#entity, data));
+  }
+
+  /** Writes the view's own records by the unit of work. */
+  flush(request: FastifyRequest): Awaitable<void> {
+    return this.own(request, () => request.em.flush());
+  }
+
+  /** Runs a statement that writes what the body says of the view's own records. */
+  own<Result>({ body, method }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
+    const { meta, input } = this.#resource;
+    const fields = (method === 'POST' ? input?.create : input?.update)?.fields ?? [];
+    const recordsOf = (): WrittenRecord[] =>
+      Array.isArray(body)
+        ? body.flatMap((item, index) => writtenRecords(meta, fields, item, `/${index}`))
+        : writtenRecords(meta, fields, body ?? {});
+    return ownWrite(recordsOf, work);
+  }
+
+  /** Throws the error of a write, once it is known which value of the body is at fault. */
+  async #refuse({ em }: FastifyRequest, error: unknown): Promise<never> {
+    await placeConflict(em, error);
+    throw error;
+  }
+}
