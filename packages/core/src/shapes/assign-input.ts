@@ -1,6 +1,6 @@
-import type { EntityManager } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
-import type { BoundField } from './bound-input.ts';
+import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
+import { newEntity } from '../mikro/new-entity.ts';
+import type { BoundChildren, BoundField } from './bound-input.ts';
 import { childrenOf, keyText } from './references.ts';
 
 type Values = Record<string, unknown>;
@@ -20,6 +20,35 @@ export function replacedRelations(fields: readonly BoundField[], data: object): 
 }
 
 /**
+ * Makes the entities of a new record and of its children, which the next flush stores. Each is made by itself: to MikroORM a child with
+ * the key of an entity that it knows would be that entity, which would change its parent.
+ *
+ * @throws UniqueConstraintViolationException for a key that is taken
+ */
+export function makeRecord<Entity extends object>(
+  em: EntityManager,
+  name: EntityName<Entity>,
+  data: object,
+  fields: readonly BoundField[],
+): Entity {
+  const own = { ...data } as Values;
+  const lists = fields.filter((field) => field.children !== undefined && Array.isArray(own[field.name]));
+  for (const list of lists) delete own[list.name];
+  const entity = newEntity(em, name, own);
+  for (const list of lists) {
+    for (const item of (data as Values)[list.name] as object[]) makeChild(em, list.children!, item, entity);
+  }
+  return entity;
+}
+
+/** Makes a child of its data; a hook may have made the entity. */
+function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, item: object, parent: object): void {
+  const isEntity: boolean = Utils.isEntity(item);
+  if (isEntity) em.persist(em.assign(item, { [owner]: parent } as never));
+  else makeRecord(em, target.class, { ...item, [owner]: parent }, shape.fields);
+}
+
+/**
  * Stores the data of an update in an entity whose replaced relations are loaded. A unique value may move from one child to another:
  * children that are left out are deleted before others are changed, and those are changed before new ones are created.
  */
@@ -28,15 +57,14 @@ export async function assignInput(
   entity: object,
   data: object,
   fields: readonly BoundField[],
-  flush: () => Awaitable<void>,
 ): Promise<void> {
-  if (removeLeftOut(em, entity as Values, data as Values, fields)) await flush();
+  if (removeLeftOut(em, entity as Values, data as Values, fields)) await em.flush();
   const creations: (() => void)[] = [];
   assign(em, entity as Values, data as Values, fields, creations);
-  await flush();
+  await em.flush();
   if (creations.length === 0) return;
   for (const create of creations) create();
-  await flush();
+  await em.flush();
 }
 
 /** Removes the children that the lists of the data do not name, at every level; answers if there are any. */
@@ -66,11 +94,11 @@ function assign(
   const own = { ...data };
   for (const { name, children } of fields) {
     if (children === undefined || !Array.isArray(own[name])) continue;
-    const { key, owner, target, shape } = children;
+    const { key, shape } = children;
     const known = childrenOf(entity, name, children);
     for (const { [key]: pk, ...item } of own[name] as Values[]) {
       const child = known.get(keyText(pk));
-      if (child === undefined) creations.push(() => em.persist(em.create(target.class, { ...item, [owner]: entity })));
+      if (child === undefined) creations.push(() => makeChild(em, children, item, entity));
       else assign(em, child, item, shape.fields, creations);
     }
     delete own[name];

@@ -1,4 +1,4 @@
-import { type EntityMetadata, Utils } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord, pointerStep } from '../json.ts';
 import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
@@ -71,7 +71,10 @@ class ChildList implements BoundChildren {
   }
 }
 
-/** @throws ImproperlyConfigured for a shape of another entity, and for one that could put a child under another parent */
+/**
+ * @throws ImproperlyConfigured for a shape of another entity, for one that could put a child under another parent, and for children
+ * that hold the key of their parent, which a new record does not have yet
+ */
 export function bindChildren(
   meta: EntityMetadata,
   name: string,
@@ -81,6 +84,12 @@ export function bindChildren(
   const target = relatedMeta(meta, name);
   const { className } = target;
   const given = Utils.className(nested.shape.entity);
+  const holdsKey = (target.properties[mappedBy as never] as EntityProperty | undefined)?.mapToPk === true;
+  if (holdsKey) {
+    throw new ImproperlyConfigured(
+      `${meta.className}: nested() cannot write "${name}", since "${mappedBy}" of ${className} has mapToPk: a new record has no key yet`,
+    );
+  }
   if (given === className) {
     if (!(mappedBy in nested.shape.schema.properties)) return new ChildList(target, mappedBy, nested);
     throw new ImproperlyConfigured(

@@ -74,9 +74,12 @@ export function replacementOf(schema: TObject, sources: RelationSources): TObjec
   const properties = { ...schema.properties };
   for (const [name, source] of children) {
     const { nested } = source as Extract<RelationSource, { readonly kind: 'nested' }>;
-    const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
-    if (nested.update) properties[name] = Object.assign(without(properties[name]!, 'items'), { items });
-    else delete properties[name];
+    if (nested.update) {
+      const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
+      properties[name] = Object.assign(without(properties[name]!, 'items'), { items });
+    } else {
+      delete properties[name];
+    }
   }
   return withOnly(schema, properties);
 }

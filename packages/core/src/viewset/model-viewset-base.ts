@@ -7,7 +7,6 @@ import type { FileFields } from '../files/file-field.ts';
 import type { Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { assignInput } from '../shapes/assign-input.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { RecordRequest } from './action.ts';
@@ -290,9 +289,8 @@ export abstract class ModelViewSetBase<
     _extra?: Partial<Extra>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
-    const { input } = this.#resource;
     dropFiles(request, this.#files, entity, data);
-    await assignInput(request.em, entity, data, input?.update.fields ?? [], () => this.#parts.writes.flush(request));
+    await this.#parts.writes.assign(request, entity, data);
     return entity;
   }
 

@@ -2,10 +2,10 @@ import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import type { Backend, RowWrite } from '../backends/backend.ts';
-import { newEntity } from '../mikro/new-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
+import { assignInput, makeRecord } from '../shapes/assign-input.ts';
 import type { RecordData } from '../shapes/references.ts';
 import { NO_FILES } from './file-actions.ts';
 import { settlingFiles } from './file-changes.ts';
@@ -91,7 +91,14 @@ export class ViewWrites<Entity extends object> {
 
   /** Makes the entity of a new record, which the next flush stores. */
   make(request: FastifyRequest, data: object): Awaitable<Entity> {
-    return this.own(request, () => newEntity(request.em, this.#entity, data));
+    const fields = this.#resource.input?.create.fields ?? [];
+    return this.own(request, () => makeRecord(request.em, this.#entity, data, fields));
+  }
+
+  /** Stores the changes of a record and of its children. */
+  assign(request: FastifyRequest, entity: Entity, data: object): Awaitable<void> {
+    const fields = this.#resource.input?.update.fields ?? [];
+    return this.own(request, () => assignInput(request.em, entity, data, fields));
   }
 
   /** Writes the view's own records by the unit of work. */

@@ -1,4 +1,4 @@
-import type { InferEntity, MikroORM } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
@@ -322,8 +322,18 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     const keyed = writeShape(Book, ['id', 'title']);
     t.throws(
       () => writeShape(Author, ['name'], { books: nested(keyed, { update: true }) }),
-      /primary key "id" of Book/,
+      /with "update".*primary key "id" of Book/,
     );
+    t.doesNotThrow(() => writeShape(Author, ['name'], { books: nested(keyed) }), 'a new child may choose its key');
+    const Leaf = defineEntity({
+      name: 'Leaf',
+      properties: { id: p.integer().primary(), tree: () => p.manyToOne(Tree).mapToPk() },
+    });
+    const Tree = defineEntity({
+      name: 'Tree',
+      properties: { id: p.integer().primary(), leaves: () => p.oneToMany(Leaf).mappedBy('tree') },
+    });
+    t.throws(() => writeShape(Tree, [], { leaves: nested(writeShape(Leaf, ['id'])) }), /"tree" of Leaf has mapToPk/);
     // Such a child could say that another author is its parent.
     const moving = writeShape(Book, ['title', 'author']);
     t.throws(

@@ -2,7 +2,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { many, ModelViewSet, nested, readShape, Router, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -16,6 +16,45 @@ const FolderSchema = defineEntity({
 });
 class Folder extends FolderSchema.class {}
 FolderSchema.setClass(Folder);
+
+/** Its boxes are children with keys of the client's choice, one of which the shelf refers to. */
+const ShelfSchema = defineEntity({
+  name: 'Shelf',
+  properties: {
+    id: p.integer().primary(),
+    label: p.string().length(20),
+    boxes: () => p.oneToMany(Box).mappedBy('shelf'),
+    spare: () => p.manyToOne(Box).nullable(),
+  },
+});
+class Shelf extends ShelfSchema.class {}
+ShelfSchema.setClass(Shelf);
+
+const BoxSchema = defineEntity({
+  name: 'Box',
+  properties: {
+    code: p.string().length(20).primary(),
+    name: p.string().length(20),
+    shelf: () => p.manyToOne(Shelf).nullable(),
+    items: () => p.oneToMany(Item).mappedBy('box'),
+  },
+});
+class Box extends BoxSchema.class {}
+BoxSchema.setClass(Box);
+
+const ItemSchema = defineEntity({
+  name: 'Item',
+  properties: { code: p.string().length(20).primary(), box: () => p.manyToOne(Box) },
+});
+class Item extends ItemSchema.class {}
+ItemSchema.setClass(Item);
+
+const box = writeShape(Box, ['code', 'name'], { items: nested(writeShape(Item, ['code'])) });
+class Shelves extends ModelViewSet(Shelf, {
+  read: readShape(Shelf, ['id', 'label'], { boxes: many(readShape(Box, ['code'], { items: many('items.code') })) }),
+  write: writeShape(Shelf, ['label', 'spare'], { boxes: nested(box) }),
+  bulk: 5,
+}) {}
 
 const options = {
   read: readShape(Folder, ['code', 'name', 'parent']),
@@ -31,10 +70,11 @@ class HookedFolders extends ModelViewSet(Folder, options) {
 
 const taken = (path: string) => ({ code: 'conflict', details: [{ in: 'body', path, message: 'is taken' }] });
 
-forEachDatabase(t, { entities: [Folder] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Folder, Shelf, Box, Item] }, async (t, orm) => {
   const router = new Router()
     .register('folders', Folders)
     .register('hooked', HookedFolders)
+    .register('shelves', Shelves)
     .register('folders/:parent/folders', HookedFolders, { basename: 'inner' });
   const app = await testApp(t, orm, [router]);
   t.beforeEach(async () => {
@@ -86,5 +126,52 @@ forEachDatabase(t, { entities: [Folder] }, async (t, orm) => {
     t.equal(answer.statusCode, 409, answer.body);
     t.match(answer.json(), taken('/code'));
     t.strictSame(await names(), ['first']);
+  });
+
+  const a = { code: 'a', name: 'new' };
+  const b = { code: 'b', name: 'new' };
+  for (const [what, payload, path] of [
+    ['a key that two children have', { label: 'x', boxes: [b, b] }, '/boxes/1/code'],
+    ['the key of a child elsewhere', { label: 'x', boxes: [b, a] }, '/boxes/1/code'],
+    ['the key of a record that the body refers to', { label: 'x', spare: 'a', boxes: [b, a] }, '/boxes/1/code'],
+    [
+      'a key that children of two children have',
+      {
+        label: 'x',
+        boxes: [
+          { ...b, items: [{ code: '1' }] },
+          { code: 'c', name: 'new', items: [{ code: '2' }, { code: '1' }] },
+        ],
+      },
+      '/boxes/1/items/1/code',
+    ],
+  ] as const) {
+    await t.test(`${what} is a conflict among children`, async (t) => {
+      const em = orm.em.fork();
+      await em.insert(Shelf, { id: 100, label: 'first' });
+      await em.insert(Box, { code: 'a', name: 'first', shelf: 100 });
+      const one = await app.inject({ method: 'POST', url: '/shelves', payload });
+      t.equal(one.statusCode, 409, one.body);
+      t.match(one.json(), taken(path));
+      const several = await app.inject({ method: 'POST', url: '/shelves', payload: [{ label: 'y' }, payload] });
+      t.equal(several.statusCode, 409, several.body);
+      t.match(several.json(), taken(`/1${path}`));
+      t.equal(await em.count(Shelf), 1);
+      t.match(
+        await em.findAll(Box),
+        [{ code: 'a', name: 'first', shelf: { id: 100 } }],
+        'nobody takes the child of another',
+      );
+    });
+  }
+
+  await t.test('children with keys of their own are stored', async (t) => {
+    const payload = { label: 'x', boxes: [{ ...b, items: [{ code: '1' }, { code: '2' }] }, a] };
+    const answer = await app.inject({ method: 'POST', url: '/shelves', payload });
+    t.equal(answer.statusCode, 201, answer.body);
+    t.match(answer.json().boxes, [
+      { code: 'a', items: [] },
+      { code: 'b', items: ['1', '2'] },
+    ]);
   });
 });
