@@ -13,7 +13,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 type Pace = <Answer>(answer: Answer) => Answer | Promise<Answer>;
@@ -68,11 +68,11 @@ const shapes = {
 
 forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   const begin = async (): Promise<void> => {
-    const clear = {
+    const clear: Partial<Record<DatabaseName, readonly string[]>> = {
       sqlite: ['delete from book', 'delete from publisher', 'delete from sqlite_sequence'],
       postgresql: ['truncate book, publisher restart identity'],
     };
-    for (const statement of clear[database]) await orm.em.getConnection().execute(statement);
+    for (const statement of clear[database]!) await orm.em.getConnection().execute(statement);
     await fillLibrary(orm);
   };
 

@@ -64,6 +64,8 @@ const LOWER: Record<DatabaseName, string[]> = {
     'create function lower_slug() returns trigger language plpgsql as $$ begin new.slug := lower(new.slug); return new; end $$',
     'create trigger lower_slug before insert on city for each row execute function lower_slug()',
   ],
+  // It has no triggers.
+  mongodb: [],
 };
 
 forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {

@@ -216,7 +216,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   t.test('decimals are compared exactly where the database keeps them so', async (t) => {
     await store(orm, 'cost', ['1234567890123456.0001', '1234567890123456.0002']);
     const products = QuerySet.of(orm.em.fork(), Product);
-    const expected: Record<DatabaseName, number> = { postgresql: 1, sqlite: 2 };
+    const expected: Record<DatabaseName, number> = { postgresql: 1, sqlite: 2, mongodb: 1 };
     t.equal(await products.filter({ cost: '1234567890123456.0001' }).count(), expected[database]);
     t.equal(await products.filter({ cost__lt: '1234567890123456.0002' }).count(), expected[database] % 2);
     t.equal(await products.filter({ cost__in: ['1234567890123456.0002'] }).count(), expected[database]);

@@ -1,16 +1,18 @@
 import type { AnyEntity, EntityClass, EntitySchema, MikroORM, Options } from '@mikro-orm/core';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
+import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
 
-export type DatabaseName = 'sqlite' | 'postgresql';
+export type DatabaseName = 'sqlite' | 'postgresql' | 'mongodb';
 
 export interface DatabaseOptions {
   readonly entities: readonly (EntityClass<AnyEntity> | EntitySchema)[];
   /** Further options of MikroORM, the same for every database. */
   readonly orm?: Partial<Options>;
-  /** Only these databases; all by default. */
+  /** Only these databases; by default SQLite and PostgreSQL, and MongoDB only if it is named. */
   readonly only?: readonly DatabaseName[];
 }
 
@@ -18,6 +20,7 @@ export interface DatabaseOptions {
  * Runs the same tests on every database: SQLite in memory, and the PostgreSQL server of TEST_POSTGRES_URL
  * (`postgres://user@host:port/postgres`) in a database of its own that is dropped afterwards. The schema is there, the
  * tables are empty. Without the variable the PostgreSQL half is skipped, aloud; under CI it fails.
+ * The same goes for MongoDB, and TEST_MONGODB_URL.
  *
  * @example
  * forEachDatabase(t, { entities: [Role] }, async (t, orm) => {
@@ -35,9 +38,14 @@ export function forEachDatabase(
       await body(t, await openSqlite(t, options), 'sqlite');
     });
   }
-  if (!wanted.includes('postgresql')) return;
-  t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
-    await body(t, await openPostgreSql(t, options), 'postgresql');
+  if (wanted.includes('postgresql')) {
+    t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
+      await body(t, await openPostgreSql(t, options), 'postgresql');
+    });
+  }
+  if (!wanted.includes('mongodb')) return;
+  t.test('on MongoDB', { skip: skipMongo() }, async (t) => {
+    await body(t, await openMongo(t, options), 'mongodb');
   });
 }
 
@@ -56,6 +64,34 @@ export async function openPostgreSql(t: Test, options: DatabaseOptions): Promise
   t.teardown(() => orm.close(true));
   await orm.schema.create();
   return orm;
+}
+
+/** A MikroORM on an empty MongoDB database of its own, dropped when the test ends. */
+export async function openMongo(t: Test, options: DatabaseOptions): Promise<MikroORM> {
+  const clientUrl = mongoDatabase();
+  const extensions = [MongoExtension];
+  const orm = await MongoORM.init({ ...options.orm, clientUrl, extensions, entities: [...options.entities] } as object);
+  t.teardown(async () => {
+    await orm.em.getConnection().getDb().dropDatabase();
+    await orm.close(true);
+  });
+  await orm.schema.create();
+  return orm;
+}
+
+/** The URL of an empty database on the server of TEST_MONGODB_URL: one is made by its first collection. */
+export function mongoDatabase(): string {
+  const server = process.env['TEST_MONGODB_URL'];
+  if (!server) throw new Error('TEST_MONGODB_URL is not set, and under CI MongoDB has to be tried');
+  const url = new URL(server);
+  url.pathname = `/viewset_test_${randomBytes(6).toString('hex')}`;
+  return url.href;
+}
+
+/** Why a test on MongoDB is skipped; false if it is to run. */
+export function skipMongo(): string | false {
+  if (process.env['TEST_MONGODB_URL'] || process.env['CI'] === 'true') return false;
+  return 'TEST_MONGODB_URL is not set: nothing was tried on MongoDB';
 }
 
 /** Makes an empty database on the server of TEST_POSTGRES_URL, and answers with its URL. Dropped when the test ends. */

@@ -1,0 +1,42 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { Document, MongoDriver } from './mongo-driver.ts';
+
+/** The collection that has the last key of each collection whose keys are numbers. */
+const COUNTERS = 'viewset_counters';
+
+/** An acknowledged count outlives the server that has counted: no key comes twice. */
+const MAJORITY = { writeConcern: { w: 'majority' } } as const;
+
+/** True if the keys of an entity are whole numbers that the database is to count. */
+export function hasCountedKey(meta: EntityMetadata): boolean {
+  const [pk] = meta.getPrimaryProps();
+  return pk?.autoincrement === true && pk.fieldNames[0] === '_id';
+}
+
+/**
+ * Gives each new document without a key the next number: outside of any transaction, so that writers do not wait for each
+ * other. A transaction that is rolled back, or a crash, leaves a gap. A key that the application has chosen is never given again.
+ *
+ * @param rows values by the names of properties
+ */
+export async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readonly Document[]): Promise<void> {
+  const [pk] = meta.getPrimaryProps();
+  const name = pk!.name;
+  const missing = rows.filter((row) => row[name] === undefined || row[name] === null);
+  const chosen = rows.filter((row) => !missing.includes(row)).map((row) => Number(row[name]));
+  if (chosen.length > 0) await count(driver, meta, { $max: { last: Math.max(...chosen) } });
+  if (missing.length === 0) return;
+  const last = await count(driver, meta, { $inc: { last: missing.length } });
+  const isBig = pk!.customType?.convertToDatabaseValue(1, driver.getPlatform()) === 1n;
+  for (const [index, row] of missing.entries()) {
+    const key = last - missing.length + 1 + index;
+    row[name] = isBig ? BigInt(key) : key;
+  }
+}
+
+async function count(driver: MongoDriver, { root }: EntityMetadata, update: Document): Promise<number> {
+  const counters = driver.getConnection('write').getCollection(COUNTERS);
+  const options = { upsert: true, returnDocument: 'after', ...MAJORITY };
+  const counter = await counters.findOneAndUpdate({ _id: root.collection }, update, options);
+  return Number(counter!['last']);
+}

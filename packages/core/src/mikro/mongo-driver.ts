@@ -1,0 +1,81 @@
+import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM, Platform } from '@mikro-orm/core';
+import type { MongoSession } from './mongo-session.ts';
+
+/** A document, or a part of a command. */
+export type Document = Record<string, unknown>;
+
+/** The part of a collection of the driver that is used. */
+export interface MongoCollection {
+  find(filter: Document, options: Document): { toArray(): Promise<Document[]> };
+  insertOne(document: Document, options: Document): Promise<{ readonly insertedId: unknown }>;
+  findOneAndUpdate(filter: Document, update: Document, options: Document): Promise<Document | null>;
+  findOneAndDelete(filter: Document, options: Document): Promise<Document | null>;
+  updateMany(filter: Document, update: Document, options: Document): Promise<{ readonly matchedCount: number }>;
+  deleteMany(filter: Document, options: Document): Promise<{ readonly deletedCount: number }>;
+}
+
+/** The part of MikroORM's connection to MongoDB that is used. */
+export interface MongoConnection {
+  getCollection(name: string): MongoCollection;
+  transactional<Result>(work: (session: MongoSession) => Promise<Result>): Promise<Result>;
+}
+
+/** Options of the driver's methods that write. */
+export interface WriteOptions {
+  readonly ctx?: MongoSession | undefined;
+}
+
+/** The part of MikroORM's driver for MongoDB that is used. */
+export interface MongoDriver {
+  nativeInsert(entity: EntityMetadata['class'], data: Document, options?: WriteOptions): Promise<unknown>;
+  nativeInsertMany(entity: EntityMetadata['class'], data: Document[], options?: WriteOptions): Promise<unknown>;
+  nativeUpdate(
+    entity: EntityMetadata['class'],
+    where: unknown,
+    data: Document,
+    options?: WriteOptions,
+  ): Promise<unknown>;
+  nativeUpdateMany(
+    entity: EntityMetadata['class'],
+    where: unknown[],
+    data: Document[],
+    options?: WriteOptions,
+  ): Promise<unknown>;
+  nativeDelete(entity: EntityMetadata['class'], where: unknown, options?: WriteOptions): Promise<unknown>;
+  find(
+    entity: EntityMetadata['class'],
+    where: unknown,
+    options: WriteOptions & { readonly fields: readonly string[] },
+  ): Promise<Document[]>;
+  lockPessimistic(entity: object, options: WriteOptions): Promise<void>;
+  getConnection(purpose: 'write'): MongoConnection;
+  getMetadata(): MetadataStorage;
+  getPlatform(): Platform;
+}
+
+/** Returns MikroORM's driver if it is that of MongoDB; undefined if it is another. */
+export function mongoDriverOf({ driver }: Pick<MikroORM, 'driver'>): MongoDriver | undefined {
+  return isMongoPlatform(driver.getPlatform()) ? (driver as unknown as MongoDriver) : undefined;
+}
+
+export function isMongoPlatform(platform: Platform): boolean {
+  let prototype = Object.getPrototypeOf(platform) as object | null;
+  while (prototype !== null && prototype.constructor.name !== 'MongoPlatform') {
+    prototype = Object.getPrototypeOf(prototype) as object | null;
+  }
+  return prototype !== null;
+}
+
+/** The session of an entity manager's transaction, undefined outside of one. */
+export function sessionOf(em: EntityManager): MongoSession | undefined {
+  return em.getTransactionContext<MongoSession>();
+}
+
+/** Runs work in the transaction of a session, or in one of its own if there is none. */
+export function inSession<Result>(
+  driver: MongoDriver,
+  session: MongoSession | undefined,
+  work: (session: MongoSession) => Promise<Result>,
+): Promise<Result> {
+  return session === undefined ? driver.getConnection('write').transactional(work) : work(session);
+}

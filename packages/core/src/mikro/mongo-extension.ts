@@ -1,0 +1,158 @@
+import type { EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
+import { changedValues, isLeftOut, newValues } from './mongo-documents.ts';
+import { countKeys, hasCountedKey } from './mongo-counters.ts';
+import { type Document, inSession, type MongoDriver, mongoDriverOf, type WriteOptions } from './mongo-driver.ts';
+import { nameKeyColumn, storeExactly } from './mongo-metadata.ts';
+import {
+  isReferredTo,
+  LOCKING,
+  lockReferences,
+  refersToOthers,
+  releaseReferences,
+  storedKey,
+} from './mongo-references.ts';
+import { type MongoSession, waitingForOthers } from './mongo-session.ts';
+
+const extended = new WeakSet<object>();
+
+/**
+ * Has MikroORM keep on MongoDB the promises of entities that SQL databases keep by their schema. Give it to every ORM on MongoDB; on
+ * other databases it does nothing.
+ *
+ * - Keys: the column of a primary key is `_id`, whatever the property is called. Whole numbers are counted, outside of transactions:
+ *   one that is rolled back leaves a gap.
+ * - References: a record that one refers to must exist, and is kept from being deleted, set to NULL or deleted along (`deleteRule`),
+ *   within the same transaction.
+ * - Unique fields may be NULL any number of times.
+ * - A flush is a transaction (`implicitTransactions`).
+ *
+ * @example
+ * import { MikroORM } from '@mikro-orm/mongodb';
+ *
+ * const orm = await MikroORM.init({
+ *   clientUrl: 'mongodb://localhost/shop?replicaSet=rs0',
+ *   entities: [Product],
+ *   extensions: [MongoExtension],
+ * });
+ * await orm.schema.update();   // collections and indexes
+ */
+export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Object.freeze({
+  register(orm: MikroORM): void {
+    const driver = mongoDriverOf(orm);
+    if (driver === undefined || extended.has(driver)) return;
+    extended.add(driver);
+    const { onMetadata, afterDiscovered, ...others } = orm.config.get('discovery');
+    orm.config.set('discovery', {
+      ...others,
+      onMetadata: (meta, platform) => {
+        nameKeyColumn(meta);
+        return onMetadata?.(meta, platform);
+      },
+      afterDiscovered: (entities, platform) => {
+        storeExactly(entities, platform);
+        leaveNullsOut(entities);
+        return afterDiscovered?.(entities, platform);
+      },
+    });
+    orm.config.set('implicitTransactions', true);
+    extendDriver(driver);
+  },
+});
+
+/** True if an ORM was made with the extension. */
+export function isExtended({ driver }: Pick<MikroORM, 'driver'>): boolean {
+  return extended.has(driver);
+}
+
+/** Has the indexes of several fields forget documents that lack one: MikroORM does so for one field. */
+function leaveNullsOut(entities: MetadataStorage): void {
+  for (const meta of entities) {
+    for (const unique of meta.uniques) {
+      if (unique.properties === undefined || unique.where !== undefined) continue;
+      const nullable = [unique.properties].flat().flatMap((name) => {
+        const property = meta.properties[name as never];
+        return property !== undefined && isLeftOut(meta, property) ? property.fieldNames : [];
+      });
+      if (nullable.length > 0) unique.where = Object.fromEntries(nullable.map((field) => [field, { $exists: true }]));
+    }
+  }
+}
+
+/** Puts what MongoDB does not do by itself around the methods of MikroORM's driver that write: the unit of work calls them too. */
+function extendDriver(driver: MongoDriver): void {
+  const own = {
+    insertMany: driver.nativeInsertMany.bind(driver),
+    update: driver.nativeUpdate.bind(driver),
+    updateMany: driver.nativeUpdateMany.bind(driver),
+    delete: driver.nativeDelete.bind(driver),
+  };
+  const metaOf = (entity: EntityMetadata['class']): EntityMetadata => driver.getMetadata().get(entity);
+
+  driver.nativeInsertMany = async (entity, rows, options = {}) => {
+    const meta = metaOf(entity);
+    const documents = rows.map((row) => newValues(meta, row));
+    if (hasCountedKey(meta)) await countKeys(driver, meta, documents);
+    return referring(driver, meta, documents, options, (inner) => own.insertMany(entity, documents, inner));
+  };
+  driver.nativeInsert = (entity, row, options) => driver.nativeInsertMany(entity, [row], options);
+  driver.nativeUpdate = (entity, where, data, options = {}) => {
+    const meta = metaOf(entity);
+    const changes = changedValues(meta, data);
+    return referring(driver, meta, [changes], options, (inner) => own.update(entity, where, changes, inner));
+  };
+  driver.nativeUpdateMany = (entity, where, rows, options = {}) => {
+    const meta = metaOf(entity);
+    const changes = rows.map((row) => changedValues(meta, row));
+    return referring(driver, meta, changes, options, (inner) => own.updateMany(entity, where, changes, inner));
+  };
+  driver.nativeDelete = (entity, where, options = {}) => {
+    const meta = metaOf(entity);
+    if (!isReferredTo(driver, meta)) return waiting(options.ctx, () => own.delete(entity, where, options));
+    return inSession(driver, options.ctx, (session) =>
+      waitingForOthers(session, async () => {
+        const inner = { ...options, ctx: session };
+        const found = await driver.find(entity, where, { ...inner, fields: meta.primaryKeys });
+        const keys = found.map((row) => storedKey(driver, meta, row[meta.primaryKeys[0]!]));
+        if (keys.length > 0) await releaseReferences(driver, session, meta, keys);
+        return own.delete(entity, where, inner);
+      }),
+    );
+  };
+  driver.lockPessimistic = async (entity, { ctx }) => {
+    const { __helper: helper, constructor } = entity as { __helper: { getPrimaryKey(): unknown }; constructor: never };
+    const meta = metaOf(constructor);
+    await lockDocuments(driver, ctx!, meta, { _id: storedKey(driver, meta, helper.getPrimaryKey()) });
+  };
+}
+
+/** Writes documents that may refer to others: if they do, in a transaction. */
+function referring(
+  driver: MongoDriver,
+  meta: EntityMetadata,
+  documents: readonly Document[],
+  options: WriteOptions,
+  write: (options: WriteOptions) => Promise<unknown>,
+): Promise<unknown> {
+  if (!refersToOthers(meta)) return waiting(options.ctx, () => write(options));
+  return inSession(driver, options.ctx, (session) =>
+    waitingForOthers(session, async () => {
+      await lockReferences(driver, session, meta, documents);
+      return write({ ...options, ctx: session });
+    }),
+  );
+}
+
+function waiting<Result>(session: MongoSession | undefined, write: () => Promise<Result>): Promise<Result> {
+  return session === undefined ? write() : waitingForOthers(session, write);
+}
+
+/** Keeps others from writing documents until the transaction of a session ends. */
+export async function lockDocuments(
+  driver: MongoDriver,
+  session: MongoSession,
+  meta: EntityMetadata,
+  filter: Document,
+): Promise<void> {
+  const collection = driver.getConnection('write').getCollection(meta.collection);
+  await waitingForOthers(session, () => collection.updateMany(filter, LOCKING, { session }));
+}

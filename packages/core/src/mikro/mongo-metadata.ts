@@ -1,0 +1,72 @@
+import {
+  BigIntType,
+  DecimalType,
+  type EntityMetadata,
+  type EntityProperty,
+  type MetadataStorage,
+  type Platform,
+  type Type,
+} from '@mikro-orm/core';
+import { fieldType } from '../fields/field-type.ts';
+import { Decimal128 } from './decimal128.ts';
+
+/**
+ * Names the column of an entity's key as MongoDB does, `_id`, whatever the property is called. To be called before MikroORM
+ * has completed the entity (`discovery.onMetadata`). A name that the application has chosen stays.
+ */
+export function nameKeyColumn(meta: EntityMetadata): void {
+  const keys = Object.values<EntityProperty>(meta.properties).filter(({ primary }) => primary === true);
+  const [key, ...others] = keys;
+  const named = key as (EntityProperty & { fieldName?: string }) | undefined;
+  if (named === undefined || others.length > 0) return;
+  if (named.fieldNames === undefined && named.fieldName === undefined) named.fieldNames = ['_id'];
+}
+
+const exact = new WeakSet<object>();
+
+/** True of a type whose values are stored as numbers of MongoDB: see `storeExactly`. */
+export function isStoredExactly(type: object): boolean {
+  return exact.has(type);
+}
+
+/**
+ * Has decimals and bigints stored as MongoDB's own exact numbers: MikroORM stores both as text, which has another order. To be called
+ * once the entities are complete (`discovery.afterDiscovered`). Types of the application's own stay as they are.
+ */
+export function storeExactly(entities: MetadataStorage, platform: Platform): void {
+  for (const meta of entities) {
+    for (const property of meta.props) {
+      const type = property.customType as Type<unknown> | undefined;
+      if (type === undefined || exact.has(type)) continue;
+      if (type.constructor === DecimalType) storeDecimal(type, fieldType(property).scale, platform);
+      if (type.constructor === BigIntType) storeBigInt(type);
+    }
+  }
+}
+
+function storeDecimal(type: Type<unknown>, scale: number | undefined, platform: Platform): void {
+  const convert = (value: unknown): unknown => {
+    return value === null || value === undefined ? value : exactDecimal(platform, value, scale);
+  };
+  Object.assign(type, { convertToDatabaseValue: convert, compareValues: areEqual });
+  exact.add(type);
+}
+
+function storeBigInt(type: Type<unknown>): void {
+  Object.assign(type, { convertToDatabaseValue: toBigInt });
+  exact.add(type);
+}
+
+function toBigInt(value: unknown): unknown {
+  return value === null || value === undefined ? value : BigInt(value as string | number | bigint);
+}
+
+function areEqual(first: unknown, second: unknown): boolean {
+  return String(first) === String(second);
+}
+
+/** Makes a decimal for the driver of a platform, rounded to `scale` digits after the point if that is given. */
+export function exactDecimal(platform: Platform, value: unknown, scale: number | undefined): Decimal128 {
+  // The one value of the driver's own BSON that a platform makes.
+  return Decimal128.of(value, scale, platform.denormalizePrimaryKey('0'.repeat(24)) as unknown as object);
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The part of a session of the driver that is used. */
+export interface MongoSession {
+  readonly transaction: { readonly isStarting: boolean; readonly isActive: boolean };
+  startTransaction(): void;
+  abortTransaction(): Promise<void>;
+  endSession(): Promise<void>;
+}
+
+/** The longest wait for a record that others write. Their transactions are short; one that is not is an error of theirs. */
+const PATIENCE_MS = 5000;
+const FIRST_PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 50;
+
+/** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout. */
+const RACES: ReadonlySet<unknown> = new Set([112, 251, 24]);
+
+/**
+ * Tells if an error says that a transaction has lost a race: nothing of it was written, and the same might succeed if it is begun
+ * anew. MikroORM keeps the code of an error and not its labels.
+ */
+export function isLostRace(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, errorLabelSet } = error as { code?: unknown; errorLabelSet?: ReadonlySet<string> };
+  return RACES.has(code) || errorLabelSet?.has('TransientTransactionError') === true;
+}
+
+/**
+ * Runs commands in a transaction. MongoDB has no locks to wait for: whoever writes a record that another transaction has
+ * written fails at once, and so does the transaction. If these commands are the first of the transaction, nobody can tell whether
+ * it was begun anew: then they are run again until the other one has ended, which is what waiting for a lock is.
+ */
+export async function waitingForOthers<Result>(
+  session: MongoSession,
+  commands: () => Promise<Result>,
+): Promise<Result> {
+  const isFirst = session.transaction.isStarting;
+  const deadline = performance.now() + PATIENCE_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await commands();
+    } catch (error) {
+      if (!isFirst || !isLostRace(error) || performance.now() > deadline) throw error;
+      await session.abortTransaction();
+      await sleep(pauseMs * (0.5 + Math.random()));
+      session.startTransaction();
+    }
+  }
+}
