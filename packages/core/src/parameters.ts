@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { InvalidUsage } from './errors.ts';
 import { pointerStep, textProblem } from './json.ts';
+import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 /** A query parameter that a filter or a paginator declares: its name, and a schema of its text for documentation. */
 export interface ParameterDeclaration {
@@ -9,7 +10,7 @@ export interface ParameterDeclaration {
 }
 
 /**
- * The query string of a request. An empty value counts as absent; a NUL character and text that is not well-formed
+ * The query string of a request, or the body of a QUERY request, which stands in its place. An empty value counts as absent; a NUL character and text that is not well-formed
  * Unicode are refused, since no database keeps them.
  *
  * @example
@@ -21,18 +22,24 @@ export interface ParameterDeclaration {
  */
 export class QueryParameters {
   readonly #values: Readonly<Record<string, unknown>>;
+  readonly #json: ReadonlyMap<string, unknown>;
 
-  /** @param values what Fastify parsed: a string for each name, or an array of them if the name came several times */
-  constructor(values: unknown) {
+  /**
+   * @param values what Fastify parsed: a string for each name, or an array of them if the name came several times
+   * @param json the values of names that came as JSON, not as text
+   */
+  constructor(values: unknown, json: ReadonlyMap<string, unknown> = NO_JSON) {
     this.#values = (values ?? {}) as Readonly<Record<string, unknown>>;
+    this.#json = json;
   }
 
   names(): string[] {
-    return Object.keys(this.#values);
+    return [...Object.keys(this.#values), ...this.#json.keys()];
   }
 
   /** Tells if a name was sent with anything but the empty value. */
   has(name: string): boolean {
+    if (this.#json.has(name)) return true;
     const value = this.#value(name);
     return value !== undefined && value !== '';
   }
@@ -53,11 +60,32 @@ export class QueryParameters {
     return checkText(name, value);
   }
 
+  /**
+   * Returns the JSON that a name has, as a text or, in the body of a QUERY request, as it is; undefined if the name is absent or
+   * empty. Throws InvalidUsage for a text that is no JSON, and for one with the same name twice in an object.
+   *
+   * @example
+   * // GET /places?near={"lat":1,"lon":2}   (URL-encoded)
+   * parameters.json('near');   // { lat: 1, lon: 2 }
+   */
+  json(name: string): unknown {
+    if (this.#json.has(name)) return this.#json.get(name);
+    const text = this.one(name);
+    try {
+      return text === undefined ? undefined : parseStrictJson(text);
+    } catch (error) {
+      if (error instanceof StrictJsonError) throw invalidParameter(name, error.message);
+      throw error;
+    }
+  }
+
   /** A parser may make a plain object, which inherits `constructor` and the like: none of these was sent. */
   #value(name: string): unknown {
     return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
   }
 }
+
+const NO_JSON: ReadonlyMap<string, unknown> = new Map();
 
 /** Characters of a client's text that a message repeats. */
 const MAX_ECHO = 64;

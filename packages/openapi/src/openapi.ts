@@ -75,14 +75,17 @@ function warnOfEarlierViews(app: FastifyInstance, routes: readonly ScopedRoute[]
   });
 }
 
-/** The routes that are documented: those of plans once each, without HEAD, and without a slash at the end. */
+/**
+ * The routes that are documented: those of plans once each, without HEAD, without QUERY, for which OpenAPI 3.1 has no place, and
+ * without a slash at the end.
+ */
 function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
   const seen = new Set<OperationPlan>();
   return routes.flatMap(({ scope, route }) => {
     const { config, url } = route;
     const methods = [route.method].flat().map((method) => method.toLowerCase());
     const plan = config?.viewset;
-    if (methods[0] === 'head' || (plan !== undefined && seen.has(plan))) return [];
+    if (methods[0] === 'head' || plan?.method === 'QUERY' || (plan !== undefined && seen.has(plan))) return [];
     if (plan !== undefined) seen.add(plan);
     const path = swagger.formatParamUrl(plan?.path ?? url);
     const isOpen = config?.public === true ? false : undefined;

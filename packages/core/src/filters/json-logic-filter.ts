@@ -7,7 +7,6 @@ import { resolveLookup } from '../language/resolve-lookup.ts';
 import { jsonLogicSchema } from './json-logic-schema.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
-import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
 /**
  * `?filter=`: a condition in JSON Logic (https://jsonlogic.com), over the fields in the view's `jsonLogicFields`, by
@@ -52,16 +51,14 @@ export class JsonLogicFilter extends Filter {
   }
 
   apply<E extends object>(queryset: QuerySet<E>, parameters: QueryParameters): QuerySet<E> {
-    const text = this.#fields.size === 0 ? undefined : parameters.one(this.parameter);
-    return text === undefined ? queryset : queryset.where(this.#read(text));
+    const rule = this.#fields.size === 0 ? undefined : parameters.json(this.parameter);
+    return rule === undefined ? queryset : queryset.where(this.#read(rule));
   }
 
-  #read(text: string): Condition {
+  #read(rule: unknown): Condition {
     try {
-      const reader = new JsonLogicReader(this.#fields, this);
-      return reader.read(parseStrictJson(text));
+      return new JsonLogicReader(this.#fields, this).read(rule);
     } catch (error) {
-      if (error instanceof StrictJsonError) throw invalidParameter(this.parameter, error.message);
       if (error instanceof JsonLogicError) throw invalidParameter(this.parameter, `is not usable: ${error.message}`);
       throw error;
     }

@@ -16,6 +16,7 @@ import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 import { JSON_ONLY, type PlannedRoute } from './plan-view.ts';
 import { documentedResponses, serializedResponses } from './operation-responses.ts';
+import { placedInBody, queryStringCheck } from './query-body.ts';
 import { compileQueryCheck } from './query-check.ts';
 
 type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
@@ -35,7 +36,7 @@ export interface RouteScope {
 
 /** Derives a route's options from its plan. */
 export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptions {
-  const { plan, hooks } = route;
+  const { plan, hooks, query } = route;
   const own: OwnHooks = {
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
@@ -50,7 +51,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     ...(plan.bodyLimit === undefined ? {} : { bodyLimit: plan.bodyLimit }),
     schema: fastifySchema(route, scope),
     validatorCompiler: validatorCompiler(route),
-    handler: plan.handler,
+    handler: query.ofBody === undefined ? plan.handler : placedInBody(plan.handler),
   };
 }
 
@@ -183,15 +184,17 @@ function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undef
 /** Checks the query string, and refuses a missing body. */
 function beforeValidation({ plan, definition, query }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
-  const declared = plan.queryParameters.map(({ name }) => name);
-  const checkQuery = compileQueryCheck(query, declared, definition.checkListParameters?.bind(definition));
+  const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
+  const check = compileQueryCheck(query, declared, definition.checkListParameters?.bind(definition));
+  const checkQuery = query.ofBody === undefined ? check : check && placedInBody(check);
+  const checkUrl = query.ofBody && queryStringCheck(query.ofBody, query.ignored);
   if (!needsBody && checkQuery === undefined) return undefined;
   return (request, _reply, done) => {
     runHook(() => {
-      const checked = checkQuery?.(request);
       // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
       if (needsBody && request.body === undefined) throw new ParseError('A JSON body is required');
-      return checked;
+      checkUrl?.(request);
+      return checkQuery?.(request);
     }, done);
   };
 }

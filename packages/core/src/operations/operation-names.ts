@@ -22,6 +22,7 @@ interface NamedParent {
 /** The verbs of the five operations in an operationId, and if they speak of all records. */
 const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = {
   list: ['list', 'List the'],
+  query: ['query', 'Query the'],
   create: ['create', 'Create a'],
   retrieve: ['retrieve', 'Retrieve a'],
   replace: ['replace', 'Replace a'],
@@ -71,6 +72,7 @@ function oneOf(words: readonly string[], entity: string | undefined): string[] {
 }
 
 function verbOf({ action, method }: NamedOperation): string {
+  if (action === 'list' && method === 'QUERY') return 'query';
   return action === 'update' && method === 'PUT' ? 'replace' : action;
 }
 

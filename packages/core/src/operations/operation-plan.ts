@@ -5,7 +5,7 @@ import type { Examples, Words } from '../viewset/action.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
 /** The method of a route; a GET route answers HEAD too. */
-export type OperationMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type OperationMethod = 'GET' | 'QUERY' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A parameter of a route's path, query string or headers. Its schema has type, bounds, default and description. */
 export interface OperationParameter {

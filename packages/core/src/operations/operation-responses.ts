@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
+import { SAFE_METHODS } from '../permissions/built-in-permissions.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { OperationPlan, OperationResponse } from './operation-plan.ts';
 
@@ -54,6 +55,7 @@ export interface RouteFacts {
   /** True if a 201 has the path of the new record. */
   readonly locatesRecord: boolean;
   readonly isSafe: boolean;
+  readonly takesBody: boolean;
   /** True if a parameter of the path names something that may not be there. */
   readonly hasPathParameters: boolean;
   readonly checksInput: boolean;
@@ -99,19 +101,24 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
   return Object.freeze(responses);
 }
 
+/** The methods whose bodies nobody reads. */
+const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
 /** Lists the answers of a route of no view: those of its schema, by their headers, and every error that the library can answer there. */
 export function routeResponses(
   { method, schema, config }: RouteOptions,
   rules: RuleList,
   asksThrottleRate: boolean,
 ): OperationPlan['responses'] {
+  const methods = [method].flat().map((each) => each.toUpperCase());
   const isCounted = config?.throttle !== false;
   const declared = Object.keys(schema?.response ?? {}).filter((status) => /^\d{3}$/.test(status));
   const answers = declared.map((status) => [status, null] as const);
   return operationResponses(answers, {
     headers: {},
     locatesRecord: false,
-    isSafe: [method].flat().every((each) => ['GET', 'HEAD', 'OPTIONS'].includes(each.toUpperCase())),
+    isSafe: methods.every((each) => SAFE_METHODS.has(each)),
+    takesBody: methods.some((each) => !BODILESS_METHODS.has(each)),
     hasPathParameters: false,
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
     allowsAnonymous: config?.needsToken !== true,
@@ -125,20 +132,20 @@ export function routeResponses(
 }
 
 function errorStatuses(facts: RouteFacts): number[] {
-  const { isSafe, headerParameters } = facts;
+  const { isSafe, takesBody, headerParameters } = facts;
   const condition = headerParameters.find(({ name }) => name === 'if-match');
   const statuses: readonly (readonly [status: number, isPossible: boolean])[] = [
-    [400, facts.checksInput || !isSafe],
+    [400, facts.checksInput || takesBody],
     [401, !facts.allowsAnonymous || facts.asksPermissions],
     [403, facts.asksPermissions],
     [404, facts.hasPathParameters],
     [405, true],
-    [408, !isSafe],
+    [408, takesBody],
     [409, !isSafe && facts.hasEntity],
     [412, condition !== undefined],
-    [413, !isSafe],
+    [413, takesBody],
     [414, true],
-    [415, !isSafe],
+    [415, takesBody],
     [428, condition?.required === true],
     [429, facts.hasRules || facts.mayThrottle],
     [500, true],

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
-import { AllowAny } from '../permissions/built-in-permissions.ts';
+import { AllowAny, SAFE_METHODS } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
@@ -34,6 +34,7 @@ import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
+import { querySchema } from './query-body.ts';
 import type { QueryDeclaration } from './query-check.ts';
 
 /** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
@@ -105,9 +106,10 @@ interface Declared {
   readonly proof: ParentProof;
 }
 
-/** The five operations, each with its method; `update` has two. */
+/** The five operations, each with its method; `update` has two, and `list` too if the view takes QUERY. */
 const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod; detail: boolean }[] = [
   { operation: 'list', method: 'GET', detail: false },
+  { operation: 'list', method: 'QUERY', detail: false },
   { operation: 'create', method: 'POST', detail: false },
   { operation: 'retrieve', method: 'GET', detail: true },
   { operation: 'update', method: 'PUT', detail: true },
@@ -136,40 +138,41 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 }
 
 function declaredOperations({ view, definition }: MountedView): Declared[] {
-  return OPERATION_ROUTES.filter(({ operation }) => definition.operations.includes(operation)).map(
-    ({ operation, method, detail }) => {
-      const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
-      const { body, response, documented, readShapes, validateBody, form } = schemas;
-      const { summaries, descriptions, examples } = view.documentation;
-      // The library's own operations store all that they write or nothing.
-      const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
-      return {
-        action: operation,
-        method,
-        detail,
-        suffix: '',
-        urlName: detail ? 'detail' : 'list',
-        options: {
-          body,
-          contentTypes: form && [...JSON_ONLY, FORM_TYPE],
-          responses: response,
-          listParameters: operation === 'list',
-          summary: summaries?.[operation],
-          description: descriptions?.[operation],
-          examples: examples?.[operation],
-        },
-        documented,
-        readShapes,
-        answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
-        validateBody,
-        form,
-        preconditions: definition.preconditions,
-        transaction: method !== 'GET' && isOwn,
-        handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
-        proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
-      };
-    },
-  );
+  return OPERATION_ROUTES.filter(
+    ({ operation, method }) =>
+      definition.operations.includes(operation) && (method !== 'QUERY' || definition.takesQuery === true),
+  ).map(({ operation, method, detail }) => {
+    const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
+    const { body, response, documented, readShapes, validateBody, form } = schemas;
+    const { summaries, descriptions, examples } = view.documentation;
+    // The library's own operations store all that they write or nothing.
+    const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
+    return {
+      action: operation,
+      method,
+      detail,
+      suffix: '',
+      urlName: detail ? 'detail' : 'list',
+      options: {
+        body,
+        contentTypes: form && [...JSON_ONLY, FORM_TYPE],
+        responses: response,
+        listParameters: operation === 'list',
+        summary: summaries?.[operation],
+        description: descriptions?.[operation],
+        examples: examples?.[operation],
+      },
+      documented,
+      readShapes,
+      answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
+      validateBody,
+      form,
+      preconditions: definition.preconditions,
+      transaction: !SAFE_METHODS.has(method) && isOwn,
+      handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
+      proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
+    };
+  });
 }
 
 /** An array creates several records, if the view takes one. */
@@ -296,7 +299,8 @@ function planRoute(
       textTypes: declared.suffix === '' && plan.action === 'list' ? definition.listTypes : undefined,
       headers: declared.suffix === '' && plan.action === 'list' ? (definition.listHeaders ?? {}) : {},
       locatesRecord: plan.action === 'create',
-      isSafe: plan.method === 'GET',
+      isSafe: SAFE_METHODS.has(plan.method),
+      takesBody: plan.method !== 'GET',
       hasPathParameters: plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       allowsAnonymous: plan.allowsAnonymous,
@@ -307,8 +311,9 @@ function planRoute(
       mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
       hasRules: plan.rules.has('address') || plan.rules.has('user'),
     });
+  const parameters = queryParametersOf(definition, declared, view.documentation.parameterWords ?? {});
   return {
-    plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), declared, responsesOf),
+    plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), { declared, parameters }, responsesOf),
     view,
     definition,
     parent: context.parent,
@@ -321,6 +326,7 @@ function planRoute(
     query: {
       validate: declared.validateQuery,
       select: selectionOf(definition, declared),
+      ofBody: declared.method === 'QUERY' ? parameters : undefined,
       listParameters: listParametersOf(definition, options).map(({ name }) => name),
       ignored: ignoredParameters,
     },
@@ -333,7 +339,7 @@ function operationPlan(
   { view, definition, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
-  declared: Declared,
+  { declared, parameters }: { readonly declared: Declared; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
   const { action, method, detail, urlName, options, transaction, handler, proof } = declared;
@@ -350,9 +356,9 @@ function operationPlan(
     pattern,
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.pkSchema } : {}) }),
-    queryParameters: queryParametersOf(definition, declared, documentation.parameterWords ?? {}),
+    queryParameters: method === 'QUERY' ? [] : parameters,
     headerParameters: headerParameters(declared.preconditions, action),
-    body: bodyOf(declared),
+    body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     readShapes: declared.readShapes ?? [],
     get responses() {
       return (responses ??= responsesOf(this));
@@ -467,6 +473,11 @@ function bodyOf({ options: { body, contentTypes }, form }: Declared): OperationB
     required: body !== undefined,
     contentTypes: contentTypes ?? JSON_ONLY,
   });
+}
+
+/** The body of a QUERY request, which has the parameters of a list as properties. */
+function queryBody(parameters: readonly OperationParameter[]): OperationBody {
+  return Object.freeze({ schema: querySchema(parameters), required: true, contentTypes: JSON_ONLY });
 }
 
 /** Takes an operationId. The second method of an action is named by the method, and what is taken even then by a number. */

@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { parametersOf } from '../viewset/request-state.ts';
+import type { OperationParameter } from './operation-plan.ts';
+import { queryReader } from './query-body.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';
 
 /** The query string that a route declares. */
@@ -10,6 +12,8 @@ export interface QueryDeclaration {
   readonly validate: ((query: unknown) => unknown) | undefined;
   /** Decides on the answer by the parameters that select its fields; undefined if there are none. */
   readonly select: ((request: FastifyRequest) => void) | undefined;
+  /** The parameters that a QUERY request has in its body; undefined if they come in the query string. */
+  readonly ofBody: readonly OperationParameter[] | undefined;
   /** The parameters of the view's lists, which its filters and its paginator check when they read them. */
   readonly listParameters: readonly string[];
   /** Further names to let pass; true: all. */
@@ -17,7 +21,7 @@ export interface QueryDeclaration {
 }
 
 /**
- * Makes the check of a route's query string, which puts the converted parameters into `request.query`. It throws one
+ * Makes the check of a route's parameters, which puts the converted ones into `request.query`. It throws one
  * InvalidUsage for everything that is wrong: unknown names, the parameters of the action, and then those of the list too.
  * Undefined if a route takes any query string as it is.
  *
@@ -25,19 +29,21 @@ export interface QueryDeclaration {
  * @param checkList throws InvalidUsage for the parameters of a list that do not fit
  */
 export function compileQueryCheck(
-  { validate, select, listParameters, ignored }: QueryDeclaration,
+  { validate, select, ofBody, listParameters, ignored }: QueryDeclaration,
   declared: readonly string[],
   checkList: ((request: FastifyRequest) => Promise<void>) | undefined,
 ): ((request: FastifyRequest) => Awaitable<void>) | undefined {
-  if (ignored === true && validate === undefined && select === undefined) return undefined;
+  const read = ofBody && queryReader(ofBody);
+  if (ignored === true && validate === undefined && select === undefined && read === undefined) return undefined;
   const check = ignored === true ? undefined : unknownParameterCheck(declared, ignored === false ? [] : ignored);
   const ofList = new Set(listParameters);
   return (request) => {
+    const problems = new InvalidUsageCollector();
+    read?.(request, problems);
     // The parameters are kept as they were sent, before a schema makes numbers of their texts.
     const sent = parametersOf(request);
     const refuse = check?.(sent.names());
-    if (refuse === undefined && validate === undefined && select === undefined) return;
-    const problems = new InvalidUsageCollector();
+    if (refuse === undefined && validate === undefined && select === undefined && problems.isEmpty) return;
     if (refuse !== undefined) problems.attempt(refuse);
     if (validate !== undefined) {
       const own = Object.entries(request.query as object).filter(([name]) => !ofList.has(name));

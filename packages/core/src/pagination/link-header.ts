@@ -22,11 +22,13 @@ export const LINK_HEADERS: Readonly<Record<string, TSchema>> = {
 /**
  * Sends the `Link` header of a page (RFC 8288), for paginators of your own. Its targets are references relative to the request,
  * `?page=2`, which hold behind a proxy that knows the application by another path. The other parameters of the request stay.
+ * None is sent for a QUERY request, whose page is in its body.
  *
  * @example
  * sendLinks({ request, reply }, { next: { page: 3 } });   // Link: <?search=tea&page=3>; rel="next"
  */
 export function sendLinks({ request, reply }: Exchange, links: PageLinks): void {
+  if (request.method === 'QUERY') return;
   const entries = Object.entries(links).filter(([, parameters]) => parameters !== undefined);
   const url = request.raw.url ?? '';
   const start = url.indexOf('?');

@@ -14,10 +14,11 @@ export class IsAuthenticated extends Permission {
   }
 }
 
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** The methods of requests that only read (RFC 9110, section 9.2.1; RFC 10008). */
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 /**
- * Lets in requests that only read: GET, HEAD and OPTIONS.
+ * Lets in requests that only read: GET, HEAD, OPTIONS and QUERY.
  *
  * @example
  * const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);   // everybody reads, who is logged in writes

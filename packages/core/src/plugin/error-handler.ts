@@ -31,6 +31,7 @@ const PARSE_ERRORS: Readonly<Record<string, string>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'The request body must be JSON, but it is empty',
   FST_ERR_CTP_INVALID_JSON_BODY: 'The request body is not valid JSON',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The Content-Length does not match the body',
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'The request needs a JSON body and its Content-Type',
   FST_ERR_BAD_URL: 'The URL is not valid',
 };
 

@@ -3,7 +3,7 @@ import { MethodNotAllowed, NotFound } from '../errors.ts';
 import { sendError } from './error-handler.ts';
 
 /** Methods that a route may have; OPTIONS is answered here for every path that has any of them. */
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const METHODS = ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The methods that a path answers to, in the order of `METHODS`, OPTIONS last; empty for an unknown path. */
 function allowedMethods(app: FastifyInstance, path: string): string[] {
@@ -31,7 +31,11 @@ export function answerNotFound(app: FastifyInstance): void {
 export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = allowedMethods(this, pathOf(request.raw.url ?? '/'));
   if (allowed.length === 0) return sendError(new NotFound(`No route ${request.method} ${pathOf(request.url)}`), reply);
-  if (request.method === 'OPTIONS') return reply.code(204).header('allow', allowed.join(', ')).send();
+  if (request.method === 'OPTIONS') {
+    // RFC 10008: the media types of the queries that the resource takes.
+    if (allowed.includes('QUERY')) void reply.header('accept-query', 'application/json');
+    return reply.code(204).header('allow', allowed.join(', ')).send();
+  }
   return sendError(new MethodNotAllowed(request.method, allowed), reply);
 }
 

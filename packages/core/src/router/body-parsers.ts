@@ -2,10 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
 import { FORM_TYPE } from '../operations/plan-view.ts';
+import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
  * Makes the routes of one Fastify scope read JSON and nothing else (any other media type is a 415), as RFC 8259 has it:
- * UTF-8, `__proto__` and `constructor.prototype` dropped. A missing body is fine if the route needs none.
+ * UTF-8, `__proto__` and `constructor.prototype` dropped. Of a QUERY nothing is dropped: it is read as strictly as a filter in the
+ * query string. A missing body is fine if the route needs none.
  */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -18,8 +20,19 @@ export function readJsonOnly(app: FastifyInstance): void {
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
       return done(new ParseError('The request body is not valid UTF-8'), undefined);
     }
-    return parse(request, text, done);
+    return request.method === 'QUERY' ? parseQuery(text, done) : parse(request, text, done);
   });
+}
+
+function parseQuery(text: string, done: (error: Error | null, body?: unknown) => void): void {
+  let query: unknown;
+  try {
+    query = parseStrictJson(text);
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    return done(new ParseError(`The request body ${error.message}`), undefined);
+  }
+  done(null, query);
 }
 
 /** Has a scope read further media types into Buffers. Returns true if there are any besides JSON. */

@@ -84,7 +84,7 @@ export class HeaderRateLimit extends RateLimitRule {
 export interface PathRateLimitOptions extends RateLimitRuleOptions {
   /**
    * The routes that it counts, by the path they were registered with: `/api/products/:pk`, a rest as `*`
-   * (`/api/auth/*`), a method in front if only that one counts (`POST /api/auth/login`; GET brings HEAD along). All of
+   * (`/api/auth/*`), a method in front if only that one counts (`POST /api/auth/login`; GET brings HEAD and QUERY along). All of
    * them share one counter per client. Default: every route, each with a counter of its own.
    */
   readonly path?: string;
@@ -141,7 +141,7 @@ function matcher(owner: string, pattern: string): (method: string, route: string
   }
   const wanted = withoutSlash(path);
   const isMethod = (sent: string): boolean =>
-    method === undefined || sent === method || (method === 'GET' && sent === 'HEAD');
+    method === undefined || sent === method || (method === 'GET' && (sent === 'HEAD' || sent === 'QUERY'));
   const isPath = (route: string): boolean =>
     rest === '*' ? route.startsWith(path) || route === wanted : withoutSlash(route) === wanted;
   return (sent, route) => isMethod(sent) && isPath(route);

@@ -220,6 +220,11 @@ export interface ModelViewSetOptions<
    * `Accept: application/x-ndjson`. Default: none. `csv` needs the package csv-stringify.
    */
   readonly exports?: readonly ExportFormat[];
+  /**
+   * True: the list answers QUERY (RFC 10008) as well, a GET whose parameters stand in a JSON body, for filters that are too long or
+   * too private for a URL. Default: false.
+   */
+  readonly queryMethod?: boolean;
   /** Records a page if the request names no size. Default: the paginator's, 10. */
   readonly pageSize?: number;
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
@@ -268,6 +273,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   filters: ANYTHING,
   pagination: ANYTHING,
   exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
+  queryMethod: BOOLEAN,
   pageSize: ANYTHING,
   maxPageSize: ANYTHING,
   count: ANYTHING,

@@ -93,6 +93,7 @@ export class Resource implements ViewDefinition {
   /** All records in the view's order, to be read with the entity manager of a request. */
   readonly records: QuerySet<object>;
   readonly listParameters: readonly ParameterDeclaration[];
+  readonly takesQuery: boolean;
   readonly answerParameters: readonly ParameterDeclaration[];
   readonly pkSchema: TSchema;
 
@@ -163,6 +164,7 @@ export class Resource implements ViewDefinition {
     this.exports = makeExports(options);
     this.paginator = makePaginator(name, options, context);
     this.records = ordered(name, records, options).by('view');
+    this.takesQuery = takesQuery(name, options, this.operations);
     this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
   }
 
@@ -358,6 +360,13 @@ function permissionsOf({ referencePermissions: given = {} }: AnyModelOptions, pa
   const declared: Readonly<Record<string, readonly PermissionClass[]>> = given;
   const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
   return permissions;
+}
+
+function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, operations: readonly Operation[]): boolean {
+  if (!queryMethod || operations.includes('list')) return queryMethod;
+  throw new ImproperlyConfigured(
+    `${name}: option "queryMethod" needs the operation "list", which the view does not offer`,
+  );
 }
 
 function makeExports({ exports = [] }: AnyModelOptions): ListExport | undefined {

@@ -83,6 +83,8 @@ export interface ViewDefinition {
   readonly operations: readonly Operation[];
   /** The query parameters that the view's lists take. */
   readonly listParameters: readonly ParameterDeclaration[];
+  /** True if a list may be asked for by QUERY too, its parameters in the body. */
+  readonly takesQuery?: boolean;
   /** The headers of the view's own list, by their names in lower case, for documents. */
   readonly listHeaders?: Readonly<Record<string, TSchema>>;
   /** The schema of a pk in a path, for documents. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseStrictJson, StrictJsonError } from '../../src/filters/strict-json.ts';
+import { parseStrictJson, StrictJsonError } from '../src/strict-json.ts';
 
 t.test('parses what JSON.parse does', async (t) => {
   for (const text of [
