@@ -35,7 +35,14 @@ withTracker(async (t, { app, token }) => {
       [[said.id, 'Ada Moreau']],
     );
     t.strictSame(await tickets.retrieve(made.id, { fields: ['title'] }), { title: 'By the client' });
-    await tickets.destroy(made.id);
+    const more = await tickets.createMany([{ title: 'Second' }, { title: 'Third', labels: ['bug'] }]);
+    const ids = more.map(({ id }) => id);
+    const done = await tickets.updateMany(
+      ids.map((id) => ({ id, status: 'done' as const })),
+      { query: { fields: ['status'] } },
+    );
+    t.strictSame(done, [{ status: 'done' }, { status: 'done' }]);
+    await tickets.destroyMany([made.id, ...ids]);
     t.match(await tickets.retrieve.safe(made.id), { ok: false, status: 404 });
     t.match(await api.projects('compass').tickets.list.safe(), { ok: false, status: 404 });
   });
@@ -48,6 +55,8 @@ export async function mistakes(api: ReturnType<typeof createClient<Api>>): Promi
   await tickets.create({ title: 'x', status: 'asleep' });
   // @ts-expect-error the author is who is logged in
   await tickets.create({ title: 'x', author: 1 });
+  // @ts-expect-error a changed record has its key
+  await tickets.updateMany([{ title: 'x' }]);
   // @ts-expect-error nothing is written across projects
   await api.tickets.create({ title: 'x' });
   // @ts-expect-error the list is brief

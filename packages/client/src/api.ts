@@ -1,4 +1,5 @@
 import type { ErrorBody } from './api-error.ts';
+import type { Key } from './url.ts';
 import type { ListOf, ListParameters } from './list.ts';
 
 /**
@@ -79,6 +80,10 @@ export interface Declarations {
   readonly input: unknown;
   readonly update: unknown;
   readonly operations: string;
+  /** The operations that can be done to several records at once. */
+  readonly bulk: string;
+  /** The part of a record that names it among several. */
+  readonly key: object;
   readonly search: string;
   readonly filterFields: object;
   readonly filterValues: object;
@@ -99,7 +104,17 @@ interface Of<Detail extends boolean, Body, Data> {
   readonly errors: None;
 }
 
-/** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it. */
+/** A route that writes several records, and answers with those of a type; undefined: with none. */
+interface OfMany<Body, Output, Errors> {
+  readonly detail: false;
+  readonly query: None;
+  readonly body: readonly Body[];
+  readonly data: Output extends undefined ? undefined : Output[];
+  readonly errors: Errors;
+  readonly record: Output;
+}
+
+/** The five operations, `update` as two: a PUT replaces a record, a PATCH updates it; and those on several records at once. */
 interface Operations<D extends Declarations> {
   readonly list: ListOf<D> & Selecting<D, D['outputs']['list']>;
   readonly retrieve: Of<true, undefined, D['outputs']['retrieve']> & Selecting<D, D['outputs']['retrieve']>;
@@ -107,6 +122,10 @@ interface Operations<D extends Declarations> {
   readonly replace: Of<true, D['update'], D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
   readonly update: Of<true, Partial<D['update']>, D['outputs']['update']> & Selecting<D, D['outputs']['update']>;
   readonly destroy: Of<true, undefined, undefined>;
+  readonly createMany: OfMany<D['input'], D['outputs']['create'], None> & Selecting<D, D['outputs']['create']>;
+  readonly updateMany: OfMany<D['key'] & Partial<D['update']>, D['outputs']['update'], MayMiss['errors']> &
+    Selecting<D, D['outputs']['update']>;
+  readonly destroyMany: OfMany<Key, undefined, MayMiss['errors']>;
 }
 
 /** The fields that a client may choose of the records of a route; nothing if it may not. */
@@ -124,6 +143,7 @@ type ModelRoutes<D extends Declarations> = Pick<
   Operations<D>,
   | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'update' | 'destroy'>
   | ('update' extends D['operations'] ? 'replace' : never)
+  | `${Extract<D['bulk'] & D['operations'], 'create' | 'update' | 'destroy'>}Many`
 >;
 
 /** The operations that a view without an entity defines as methods. */
@@ -177,7 +197,7 @@ interface ActionDeclarations {
 }
 
 /** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
-type Taken = 'each' | 'replace' | 'key';
+type Taken = 'each' | 'replace' | 'key' | 'createMany' | 'updateMany' | 'destroyMany';
 
 type ActionRoutes<View, D> = {
   readonly [

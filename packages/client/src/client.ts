@@ -234,18 +234,25 @@ interface ListRoute extends Route {
 type EachOf<Routes> = Routes extends { readonly list: infer List extends ListRoute }
   ? [List['paging']] extends [never]
     ? unknown
-    : {
-        /** All records of a list, page by page; each page is asked for when the one before it has been taken. */
-        each(...args: EachArguments<List>): AsyncGenerator<List['record'], void, undefined>;
-      }
+    : List extends SelectingRoute
+      ? {
+          /** All records of a list with the fields that are chosen, page by page, as they are taken. */
+          each<const Expand extends Added<List> = never, const Fields extends Kept<List> = never>(
+            ...args: EachArguments<List, Selection<Expand, Fields>>
+          ): AsyncGenerator<SelectedRecord<List['selects'], Expand, Fields>, void, undefined>;
+        }
+      : {
+          /** All records of a list, page by page; each page is asked for when the one before it has been taken. */
+          each(...args: EachArguments<List>): AsyncGenerator<List['record'], void, undefined>;
+        }
   : unknown;
 
-type EachArguments<List extends ListRoute> = List['paging'] extends null
-  ? [query?: Query<List['narrowing']>, options?: CallOptions]
+type EachArguments<List extends ListRoute, Chosen = unknown> = List['paging'] extends null
+  ? [query?: Query<List['narrowing'] & Chosen>, options?: CallOptions]
   : List['paging'] extends undefined
-    ? [query?: EachQuery<List>, options?: CallOptions]
+    ? [query?: EachQuery<List> & Chosen, options?: CallOptions]
     : [
-        query: EachQuery<List>,
+        query: EachQuery<List> & Chosen,
         options: CallOptions & {
           /** The names of the paginator's parameters, which are not the usual ones. */
           readonly paging: List['paging'];

@@ -23,6 +23,9 @@ const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: bool
   replace: ['PUT', true],
   update: ['PATCH', true],
   destroy: ['DELETE', true],
+  createMany: ['POST', false],
+  updateMany: ['PATCH', false],
+  destroyMany: ['DELETE', false],
 };
 
 /**
@@ -86,20 +89,19 @@ function call(send: Send, place: Place): object {
 
   const request = async (args: readonly unknown[]): ReturnType<Send> => {
     const { key, rest } = read(args);
-    const given = name === 'destroy' ? [undefined, ...rest] : rest;
-    const [first, options = {}] = given as [unknown, CallOptions?];
-    const query = method === 'GET' ? queryOf(first) : [];
+    const [first, options = {}] = (name === 'destroy' ? [undefined, ...rest] : rest) as [unknown, CallOptions?];
+    const isRead = method === 'GET';
+    const isOfKeys = name === 'destroyMany';
     // The lists of a view's own writes are names of fields.
-    query.push(...queryEntries(options.query ?? {}, isOwn && method !== 'GET'));
+    const query = queryEntries(options.query ?? {}, isOwn && !isRead);
+    if (isRead || isOfKeys) query.unshift(...queryOf(isOfKeys ? { pk: first } : first));
     const path = key === undefined ? collection : `${collection}/${key}`;
-    const search = new URLSearchParams(
-      query.map(([parameter, text]): [string, string] => [parameter, text]),
-    ).toString();
+    const search = new URLSearchParams(query);
     return send({
       method,
-      url: path + suffix + (search === '' ? '' : `?${search}`),
-      isAction: suffix !== '',
-      body: method === 'GET' ? undefined : first,
+      url: path + suffix + (query.length === 0 ? '' : `?${search}`),
+      isAction: !isOwn,
+      body: isRead || isOfKeys ? undefined : first,
       options,
     });
   };

@@ -26,7 +26,7 @@ export function kebabCase(name: string): string {
 }
 
 /** The pairs of names and texts of a query string. */
-export type QueryEntries = (readonly [name: string, text: string])[];
+export type QueryEntries = [name: string, text: string][];
 
 /**
  * Lists what a query string says of parameters; those that are undefined or null are left out.
@@ -40,7 +40,7 @@ export function queryEntries(parameters: object, commas: boolean): QueryEntries 
     if (!Array.isArray(value)) return [[name, textOf(value)]];
     if (value.length === 0) throw new TypeError(`"${name}" is an empty list, which servers take for no filter`);
     const texts = value.map(textOf);
-    if (!commas) return texts.map((text) => [name, text] as const);
+    if (!commas) return texts.map((text) => [name, text]);
     const split = texts.find((text) => text.includes(','));
     if (split !== undefined) throw new TypeError(`"${name}" is a list, and "${split}" in it has a comma`);
     return [[name, texts.join(',')]];

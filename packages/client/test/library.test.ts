@@ -51,6 +51,13 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
       { query: { expand: ['publisher', 'label'], fields: ['label', 'id'] } },
     );
     t.strictSame(changed, { id: 1, label: 'Ash' });
+    const labels: string[] = [];
+    for await (const record of selecting.each({ expand: ['label'], fields: ['label'], pageSize: 2 })) {
+      t.strictSame(Object.keys(record), ['label']);
+      labels.push(record.label);
+    }
+    t.strictSame(labels, ['Ash', 'Birch', 'Cedar', 'Date', 'Elm']);
+    t.equal(last(), 'GET /api/selecting?expand=label&fields=label&page_size=2&page=3');
     t.strictSame(selecting.retrieve.key(1, { fields: ['id', 'title'] }).at(-1), { fields: ['id,title'] });
   });
 
@@ -75,6 +82,49 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     t.equal(await api.books.destroy(made.id), undefined);
     t.equal(last(), `DELETE /api/books/${made.id}`);
     await t.rejects(api.books.retrieve(made.id), { status: 404, code: 'not_found' });
+  });
+
+  await t.test('several records are created, changed and destroyed at once', async (t) => {
+    const { many, named } = api;
+    const made = await many.createMany([{ title: 'Fig' }, { title: 'Gorse', price: 4, publisher: 1 }]);
+    t.match(made, [
+      { title: 'Fig', publisher: null },
+      { title: 'Gorse', price: 4, publisher: 'North' },
+    ]);
+    t.equal(last(), 'POST /api/many');
+    const [fig, gorse] = made.map(({ id }) => id) as [number, number];
+    const query = { expand: ['publisher'], fields: ['title', 'publisher'] } as const;
+    const changed = await many.updateMany(
+      [
+        { id: gorse, publisher: 2 },
+        { id: fig, title: 'Fir' },
+      ],
+      { query },
+    );
+    t.strictSame(changed, [
+      { title: 'Gorse', publisher: { id: 2, name: 'South' } },
+      { title: 'Fir', publisher: null },
+    ]);
+    t.equal(last(), 'PATCH /api/many?expand=publisher&fields=title,publisher');
+    const refused = await many.updateMany.safe([
+      { id: fig, title: 'Fig' },
+      { id: gorse, price: -0.001 },
+    ]);
+    t.match(refused, { ok: false, status: 400, error: { details: [{ in: 'body', path: '/1/price' }] } });
+    const absent = await many.updateMany.safe([{ id: fig }, { id: 999 }]);
+    t.match(absent, { ok: false, status: 404, error: { details: [{ in: 'body', path: '/1/id' }] } });
+    await t.rejects(many.createMany([{ title: '1' }, { title: '2' }, { title: '3' }, { title: '4' }]), {
+      code: 'invalid_usage',
+    });
+    t.equal((await many.retrieve(fig)).title, 'Fir', 'all or nothing');
+    t.equal(await many.destroyMany([fig, BigInt(gorse)]), undefined);
+    t.equal(last(), `DELETE /api/many?pk=${fig},${gorse}`);
+    t.match(await many.destroyMany.safe([1, fig]), { ok: false, status: 404, error: { details: [{ path: '/pk' }] } });
+    await t.rejects(many.destroyMany([]), { name: 'TypeError', message: /"pk" is an empty list/ });
+    await api.named.create({ name: 'East & West' });
+    await t.rejects(named.destroyMany(['a,b']), { name: 'TypeError', message: /has a comma/ });
+    await named.destroyMany(['East & West']);
+    t.equal(last(), 'DELETE /api/named?pk=East & West');
   });
 
   await t.test('a key stays a key: it is encoded, and never leads to another path', async (t) => {

@@ -129,6 +129,7 @@ t.test('fields that are chosen by literal names are those of the answer', async 
   // Written down only, not called.
   const calls = async (): Promise<void> => {
     const { selecting } = api;
+    const names: ('publisher' | 'label')[] = [];
     const plain = (await selecting.list()).results[0]!;
     same<typeof plain, Brief>(true);
     const listed = (await selecting.list({ expand: ['publisher', 'label'], page: 2 })).results[0]!;
@@ -142,9 +143,19 @@ t.test('fields that are chosen by literal names are those of the answer', async 
     same<typeof made, { id: number }>(true);
     const changed = await selecting.update.safe(1, {}, { query: { expand: ['publisher'] } });
     if (changed.ok) same<(typeof changed.data)['publisher'], Publisher>(true);
+    for await (const each of selecting.each({ expand: ['label'], fields: ['id', 'label'], pageSize: 2 })) {
+      same<typeof each, { id: number; label: string }>(true);
+      // @ts-expect-error a field that was not asked for
+      void each.title;
+    }
+    for await (const each of selecting.each()) same<typeof each, Brief>(true);
+    for await (const each of selecting.each({ expand: names })) same<(typeof each)['label'], string | undefined>(true);
+    // @ts-expect-error no such field to add
+    selecting.each({ expand: ['publishr'] });
+    // @ts-expect-error a view that lets nobody choose
+    api.books.each({ fields: ['id'] });
     const whole = await selecting.replace(1, { title: 'Tea' }, { ifMatch: true });
     same<(typeof whole)['publisher'], string | null>(true);
-    const names: ('publisher' | 'label')[] = [];
     const maybe = await selecting.retrieve(1, { expand: names });
     same<(typeof maybe)['label'], string | undefined>(true);
     // @ts-expect-error no such field to add
@@ -191,6 +202,46 @@ t.test('bodies, keys and operations', async (t) => {
     await api.boks.list();
     // @ts-expect-error ifMatch is of one record
     await api.books.create({ title: 'Tea' }, { ifMatch: true });
+  };
+  t.type(calls, 'function');
+});
+
+t.test('several records at once', async (t) => {
+  type Made = DataOf<typeof api.many.create>;
+  same<DataOf<typeof api.many.createMany>, Made[]>(true);
+  same<DataOf<typeof api.many.updateMany>, Made[]>(true);
+  same<DataOf<typeof api.many.destroyMany>, undefined>(true);
+  same<Parameters<typeof api.named.updateMany>[0][number], { readonly name: string }>(true);
+  type Failed = Exclude<Awaited<ReturnType<typeof api.many.updateMany.safe>>, { ok: true }>['status'];
+  same<[404 | 409, 412] extends [Failed, infer Status] ? Extract<Status, Failed> : 'none', never>(true);
+  // Written down only, not called.
+  const calls = async (): Promise<void> => {
+    const { many } = api;
+    await many.createMany([{ title: 'Tea' }, { title: 'Ash', price: 5 }]);
+    await many.updateMany([{ id: 1, title: 'Tea' }], { headers: {} });
+    await many.destroyMany([1, '2', 3n]);
+    const [some] = await many.createMany([], { query: { expand: ['publisher'], fields: ['id', 'publisher'] } });
+    same<typeof some, { id: number; publisher: { id: number; name: string } | null } | undefined>(true);
+    // @ts-expect-error one record is no list
+    await many.createMany({ title: 'Tea' });
+    // @ts-expect-error a missing field
+    await many.createMany([{ price: 5 }]);
+    // @ts-expect-error a record without its key
+    await many.updateMany([{ title: 'Tea' }]);
+    // @ts-expect-error a key of another type
+    await many.updateMany([{ id: '1', title: 'Tea' }]);
+    // @ts-expect-error no such field
+    await many.updateMany([{ id: 1, titel: 'Tea' }]);
+    // @ts-expect-error ifMatch is of one record
+    await many.updateMany([], { ifMatch: true });
+    // @ts-expect-error no keys
+    await many.destroyMany();
+    // @ts-expect-error the view is named by another field
+    await api.named.updateMany([{ id: 1 }]);
+    // @ts-expect-error the view does not allow it
+    await api.named.createMany([{ name: 'East' }]);
+    // @ts-expect-error a view without bulk
+    await api.books.createMany([{ title: 'Tea' }]);
   };
   t.type(calls, 'function');
 });

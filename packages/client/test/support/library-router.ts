@@ -171,6 +171,20 @@ class SelectingViewSet extends ModelViewSet(Book, {
   },
 }) {}
 
+/** Takes several records in one request. */
+class ManyViewSet extends ModelViewSet(Book, {
+  read,
+  write: writeShape(Book, ['title', 'price', 'publisher']),
+  expand: { publisher: readShape(Publisher, ['id', 'name']) },
+  bulk: 3,
+}) {}
+class NamedViewSet extends ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  write: writeShape(Publisher, ['name']),
+  lookupField: 'name',
+  bulk: { update: 2, destroy: 2 },
+}) {}
+
 class StatusViewSet extends ViewSet {
   override list() {
     return { since: new Date(0), isUp: true };
@@ -190,6 +204,8 @@ export function libraryRouter() {
     .register('shaped', ShapedViewSet)
     .register('by-user', ByUserViewSet)
     .register('selecting', SelectingViewSet)
+    .register('many', ManyViewSet)
+    .register('named', NamedViewSet)
     .register('status', StatusViewSet);
 }
 

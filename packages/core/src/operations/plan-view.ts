@@ -201,6 +201,7 @@ function declaredBulk({ view, definition }: MountedView): Declared[] {
       urlName: 'list',
       options: { body, responses: response, querystring },
       documented,
+      answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
       validateBody,
       validateQuery,
       isCommaSeparated: true,

@@ -25,7 +25,7 @@ import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-o
 import type { PropertyValue } from '../shapes/wire-value.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { BULK_RULE, type BulkOption } from './bulk.ts';
+import { BULK_RULE, type BulkOperation, type BulkOption } from './bulk.ts';
 import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
@@ -112,6 +112,11 @@ type JudgedData<Entity, Input> = {
 /** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
 type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${string}`;
 
+/** Fits no object that has another name than an operation's: the compiler would infer such a type and not ask. */
+type OnlyBulkOperations<Bulk> = Bulk extends number
+  ? unknown
+  : { readonly [Name in Exclude<keyof Bulk, BulkOperation>]: never };
+
 /** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
 type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
   ? OwnNames<Read, AnyName<Entity>>
@@ -142,6 +147,8 @@ export interface ModelViewSetOptions<
   Extra extends ObjectSchema = ObjectSchema,
   Expand extends ExtraFields<Entity, keyof Expand> = Readonly<Record<string, never>>,
   Fields extends boolean = boolean,
+  Bulk extends BulkOption = BulkOption,
+  Lookup extends LookupField<Entity> = LookupField<Entity>,
 > extends ViewDocumentation {
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
@@ -187,7 +194,7 @@ export interface ModelViewSetOptions<
    * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
    * update, destroy }` for those named. Default: none, one record a request.
    */
-  readonly bulk?: BulkOption;
+  readonly bulk?: Bulk & OnlyBulkOperations<Bulk>;
   /**
    * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
    * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
@@ -198,7 +205,7 @@ export interface ModelViewSetOptions<
    * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
    * Default: the primary key. The parameter of the path is `pk` all the same.
    */
-  readonly lookupField?: LookupField<Entity>;
+  readonly lookupField?: Lookup;
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Offered[];
   /** Fields that `?search=` looks in. */

@@ -1,5 +1,6 @@
-import type { EntityName } from '@mikro-orm/core';
+import type { EntityName, PrimaryProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { LookupField } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { Counting } from '../language/query.ts';
@@ -8,6 +9,8 @@ import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { ExtraFields, ReadOutput, ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
+import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
+import type { BulkOperation, BulkOption } from './bulk.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
   type ExtraOf,
@@ -44,31 +47,32 @@ type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
       | OutputOf<Read[(Name extends keyof Read ? Name : 'default') & keyof Read]>
       | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
 
-/** The declarations of a view that clients need. */
-type DeclaredBy<
-  Entity,
-  Read,
-  Write,
-  Offered,
-  Search,
-  Filters,
-  Logic,
-  Sort,
-  Classes,
-  Pages,
-  Count,
-  Extra,
-  Expand,
-  Fields,
-> = {
+/** The declarations of a view's answers that clients need. */
+type AnswersBy<Entity, Read, Expand, Fields> = {
   readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
   /** The fields that `expand` adds. */
   readonly expandable: ReadOutput<Entity, never, Expand>;
   /** True if clients leave fields out by `fields`. */
   readonly fields: Fields;
+};
+
+/** The declarations of a view's operations and their bodies that clients need. */
+type OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> = {
+  readonly operations: Offered;
   readonly input: WithExtra<InputOf<Write>, Extra>;
   readonly update: WithExtra<UpdateInputOf<Write>, Extra>;
-  readonly operations: Offered;
+  /** The operations that can be done to several records at once. */
+  readonly bulk: Bulk extends number ? BulkOperation : keyof Bulk;
+  /** The part of a record that names it among several. */
+  readonly key: NamedBy<Entity, [Lookup] extends [never] ? PrimaryProperty<Entity> : Lookup>;
+};
+
+type NamedBy<Entity, Name> = {
+  readonly [Field in Name & keyof Entity]: ToWire<PropertyValue<Entity, Field>>;
+};
+
+/** The declarations of a view's lists that clients need. */
+type ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count> = {
   readonly search: Search;
   readonly filterFields: Filters;
   readonly filterValues: { readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string> };
@@ -140,6 +144,8 @@ export function ModelViewSet<
   Extra extends ObjectSchema = never,
   const Expand extends ExtraFields<NoInfer<Entity>, keyof Expand> = Record<never, never>,
   Fields extends boolean = [keyof Expand] extends [never] ? false : true,
+  Bulk extends BulkOption = never,
+  Lookup extends LookupField<NoInfer<Entity>> = never,
 >(
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<
@@ -156,30 +162,41 @@ export function ModelViewSet<
     Count,
     Extra,
     Expand,
-    Fields
+    Fields,
+    Bulk,
+    Lookup
   >,
 ): ModelViewSetClass<
   Entity,
   OutputOf<Read> & object,
   InputOf<Write> & object,
-  DeclaredBy<Entity, Read, Write, Offered, Search, Filters, Logic, Sort, Classes, Pages, Count, Extra, Expand, Fields>,
+  AnswersBy<Entity, Read, Expand, Fields> &
+    OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> &
+    ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count>,
   AlternativeName<Read>,
   UpdateInputOf<Write> & object,
   ExtraOf<Extra> & object
 > {
+  return makeViewClass(entity, options as unknown as AnyModelOptions);
+}
+
+function makeViewClass<
+  Entity extends object,
+  Output extends object,
+  Input extends object,
+  Alternative extends string,
+  Changes extends object,
+  Extra extends object,
+>(
+  entity: EntityName<Entity>,
+  options: AnyModelOptions,
+): new () => ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
-  return class extends ModelViewSetBase<
-    Entity,
-    OutputOf<Read> & object,
-    InputOf<Write> & object,
-    AlternativeName<Read>,
-    UpdateInputOf<Write> & object,
-    ExtraOf<Extra> & object
-  > {
+  return class extends ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra> {
     constructor() {
-      super(entity, options as unknown as AnyModelOptions);
+      super(entity, options);
     }
   };
 }

@@ -190,8 +190,7 @@ export class Resource implements ViewDefinition {
     if (operation === 'destroy') return { response: { 204: null } };
     const status = operation === 'create' ? 201 : 200;
     const possible = answers.possible(operation);
-    const [own, ...others] = possible.map((answer) => answers.documentedSchema(answer));
-    const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
+    const documented = this.#documentedRecord(operation);
     const schemas = {
       response: { [status]: this.#sent(operation, possible[0]!.schema) },
       documented: documented === possible[0]!.schema ? undefined : { [status]: this.#sent(operation, documented) },
@@ -220,14 +219,20 @@ export class Resource implements ViewDefinition {
       });
       return { querystring, validateQuery, response: { 204: null } };
     }
-    const possible = answers.possible('update').map(({ schema }) => schema);
-    const documented = possible.length === 1 ? undefined : { 200: Type.Array(Type.Union(possible)) };
+    const { schema } = answers.possible('update')[0]!;
+    const documented = this.#documentedRecord('update');
     return {
       body: bulk.documented('update'),
       validateBody: (body) => bulk.validate(body, 'update'),
-      response: { 200: this.#array(possible[0]!) },
-      documented,
+      response: { 200: this.#array(schema) },
+      documented: documented === schema ? undefined : { 200: this.#array(documented) },
     };
+  }
+
+  /** The schema of all records that an operation may answer with, for documents. */
+  #documentedRecord(operation: AnsweringOperation): TSchema {
+    const [own, ...others] = this.answers.possible(operation).map((answer) => this.answers.documentedSchema(answer));
+    return others.length === 0 ? own! : Type.Union([own!, ...others]);
   }
 
   /** The schemas of a POST that takes an array too. */

@@ -164,7 +164,7 @@ export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
     code: `
 export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
     message:
-      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 5 more ..., false>'. Did you mean to write 'write'?",
+      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 7 more ..., never>'. Did you mean to write 'write'?",
   },
   {
     name: 'a misspelt search field',
@@ -312,6 +312,18 @@ export class V extends ModelViewSet(Book, { read, pageSize: '10', maxPageSize: 5
     code: `
 export class V extends ModelViewSet(Book, { read, count: 'exakt' }) {}`,
     message: 'Type \'"exakt"\' is not assignable to type \'"estimated" | "exact" | "none"\'. Did you mean \'"exact"\'?',
+  },
+  {
+    name: 'a misspelt operation of bulk',
+    code: `
+export class V extends ModelViewSet(Book, { read, write, bulk: { create: 5, updat: 5 } }) {}`,
+    message: "Type 'number' is not assignable to type 'never'.",
+  },
+  {
+    name: 'a misspelt lookup field',
+    code: `
+export class V extends ModelViewSet(Book, { read, lookupField: 'titel' }) {}`,
+    message: "Type '\"titel\"' is not assignable to type 'LookupField<NoInfer<Book>>'. Did you mean '\"title\"'?",
   },
   {
     name: 'a misspelt name in a schema by hand',

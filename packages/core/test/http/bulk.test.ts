@@ -27,6 +27,7 @@ class Tags extends ModelViewSet(Tag, { read, write, bulk: 5 }) {}
 class PlainTags extends ModelViewSet(Tag, { read, write }) {}
 class CreatedTags extends ModelViewSet(Tag, { read, write, bulk: { create: 2 } }) {}
 class NamedTags extends ModelViewSet(Tag, { read, write, bulk: 5, lookupField: 'name' }) {}
+class SelectedTags extends ModelViewSet(Tag, { read, write, bulk: 5, fields: true }) {}
 
 class OwnTags extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
@@ -77,6 +78,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       .register('plain', PlainTags)
       .register('created', CreatedTags)
       .register('named', NamedTags)
+      .register('selected', SelectedTags)
       .register('own', OwnTagViewSet)
       .register('guarded', GuardedTags)
       .register('hooked', HookedTags)
@@ -172,6 +174,18 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       '/2/id',
     ]);
     t.same(await names(), ['red', 'blue', 'lime', 'black']);
+  });
+
+  t.test('a client chooses the fields of the answers, of new and of changed records alike', async (t) => {
+    const made = await send('POST', '/selected?fields=name', [{ name: 'a', owner: 'Ada' }, { name: 'b' }]);
+    t.same(made.body, [{ name: 'a' }, { name: 'b' }]);
+    const changed = await send('PATCH', '/selected?fields=owner,id', [{ id: 101, owner: 'Cy' }, { id: 102 }]);
+    t.same(changed.body[0], { id: 101, owner: 'Cy' }, JSON.stringify(changed.body));
+    t.strictSame(Object.keys(changed.body[1]), ['id', 'owner']);
+    t.equal((await send('PATCH', '/selected', [{ id: 101 }])).body[0].name, 'red');
+    const refused = await send('PATCH', '/selected?fields=nam', [{ id: 101, name: 'x' }]);
+    t.same(placesOf(refused), [400, '/fields']);
+    t.equal((await send('DELETE', '/selected?pk=101&fields=id')).status, 400);
   });
 
   t.test('a DELETE of several keys deletes each', async (t) => {
