@@ -41,7 +41,10 @@ export interface Resource {
   readonly retrieve: Operation | undefined;
   readonly update: Operation | undefined;
   readonly destroy: Operation | undefined;
-  readonly bulkDestroy: Operation | undefined;
+  /** Changes several records in one request. */
+  readonly updateMany: Operation | undefined;
+  /** Deletes several records in one request. */
+  readonly destroyMany: Operation | undefined;
   readonly collectionActions: readonly Operation[];
   readonly recordActions: readonly Operation[];
 }
@@ -113,13 +116,20 @@ function readOperation(
       type === undefined
         ? undefined
         : {
-            schema: follow<Schema>(document, media?.schema ?? {}),
+            schema: bodySchema(document, media?.schema ?? {}),
             type,
             required: given.requestBody?.required === true,
           },
     answer: response.content?.['application/json']?.schema,
     facts,
   };
+}
+
+/** Returns the schema of a body. Of a body that may be one record or several, it is that of one. */
+function bodySchema(document: ApiDocument, given: Schema): Schema {
+  const schema = follow<Schema>(document, given);
+  const one = schema.oneOf?.map((each) => follow<Schema>(document, each)).find(({ type }) => type === 'object');
+  return one ?? schema;
 }
 
 /** The sentence that the document adds to a summary where nobody has written a description. */
@@ -140,7 +150,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
   const destroy = ofAction('destroy', 'DELETE', true);
   const recordPath = (retrieve ?? update ?? destroy)?.path ?? '';
   const path = (list ?? create)?.path ?? recordPath.replace(/\/\{[^{}]+\}$/, '');
-  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action) && !facts.action.startsWith('bulk'));
+  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action));
   const tag = document.tags?.find(({ name }) => name === view);
   const isSaid = tag?.description !== undefined && tag.description !== `Operations on ${view}.`;
   return {
@@ -157,7 +167,8 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     retrieve,
     update,
     destroy,
-    bulkDestroy: operations.find(({ facts, method }) => method === 'DELETE' && !facts.detail),
+    updateMany: ofAction('update', 'PATCH', false),
+    destroyMany: ofAction('destroy', 'DELETE', false),
     collectionActions: own.filter(({ facts }) => !facts.detail),
     recordActions: own.filter(({ facts }) => facts.detail),
   };

@@ -4,6 +4,7 @@ import type { Column } from './columns.tsx';
 import { directionOf, sorted, sortNames } from './list-query.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { texts } from './texts.ts';
+import type { Selection } from './use-selection.ts';
 import { decimalsOf, Value } from './value.tsx';
 import { shortened } from './words.ts';
 
@@ -16,14 +17,14 @@ interface DataTableProps {
   /** True while newer rows are on their way. */
   readonly isStale: boolean;
   readonly hrefOfRow: (row: Row) => string | undefined;
-  readonly selected: ReadonlySet<string>;
-  readonly onSelect: (keys: ReadonlySet<string>) => void;
+  readonly selection: Selection;
   readonly onQuery: (query: URLSearchParams) => void;
 }
 
 /** The records of a page as a table. */
 export function DataTable(props: DataTableProps): JSX.Element {
-  const { resource, columns, rows, isStale, selected, onSelect } = props;
+  const { resource, columns, rows, isStale, selection } = props;
+  const { keys: selected, select } = selection;
   const keys = rows.map((row) => textOf(row[resource.key]));
   const isAll = keys.every((key) => selected.has(key));
   // The numbers of a column stand one below the other, point below point.
@@ -33,7 +34,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
   const toggle = (key: string): void => {
     const next = new Set(selected);
     if (!next.delete(key)) next.add(key);
-    onSelect(next);
+    select(next);
   };
   return (
     <div class={`table-frame${isStale ? ' stale' : ''}`} tabIndex={0} role="region" aria-label={resource.name}>
@@ -45,7 +46,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
                 type="checkbox"
                 aria-label={texts.selectAll}
                 checked={isAll}
-                onChange={() => onSelect(isAll ? new Set() : new Set(keys))}
+                onChange={() => select(isAll ? new Set() : new Set(keys))}
               />
             </th>
             {columns.map((column) => (
@@ -60,6 +61,7 @@ export function DataTable(props: DataTableProps): JSX.Element {
               {...props}
               row={row}
               isSelected={selected.has(keys[index]!)}
+              fault={selection.outcome?.faults.get(keys[index]!)}
               decimals={decimals}
               onToggle={() => toggle(keys[index]!)}
             />
@@ -73,29 +75,41 @@ export function DataTable(props: DataTableProps): JSX.Element {
 interface TableRowProps extends DataTableProps {
   readonly row: Row;
   readonly isSelected: boolean;
+  readonly fault: string | undefined;
   /** The places after the point, by the name of the column. */
   readonly decimals: ReadonlyMap<string, number>;
   readonly onToggle: () => void;
 }
 
-function TableRow({ resource, columns, row, isSelected, decimals, hrefOfRow, onToggle }: TableRowProps): JSX.Element {
+function TableRow(props: TableRowProps): JSX.Element {
+  const { resource, columns, row, isSelected, fault, decimals, hrefOfRow, onToggle } = props;
   const title = shortened(titleOf(resource, row), 60);
   const linked = linkColumn(resource, columns);
   return (
-    <tr class={isSelected ? 'selected' : undefined}>
-      <td class="check">
-        <input type="checkbox" aria-label={texts.select(title)} checked={isSelected} onChange={onToggle} />
-      </td>
-      {columns.map((column) => (
-        <Cell
-          key={column.name}
-          column={column}
-          row={row}
-          decimals={decimals.get(column.name)}
-          href={column === linked ? hrefOfRow(row) : undefined}
-        />
-      ))}
-    </tr>
+    <>
+      <tr class={isSelected ? 'selected' : undefined}>
+        <td class="check">
+          <input type="checkbox" aria-label={texts.select(title)} checked={isSelected} onChange={onToggle} />
+        </td>
+        {columns.map((column) => (
+          <Cell
+            key={column.name}
+            column={column}
+            row={row}
+            decimals={decimals.get(column.name)}
+            href={column === linked ? hrefOfRow(row) : undefined}
+          />
+        ))}
+      </tr>
+      {fault !== undefined && (
+        <tr class="row-fault">
+          <td />
+          <td colSpan={columns.length} class="fault">
+            <bdi>{fault}</bdi>
+          </td>
+        </tr>
+      )}
+    </>
   );
 }
 

@@ -68,7 +68,14 @@ export const texts = {
   selectAll: 'Select all rows of this page',
   select: (name: string): string => `Select ${name}`,
   selected: (count: number): string => (count === 1 ? 'One record selected' : `${count} records selected`),
+  selection: 'Selection',
   deleteSelected: 'Delete',
+  faultsAtRows: 'What is wrong stands at the rows.',
+  changeSelected: 'Change…',
+  fieldToChange: 'Field',
+  changeMany: (count: number): string => `Change ${count === 1 ? 'one record' : countOf(count)}`,
+  changedSome: (done: number, failed: number): string =>
+    failed === 0 ? `${countOf(done)} changed.` : `${countOf(done)} changed, ${failed} could not be.`,
   copyJson: 'Copy as JSON',
   copied: 'Copied.',
   clearSelection: 'Clear the selection',
@@ -127,5 +134,6 @@ export const texts = {
 } as const;
 
 function countOf(count: number): string {
+  if (count === 0) return 'No record';
   return count === 1 ? 'One record' : `${count.toLocaleString('en')} records`;
 }

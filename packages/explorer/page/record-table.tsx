@@ -1,0 +1,99 @@
+import type { JSX } from 'preact';
+import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
+import { ColumnMenu, columnsOf } from './columns.tsx';
+import { DataTable } from './data-table.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { filtersOf, hasParameter, pageFacts } from './list-query.ts';
+import { here, hrefOf, navigate } from './location.ts';
+import { Pager } from './pager.tsx';
+import { type Row, rowsOf, textOf } from './records.ts';
+import { SelectionBar } from './selection-bar.tsx';
+import { Problem, Waiting } from './states.tsx';
+import { useStore } from './store.ts';
+import { texts } from './texts.ts';
+import { useAnswer } from './use-answer.ts';
+import { useSelection } from './use-selection.ts';
+
+export interface CollectionProps {
+  readonly api: Api;
+  readonly resource: Resource;
+  readonly path: string;
+}
+
+/** The records of a collection, to be searched, filtered, ordered, paged and selected. */
+export function RecordTable({ api, resource, path }: CollectionProps): JSX.Element {
+  const { query, fragment } = useStore(here);
+  const list = resource.list!;
+  const awaited = useAnswer(list, hrefOf(path, query, new URLSearchParams()));
+  const { answer, refusal, reload } = awaited;
+  const rows = rowsOf(answer?.body);
+  const columns = columnsOf(api.document, resource.row, rows, fragment.get('columns'));
+  const facts = pageFacts(list, query, answer?.body, rows.length);
+  const selection = useSelection(resource);
+  const selected = rows.filter((row) => selection.keys.has(textOf(row[resource.key])));
+  const go = (next: URLSearchParams, replace = false): void => {
+    selection.select(new Set());
+    navigate(hrefOf(path, next, fragment), { replace });
+  };
+  return (
+    <>
+      {resource.description !== undefined && <p class="lead">{resource.description}</p>}
+      {(refusal === undefined || refusal.status === 400) && (
+        <FilterBar
+          api={api}
+          resource={resource}
+          list={list}
+          query={query}
+          details={refusal?.details ?? []}
+          onChange={go}
+        >
+          <ColumnMenu columns={columns} path={path} />
+        </FilterBar>
+      )}
+      <Waiting awaited={awaited} />
+      {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
+      {answer !== undefined && rows.length === 0 && <Empty resource={resource} query={query} />}
+      {rows.length > 0 && (
+        <DataTable
+          resource={resource}
+          columns={columns.filter(({ isShown }) => isShown)}
+          rows={rows}
+          query={query}
+          hasSort={hasParameter(list, 'sort')}
+          isStale={awaited.isWaiting}
+          hrefOfRow={(row) => hrefOfRow(resource, path, row)}
+          selection={selection}
+          onQuery={go}
+        />
+      )}
+      {selected.length > 0 && (
+        <SelectionBar
+          api={api}
+          resource={resource}
+          path={path}
+          rows={selected}
+          selection={selection}
+          onWritten={reload}
+        />
+      )}
+      {answer !== undefined && <Pager list={list} facts={facts} query={query} onQuery={go} />}
+    </>
+  );
+}
+
+function Empty({ resource, query }: { readonly resource: Resource; readonly query: URLSearchParams }): JSX.Element {
+  return <p class="empty">{isNarrowed(resource.list!, query) ? texts.noMatches : texts.noRecords(resource.name)}</p>;
+}
+
+/** Tells if a list has not all of its records, because a search or a filter is on. */
+function isNarrowed(list: Operation, query: URLSearchParams): boolean {
+  const filters = new Set(filtersOf(list).map(({ name }) => name));
+  return [...query.keys()].some((name) => name === 'search' || filters.has(name));
+}
+
+/** The address of a record's own page; undefined if it has none. */
+function hrefOfRow(resource: Resource, path: string, row: Row): string | undefined {
+  const key = row[resource.key];
+  if (resource.retrieve === undefined || (typeof key !== 'string' && typeof key !== 'number')) return undefined;
+  return recordPathOf(resource, path, key);
+}

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks';
+import type { Resource } from './api-model.ts';
+import { type Row, textOf } from './records.ts';
+import type { Outcome } from './several-records.ts';
+
+/** The rows of a table that are selected, and what came of the last thing that was done with them. */
+export interface Selection {
+  readonly keys: ReadonlySet<string>;
+  /** Undefined if nothing was done with these rows yet, or nothing went wrong. */
+  readonly outcome: Outcome | undefined;
+  readonly select: (keys: ReadonlySet<string>) => void;
+  /** Keeps what came of a change or a deletion, and the rows that are selected from then on. */
+  readonly settle: (outcome: Outcome, rows: readonly Row[]) => void;
+}
+
+export function useSelection({ key }: Resource): Selection {
+  const [keys, setKeys] = useState<ReadonlySet<string>>(new Set());
+  const [outcome, setOutcome] = useState<Outcome>();
+  return {
+    keys,
+    outcome,
+    select: (next) => {
+      setKeys(next);
+      setOutcome(undefined);
+    },
+    settle: (found, rows) => {
+      setOutcome(found.refusal === undefined ? undefined : found);
+      setKeys(new Set(rows.map((row) => textOf(row[key]))));
+    },
+  };
+}
