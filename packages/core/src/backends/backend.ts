@@ -30,6 +30,13 @@ export interface RowWrite<Record> {
  */
 export interface Backend {
   readonly name: string;
+  /** True if a transaction within another is rolled back by itself: by a savepoint. */
+  readonly hasSavepoints: boolean;
+  /**
+   * Tells if an error says that a transaction has lost a race against another, nothing of it was written, and it is to be run anew. A
+   * database whose transactions wait for each other by locks has none.
+   */
+  isLostRace(error: unknown): boolean;
   /** @throws ImproperlyConfigured for an entity that cannot be served, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** The records of a slice, or all of them. */

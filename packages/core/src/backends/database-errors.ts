@@ -8,6 +8,8 @@ import {
   type Platform,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
+import { isConnectionLost } from '../mikro/mongo-errors.ts';
+import { isLostRace } from '../mikro/mongo-session.ts';
 import { HttpError, ServiceUnavailable } from '../errors.ts';
 
 /** The refusal of a database of the values of a statement. */
@@ -33,6 +35,7 @@ export function violationOf(error: unknown): Violation | undefined {
   const kind = kindOf(error);
   if (kind === undefined) return undefined;
   const { constraint, table, detail } = error as { constraint?: string; table?: string; detail?: string };
+  if (typeof error.code === 'number') return mongoViolation(kind, error);
   // PostgreSQL: Key (owner_id, lower(name))=(7, tea) already exists. The words depend on its language, the form does not.
   const key = detail?.match(/\((.*?)\)=\(/)?.[1];
   if (table !== undefined || constraint !== undefined) return { kind, constraint, table, columns: key ?? '' };
@@ -42,10 +45,23 @@ export function violationOf(error: unknown): Violation | undefined {
   return { kind, constraint: named, table: sqliteTable, columns: named ?? '' };
 }
 
+/** MongoDB: E11000 duplicate key error collection: shop.book index: owner_id_1_name_1 dup key: { … } */
+function mongoViolation(
+  kind: Violation['kind'],
+  { message, keyPattern = {} }: Error & { keyPattern?: object },
+): Violation {
+  const [, table, constraint] = message.match(/^.*? collection: [^.]+\.(.+?) index: (.+?) dup key:/) ?? [];
+  return { kind, constraint, table, columns: Object.keys(keyPattern).join(', ') };
+}
+
+/** BSONObjectTooLarge, and the same of a document that an update makes. */
+const MONGODB_VALUE: ReadonlySet<unknown> = new Set([10_334, 17_419]);
+
 function kindOf(error: DriverException): Violation['kind'] | undefined {
   if (error instanceof UniqueConstraintViolationException) return 'unique';
   if (error instanceof ForeignKeyConstraintViolationException || error.code === RESTRICT) return 'foreign key';
   if (error instanceof CheckConstraintViolationException) return 'check';
+  if (typeof error.code === 'number') return MONGODB_VALUE.has(error.code) ? 'value' : undefined;
   return VALUE.test(String(error.code)) ? 'value' : undefined;
 }
 
@@ -56,6 +72,15 @@ function kindOf(error: DriverException): Violation['kind'] | undefined {
 const POSTGRESQL = /^(?:08|53|57|25P0[34])/;
 const SQLITE = /^SQLITE_(?:BUSY|LOCKED|IOERR|CANTOPEN|FULL|PROTOCOL)/;
 const NETWORK = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/;
+/**
+ * Codes of MongoDB: no server that can be reached or is the primary (HostUnreachable, HostNotFound, NetworkTimeout, SocketException,
+ * PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary), one that stops (ShutdownInProgress,
+ * InterruptedAtShutdown, InterruptedDueToReplStateChange), an answer that takes too long (MaxTimeMSExpired, ExceededTimeLimit), and a
+ * write that too few members have confirmed (WriteConcernTimeout).
+ */
+const MONGODB: ReadonlySet<unknown> = new Set([
+  6, 7, 89, 9001, 189, 10_107, 13_435, 13_436, 91, 11_600, 11_602, 50, 262, 64,
+]);
 /** Errors that the drivers tell of in words alone. */
 const WORDS =
   /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|after calling end on the pool|connection is not open/i;
@@ -66,12 +91,13 @@ const TRY_AGAIN = /^(?:40001|40P01|55P03)/;
 /** Tells if an error of a driver says that the database cannot be reached, has no room, or took too long. */
 function isUnreachable(error: Error): boolean {
   const { code } = error as { code?: unknown };
+  if (typeof code === 'number') return MONGODB.has(code);
   if (typeof code === 'string') return POSTGRESQL.test(code) || SQLITE.test(code) || NETWORK.test(code);
   // Node gathers the failures of several addresses of one host.
   if (error instanceof AggregateError) {
     return error.errors.some((inner) => inner instanceof Error && isUnreachable(inner));
   }
-  return WORDS.test(error.message);
+  return isConnectionLost(error) || WORDS.test(error.message);
 }
 
 /** Tells if an error of MikroORM or its driver may be gone with the next try: see `isUnreachable`, or a lost race. */
@@ -79,6 +105,7 @@ export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
   if (error instanceof LockWaitTimeoutException) return true;
   if (error instanceof Error && isUnreachable(error)) return true;
+  if (isLostRace(error)) return true;
   return error instanceof DriverException && TRY_AGAIN.test(String(error.code));
 }
 

@@ -1,4 +1,9 @@
-/** A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. */
+import type { EntityManager } from '@mikro-orm/core';
+import { collectionIn } from './mongo-driver.ts';
+
+/**
+ * A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. That of MongoDB is a session, which has none.
+ */
 interface KyselyTransaction {
   savepoint(name: string): { execute(): Promise<KyselyTransaction> };
 }
@@ -42,4 +47,23 @@ function guarded(transaction: KyselyTransaction, check: () => void): KyselyTrans
       return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
     },
   });
+}
+
+/** Gives back what a transaction holds beyond its end: MongoDB's driver keeps a session until it is told. */
+export async function releaseTransaction(transaction: object): Promise<void> {
+  await (transaction as { endSession?: () => Promise<void> }).endSession?.();
+}
+
+/**
+ * Keeps the transaction of an entity manager on MongoDB from being committed, whoever comes to commit it: the server ends one of
+ * which a command fails.
+ */
+export async function spoilTransaction(em: EntityManager): Promise<void> {
+  const session = em.getTransactionContext<object>();
+  if (session === undefined) return;
+  const failing = { $expr: { $spoil: 1 } };
+  await collectionIn(em, 'spoilt')
+    .find(failing, { session })
+    .toArray()
+    .catch(() => {});
 }

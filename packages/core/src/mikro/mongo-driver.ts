@@ -11,6 +11,7 @@ export interface MongoCollection {
   findOneAndUpdate(filter: Document, update: Document, options: Document): Promise<Document | null>;
   findOneAndDelete(filter: Document, options: Document): Promise<Document | null>;
   updateMany(filter: Document, update: Document, options: Document): Promise<{ readonly matchedCount: number }>;
+  indexes(): Promise<readonly { readonly name: string; readonly key: Document }[]>;
   deleteMany(filter: Document, options: Document): Promise<{ readonly deletedCount: number }>;
 }
 
@@ -66,9 +67,9 @@ export function isMongoPlatform(platform: Platform): boolean {
   return prototype !== null;
 }
 
-/** The session of an entity manager's transaction, undefined outside of one. */
-export function sessionOf(em: EntityManager): MongoSession | undefined {
-  return em.getTransactionContext<MongoSession>();
+/** Returns a collection by its name, over the connection that writes. */
+export function collectionIn(em: EntityManager, name: string): MongoCollection {
+  return (em.getDriver() as unknown as MongoDriver).getConnection('write').getCollection(name);
 }
 
 /** Runs work in the transaction of a session, or in one of its own if there is none. */

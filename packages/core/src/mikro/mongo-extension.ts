@@ -1,5 +1,6 @@
 import type { EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
 import { changedValues, isLeftOut, newValues } from './mongo-documents.ts';
+import { convertLostConnections, namingKeys } from './mongo-errors.ts';
 import { countKeys, hasCountedKey } from './mongo-counters.ts';
 import { type Document, inSession, type MongoDriver, mongoDriverOf, type WriteOptions } from './mongo-driver.ts';
 import { nameKeyColumn, storeExactly } from './mongo-metadata.ts';
@@ -55,6 +56,7 @@ export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Ob
       },
     });
     orm.config.set('implicitTransactions', true);
+    convertLostConnections(driver.getPlatform());
     extendDriver(driver);
   },
 });
@@ -86,13 +88,16 @@ function extendDriver(driver: MongoDriver): void {
     updateMany: driver.nativeUpdateMany.bind(driver),
     delete: driver.nativeDelete.bind(driver),
   };
+  const collectionOf = (meta: EntityMetadata) => driver.getConnection('write').getCollection(meta.collection);
   const metaOf = (entity: EntityMetadata['class']): EntityMetadata => driver.getMetadata().get(entity);
 
   driver.nativeInsertMany = async (entity, rows, options = {}) => {
     const meta = metaOf(entity);
     const documents = rows.map((row) => newValues(meta, row));
     if (hasCountedKey(meta)) await countKeys(driver, meta, documents);
-    return referring(driver, meta, documents, options, (inner) => own.insertMany(entity, documents, inner));
+    return referring(driver, meta, documents, options, (inner) =>
+      namingKeys(collectionOf(meta), () => own.insertMany(entity, documents, inner)),
+    );
   };
   driver.nativeInsert = (entity, row, options) => driver.nativeInsertMany(entity, [row], options);
   driver.nativeUpdate = (entity, where, data, options = {}) => {
@@ -103,7 +108,9 @@ function extendDriver(driver: MongoDriver): void {
   driver.nativeUpdateMany = (entity, where, rows, options = {}) => {
     const meta = metaOf(entity);
     const changes = rows.map((row) => changedValues(meta, row));
-    return referring(driver, meta, changes, options, (inner) => own.updateMany(entity, where, changes, inner));
+    return referring(driver, meta, changes, options, (inner) =>
+      namingKeys(collectionOf(meta), () => own.updateMany(entity, where, changes, inner)),
+    );
   };
   driver.nativeDelete = (entity, where, options = {}) => {
     const meta = metaOf(entity);

@@ -14,16 +14,14 @@ const FIRST_PAUSE_MS = 2;
 const LONGEST_PAUSE_MS = 50;
 
 /** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout. */
-const RACES: ReadonlySet<unknown> = new Set([112, 251, 24]);
+const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24]);
 
 /**
- * Tells if an error says that a transaction has lost a race: nothing of it was written, and the same might succeed if it is begun
- * anew. MikroORM keeps the code of an error and not its labels.
+ * Tells if an error of MongoDB says that its transaction has lost a race: nothing of it was written, and all of it may succeed if it is
+ * begun anew. A lost connection is none.
  */
 export function isLostRace(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const { code, errorLabelSet } = error as { code?: unknown; errorLabelSet?: ReadonlySet<string> };
-  return RACES.has(code) || errorLabelSet?.has('TransientTransactionError') === true;
+  return error instanceof Error && LOST_RACES.has((error as { code?: unknown }).code);
 }
 
 /**

@@ -69,6 +69,13 @@ export function dropFiles(request: FastifyRequest, fields: FileFields, entity: o
   }
 }
 
+/** Deletes the files that a write has stored which is run anew. */
+export async function undoFiles(request: FastifyRequest): Promise<void> {
+  const undone = changes.get(request);
+  changes.delete(request);
+  await undone?.settle(false, request.log);
+}
+
 /**
  * Runs a write with its transaction, and deletes the files that its end makes superfluous: of a write that fails those that it
  * has stored, of one that is committed those that it has replaced. In a transaction of the application's own, the status of the

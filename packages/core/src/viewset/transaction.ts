@@ -1,7 +1,10 @@
 import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { undoFiles } from './file-changes.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
-import { endable } from '../mikro/endable-transaction.ts';
+import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
+import { backendOf } from '../query/backend-of.ts';
 
 /**
  * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
@@ -13,19 +16,68 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
   return em?.config === config ? em : undefined;
 }
 
+/** The number of times that a transaction is begun anew which loses a race each time. */
+const MAX_ATTEMPTS = 20;
+const FIRST_PAUSE_MS = 2;
+const LONGEST_PAUSE_MS = 50;
+
 /**
  * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
- * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides.
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints
+ * it is a part of the outer transaction, which cannot be committed if this part fails.
  *
  * A request that is given up is rolled back at once, so that a hook which never settles holds no connection. What the hook
  * still asks of the entity manager then fails, because its transaction has ended.
  *
+ * @param work run again, with an empty entity manager, on a database whose transactions may lose a race
  * @param isKept asked when the work is done; false rolls it back all the same
  */
 export async function inTransaction<Result>(
   request: FastifyRequest,
   work: () => Promise<Result>,
   isKept: () => boolean = () => true,
+): Promise<Result> {
+  const { em } = request;
+  const backend = backendOf(em);
+  if (em.isInTransaction()) {
+    return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joined(em, work, isKept);
+  }
+  let pauseMs = FIRST_PAUSE_MS;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await oneTransaction(request, work, isKept);
+    } catch (error) {
+      if (!backend.isLostRace(error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
+      em.clear();
+      await undoFiles(request);
+      await sleep(pauseMs * (0.5 + Math.random()));
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    }
+  }
+}
+
+/** Runs work as a part of the transaction that there is. */
+async function joined<Result>(em: EntityManager, work: () => Promise<Result>, isKept: () => boolean): Promise<Result> {
+  let isDone = false;
+  try {
+    const result = await work();
+    await em.flush();
+    isDone = isKept();
+    return result;
+  } finally {
+    if (!isDone) {
+      await spoilTransaction(em);
+      const { transaction, end } = endable(em.getTransactionContext<object>()!);
+      end(cannotGoOn);
+      em.setTransactionContext(transaction);
+    }
+  }
+}
+
+async function oneTransaction<Result>(
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+  isKept: () => boolean,
 ): Promise<Result> {
   checkNotGivenUp(request);
   const { em } = request;
@@ -60,6 +112,8 @@ export async function inTransaction<Result>(
     // Whatever a hook of a request that was given up still asks of the entity manager fails.
     em.setTransactionContext(outer ?? (isGivenUp(request) ? transaction : undefined));
     throw error;
+  } finally {
+    releaseTransaction(own).catch(ignore);
   }
 
   async function flushed(working: Promise<Result>): Promise<Result> {
@@ -71,6 +125,12 @@ export async function inTransaction<Result>(
 
 function hasEnded(): Error {
   return new Error('The transaction of this request has ended');
+}
+
+function cannotGoOn(): Error {
+  return new Error(
+    'A part of this transaction has failed, and the database has no savepoints to roll it back by itself: all of it is rolled back',
+  );
 }
 
 function ignore(): void {}

@@ -24,6 +24,7 @@ import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 /** SQLite and PostgreSQL: compiles what the language says to SQL, and runs it. */
 export class SqlBackend implements Backend {
   readonly name: string;
+  readonly hasSavepoints = true;
   readonly #dialect: Dialect;
   /** By the schema of the tables that name none, which each entity manager may choose. */
   readonly #plans = new WeakMap<EntityMetadata, Map<string, EntityPlan>>();
@@ -31,6 +32,10 @@ export class SqlBackend implements Backend {
   constructor(dialect: Dialect) {
     this.name = dialect.name;
     this.#dialect = dialect;
+  }
+
+  isLostRace(): boolean {
+    return false;
   }
 
   checkEntity(meta: EntityMetadata): void {
