@@ -40,8 +40,10 @@ export class AttachmentsOfOwnProjects extends Permission {
 /** Shows those of them that the user may write, since a guest of a project does not. */
 export class WritableTickets extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
-    const writer = { account: userId(request), role: { $in: ['owner', 'member'] } };
-    return matching(view.meta!, { project: { members: writer } });
+    return this.records<Ticket>(view, {
+      project__members__account: userId(request),
+      project__members__role__in: ['owner', 'member'],
+    });
   }
 }
 

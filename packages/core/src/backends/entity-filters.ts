@@ -156,9 +156,13 @@ function walkRelations({ meta, condition, order }: Query, paths: readonly FieldP
   return { relations: walked, entities: targetsOf(meta, ends) };
 }
 
-function addPath(walked: Relations, { steps, property }: FieldPath): void {
-  for (let length = 1; length <= steps.length; length++) addRelation(walked, steps.slice(0, length), true);
-  if (isReference(property)) addRelation(walked, [...steps, property], true);
+/** @param before the relations that lead to where the path begins */
+function addPath(walked: Relations, { steps, property }: FieldPath, before: readonly EntityProperty[] = []): void {
+  addSteps(walked, before, isReference(property) ? [...steps, property] : steps);
+}
+
+function addSteps(walked: Relations, before: readonly EntityProperty[], steps: readonly EntityProperty[]): void {
+  for (const index of steps.keys()) addRelation(walked, [...before, ...steps.slice(0, index + 1)], true);
 }
 
 function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouched: boolean): void {
@@ -166,11 +170,23 @@ function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouc
   if (!walked.has(key)) walked.set(key, { steps, isTouched });
 }
 
-function addCondition(walked: Relations, condition: Condition): void {
-  if (condition.kind === 'compare') addPath(walked, condition.path);
-  else if (condition.kind === 'not') addCondition(walked, condition.condition);
-  else if (condition.kind === 'after') for (const { path } of condition.keys) addPath(walked, path);
-  else if (condition.kind === 'and' || condition.kind === 'or') {
-    for (const inner of condition.conditions) addCondition(walked, inner);
+function addCondition(walked: Relations, condition: Condition, before: readonly EntityProperty[] = []): void {
+  switch (condition.kind) {
+    case 'compare':
+      return addPath(walked, condition.path, before);
+    case 'not':
+      return addCondition(walked, condition.condition, before);
+    case 'some':
+      addSteps(walked, before, condition.steps);
+      return addCondition(walked, condition.condition, [...before, ...condition.steps]);
+    case 'after':
+      for (const { path } of condition.keys) addPath(walked, path, before);
+      return;
+    case 'and':
+    case 'or':
+      for (const inner of condition.conditions) addCondition(walked, inner, before);
+      return;
+    case 'constant':
+    case 'matching':
   }
 }

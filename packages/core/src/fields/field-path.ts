@@ -19,6 +19,14 @@ export interface FieldPath {
   readonly toMany: boolean;
 }
 
+/** A path that is cut behind its first relation to many. */
+export interface SplitPath {
+  /** The relations walked, the last of them to many. */
+  readonly steps: readonly EntityProperty[];
+  /** The rest of the path, from the related record on. */
+  readonly rest: FieldPath;
+}
+
 type Separator = '.' | '__';
 
 /** Kept by the separator, so that whether a path is right does not depend on what was resolved before. */
@@ -78,6 +86,14 @@ function walkPath(meta: EntityMetadata, path: string, separator: Separator): Fie
     nullable: place.nullable || isForeign || property.nullable === true,
     toMany: steps.some(isToMany),
   });
+}
+
+/** Cuts a path behind its first relation to many; undefined if it has none. */
+export function splitAtMany(path: FieldPath): SplitPath | undefined {
+  if (!path.toMany) return undefined;
+  const length = path.steps.findIndex(isToMany) + 1;
+  const steps = path.steps.slice(length);
+  return { steps: path.steps.slice(0, length), rest: { ...path, steps, toMany: steps.some(isToMany) } };
 }
 
 /** The property that a path leads to, and the way there. */

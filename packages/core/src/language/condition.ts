@@ -1,4 +1,4 @@
-import type { EntityMetadata, FilterQuery } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, FilterQuery } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { describe } from '../options.ts';
@@ -14,6 +14,7 @@ export type Condition =
   | { readonly kind: 'compare'; readonly path: FieldPath; readonly lookup: Lookup; readonly value: unknown }
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
+  | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | {
       readonly kind: 'matching';
@@ -51,6 +52,15 @@ export function or(...conditions: readonly Condition[]): Condition {
 export function not(condition: Condition): Condition {
   if (condition.kind === 'constant') return condition.value ? never : always;
   return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
+}
+
+/**
+ * True of the records that have a related record of which a condition is true.
+ * @param steps the relations that lead there, only the last of them to many
+ * @param condition asked of the related record, from which its paths begin
+ */
+export function some(steps: readonly EntityProperty[], condition: Condition): Condition {
+  return isNever(condition) ? never : { kind: 'some', steps, condition };
 }
 
 /** Says in MikroORM's own words what the lookups cannot say of the records of one entity. */
@@ -124,6 +134,7 @@ function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boole
       return collectOwnColumns(condition.condition, columns);
     case 'after':
       return condition.keys.every(({ path }) => collectColumn(path, columns));
+    case 'some':
     case 'matching':
       return false;
   }

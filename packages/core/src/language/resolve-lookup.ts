@@ -1,12 +1,12 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { fieldPath, findFieldPath, type FieldPath } from '../fields/field-path.ts';
+import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { isRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';
 import { compare } from './compare.ts';
-import { and, type Condition } from './condition.ts';
+import { and, type Condition, some } from './condition.ts';
 import { LOOKUPS, lookupsFor, type Lookup } from './lookup.ts';
 
 /** A lookup whose names are known to be right. */
@@ -72,18 +72,38 @@ function unknownLookup(
 }
 
 /**
- * The records of which all of the lookups are true.
+ * The records of which all of the lookups are true. Those through the same relation to many are asked of one related record.
  * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
   if (!isRecord(lookups)) {
     throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, but ${describe(lookups)} came`);
   }
-  const conditions = Object.entries(lookups).map(([name, value]) => {
-    const { path, lookup } = resolveLookup(meta, name);
-    return compare(path, lookup, value);
-  });
-  return and(...conditions);
+  return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));
+}
+
+/** A lookup and the value that it is asked with. */
+interface Asked extends ResolvedLookup {
+  readonly value: unknown;
+}
+
+function allOf(lookups: readonly Asked[]): Condition {
+  const groups = Map.groupBy(lookups, ({ path }) =>
+    splitAtMany(path)
+      ?.steps.map(({ name }) => name)
+      .join('.'),
+  );
+  return and(...[...groups.values()].map(ofGroup));
+}
+
+/** Asks lookups through the same relation to many; the relation is undefined if they go through none. */
+function ofGroup(lookups: readonly Asked[]): Condition {
+  const each = lookups.map(({ path, lookup, value }) => compare(path, lookup, value));
+  const steps = splitAtMany(lookups[0]!.path)?.steps;
+  // Any other condition than a comparison says that no related record is such, which does not need one.
+  const needsOne = each.length > 1 && each.some(({ kind }) => kind === 'compare');
+  if (steps === undefined || !needsOne) return and(...each);
+  return some(steps, allOf(lookups.map((lookup) => ({ ...lookup, path: splitAtMany(lookup.path)!.rest }))));
 }
 
 /**

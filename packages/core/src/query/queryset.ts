@@ -102,7 +102,14 @@ export class QuerySet<Entity extends object> {
     return new QuerySet(this.#backend, source, this.#query, this.#slice);
   }
 
-  /** Keeps the records of which all of the lookups are true. A to-many path asks whether there is such a related record. */
+  /**
+   * Keeps the records of which all of the lookups are true. Lookups through the same relation to many ask if there is one related
+   * record of which all of them are true; those of another call may be true of another one.
+   *
+   * @example
+   * authors.filter({ books__title: 'Ash', books__price__gt: 5 });
+   * // … where exists (select 1 from "book" t1 where t1."author_id" = t0."id" and (t1."title" = $1 and t1."price" > $2))
+   */
   filter(lookups: Lookups<Entity>): QuerySet<Entity> {
     return this.where(lookupCondition(this.meta, lookups));
   }

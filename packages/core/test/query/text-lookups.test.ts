@@ -3,6 +3,7 @@ import t from 'tap';
 import { foldCase } from '../../src/backends/sql/dialects/comparison.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
+import { numbers } from '../support/numbers.ts';
 import { entities, pick, Product } from './catalog.ts';
 
 const TEXTS = [
@@ -183,15 +184,4 @@ function generated(random: () => number, index: number): string {
   const letters = [0, 7, 11, 19].map((step) => LETTERS[(index * step + (index % LETTERS.length)) % LETTERS.length]);
   const length = Math.floor(random() * 6);
   return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('');
-}
-
-/** The same numbers from 0 to 1 for the same seed (mulberry32). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

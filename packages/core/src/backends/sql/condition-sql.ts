@@ -36,6 +36,9 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
       writeComparison(out, scope, path, comparison);
       break;
     }
+    case 'some':
+      writeSome(out, scope, condition.steps, (where, inner) => writeCondition(where, inner, condition.condition));
+      break;
     case 'after': {
       const columns = condition.keys.map(({ path }) => scope.column(path.steps, path.property));
       writeKeyset(out, scope.context.plan.dialect, condition, columns);
@@ -49,7 +52,7 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
 }
 
 function writeMember(out: SqlText, scope: Scope, condition: Condition, around: 'and' | 'or'): void {
-  if (condition.kind === 'compare' || condition.kind === around) {
+  if (condition.kind === 'compare' || condition.kind === 'some' || condition.kind === around) {
     writeCondition(out, scope, condition);
   } else {
     out.add('(');
@@ -68,33 +71,40 @@ type Column = Pick<FieldPath, 'steps' | 'property'>;
 
 /** A comparison of the column at the end of a path; through a relation to many, that there is such a record. */
 function writeComparison(out: SqlText, scope: Scope, { steps, property }: Column, comparison: Comparison): void {
-  if (steps.some(isToMany)) {
-    writeExists(out, scope, { steps, property }, comparison);
-  } else {
+  const many = steps.findIndex(isToMany) + 1;
+  if (many === 0) {
     out.add(comparison.template.split(COLUMN).join(scope.column(steps, property)), comparison.values);
+    return;
   }
+  writeSome(out, scope, steps.slice(0, many), (where, inner) =>
+    writeComparison(where, inner, { steps: steps.slice(many), property }, comparison),
+  );
 }
 
-function writeExists(out: SqlText, scope: Scope, { steps, property }: Column, comparison: Comparison): void {
-  const many = steps.findIndex(isToMany);
+/** Asks if there is a related record that passes, `exists (…)`. The last of the relations that lead there is to many. */
+function writeSome(
+  out: SqlText,
+  scope: Scope,
+  steps: readonly EntityProperty[],
+  write: (where: SqlText, related: Scope) => void,
+): void {
   const { context } = scope;
-  const walked = steps.slice(0, many + 1);
-  const step = steps[many] as EntityProperty;
+  const step = steps.at(-1) as EntityProperty;
   const meta = step.targetMeta as EntityMetadata;
-  const owner = scope.join(steps.slice(0, many)).alias;
-  const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(walked)}.`);
+  const owner = scope.join(steps.slice(0, -1)).alias;
+  const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(steps)}.`);
   const { from, on, columns, ownerColumns } = tieSql(inner, step);
   const tied = columns.map((column, index) => `${column} = ${owner}.${quoted(ownerColumns[index] ?? '')}`);
   const where = new SqlText().add([...tied, ...(on === undefined ? [] : [on])].join(' and '));
   const discriminator = discriminatorSql(context.em, meta, inner.alias);
   if (discriminator !== undefined) where.add(` and ${discriminator}`);
-  const filter = scope.filterOf(walked);
+  const filter = scope.filterOf(steps);
   if (filter !== undefined) {
     where.add(' and (');
     writeCondition(where, inner, filter.condition);
     where.add(')');
   }
   where.add(' and (');
-  writeComparison(where, inner, { steps: steps.slice(many + 1), property }, comparison);
+  write(where, inner);
   out.add(`exists (select 1 from ${from}`).append(inner.from()).add(' where ').append(where).add('))');
 }
