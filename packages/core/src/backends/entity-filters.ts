@@ -2,9 +2,9 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, ownsColumn } from '../fields/property.ts';
-import { and, type Condition } from '../language/condition.ts';
+import { and, type Condition, isAlways } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
-import { whereCondition } from '../language/where-condition.ts';
+import { relationCondition, whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
 import { QueryMemo } from './query-memo.ts';
 import { managerOf, readerOf, type Source } from './source.ts';
@@ -30,18 +30,16 @@ export interface Visible {
 /**
  * Adds MikroORM's filters that are on (soft deletion, tenants): those of the entity, of the configuration and of the
  * entity manager, with their parameters. Those of a related entity hide the related record, which then reads as NULL; if
- * a record cannot be without it, the record as well, as `em.find` has it.
+ * a record cannot be without it, the record as well, as `em.find` has it. The option `where` of a relation hides related records
+ * whatever filters are on.
  *
  * Without a filter nothing depends on the request, so that it is read with the global entity manager and needs no fork.
  */
 export function withFilters(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Visible> {
   const reader = readerOf(source);
-  const hasRelations = query.meta.relations.length > 0 && reader.config.get('filtersOnRelations');
-  const walk = hasRelations ? walkOf(query, paths) : NO_WALK;
+  const walk = query.meta.relations.length > 0 ? walkOf(query, paths) : NO_WALK;
   const isPlain = query.filters === undefined && reader.global && areUnfiltered(reader, query.meta, walk.entities);
-  if (isPlain || query.filters === false) {
-    return { em: isPlain ? reader : managerOf(source), condition: query.condition, related: undefined };
-  }
+  if (isPlain) return { em: reader, condition: query.condition, related: undefined };
   return addFilters(managerOf(source), query, walk.relations);
 }
 
@@ -68,12 +66,13 @@ function reachableEntities(meta: EntityMetadata): Walk['entities'] {
 
 /**
  * Lists the entities that relations lead to, once each and without the one that they start from. Undefined if a relation
- * has filters of its own, or leads to several entities: that is looked at closely.
+ * has filters or a condition of its own, or leads to several entities: that is looked at closely.
  */
 function targetsOf(meta: EntityMetadata, relations: readonly EntityProperty[]): Walk['entities'] {
   const targets = new Set<EntityMetadata>();
-  for (const { filters, polymorphic, targetMeta } of relations) {
-    if (polymorphic === true || filters !== undefined || targetMeta === undefined) return undefined;
+  for (const { filters, where, polymorphic, targetMeta } of relations) {
+    const isPlain = polymorphic !== true && filters === undefined && where === undefined;
+    if (!isPlain || targetMeta === undefined) return undefined;
     if (targetMeta !== meta) targets.add(targetMeta);
   }
   return [...targets];
@@ -106,7 +105,7 @@ const walks = new QueryMemo<Walk>();
 
 async function addFilters(em: EntityManager, query: Query, relations: Relations): Promise<Visible> {
   const { meta, condition, filters } = query;
-  const own = await activeFilter(em, meta, filters ?? {});
+  const own = filters === false ? undefined : await activeFilter(em, meta, filters ?? {});
   const related = new Map<string, RelatedFilter>();
   for (const [key, { steps, isTouched }] of relations) {
     const filter = await relatedFilter(em, steps, filters);
@@ -126,13 +125,14 @@ async function relatedFilter(
 ): Promise<RelatedFilter | undefined> {
   const step = steps.at(-1) as EntityProperty;
   const target = step.targetMeta;
-  const options = relationFilters(step, filters) ?? {};
-  if (step.polymorphic === true || target === undefined || options === false) return undefined;
-  const filter = await activeFilter(em, target, options);
-  if (filter === undefined) return undefined;
+  if (step.polymorphic === true || target === undefined) return undefined;
+  const condition = relationCondition(step);
+  const options = em.config.get('filtersOnRelations') && (relationFilters(step, filters) ?? {});
+  const filter = options === false ? undefined : await activeFilter(em, target, options);
+  if (filter === undefined) return isAlways(condition) ? undefined : { condition, required: false };
   const joins = em.config.get('autoJoinRefsForFilters') && steps.length === 1 && step.owner;
   return {
-    condition: whereCondition(target, filter.where),
+    condition: and(condition, whereCondition(target, filter.where)),
     required: joins && (step.nullable !== true || filter.isStrict),
   };
 }

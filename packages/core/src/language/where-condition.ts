@@ -3,7 +3,7 @@ import { HttpError } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { compare } from './compare.ts';
-import { and, matching, or, type Condition } from './condition.ts';
+import { always, and, matching, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
 const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
@@ -26,6 +26,13 @@ export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>)
       converted: true,
     }
   );
+}
+
+/** The option `where` of a relation to many as a condition on its records: without it, `always`. */
+export function relationCondition({ where, targetMeta }: EntityProperty): Condition {
+  if (where === undefined || Object.keys(where as object).length === 0) return always;
+  const meta = targetMeta as EntityMetadata;
+  return plainCondition(meta, where) ?? matching(meta, where as FilterQuery<object>);
 }
 
 function plainCondition(meta: EntityMetadata, where: unknown): Condition | undefined {

@@ -1,4 +1,4 @@
-import type { EntityMetadata, EntityProperty, FilterQuery, Platform } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
@@ -7,11 +7,10 @@ import { isInlineEmbeddable, isToMany, onlyPrimaryKey, targetOf, tyingKey } from
 import { valueReader } from '../fields/value-reader.ts';
 import { fileRouteOf } from '../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../files/file-type.ts';
-import { always } from '../language/condition.ts';
 import { keptChildren } from '../language/kept-children.ts';
 import { Order, orderKey } from '../language/order.ts';
 import type { Children, Projection, RelatedProjection, ShapeProjection } from '../language/projection.ts';
-import { whereCondition } from '../language/where-condition.ts';
+import { relationCondition } from '../language/where-condition.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
 import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
@@ -160,13 +159,11 @@ class Plan {
       target,
       orderBy.map((name) => orderKey(target, name)),
     );
-    const condition =
-      property.where === undefined ? always : whereCondition(target, property.where as FilterQuery<object>);
     const index = this.related.push({
       relation: property,
       owner,
       readKey: valueReader(owner, this.#platform),
-      query: { meta: target, condition, order, author: 'view' },
+      query: { meta: target, condition: relationCondition(property), order, author: 'view' },
       limit,
       projection: compileProjection(target, this.#platform, shown),
     });
