@@ -123,8 +123,9 @@ function describeParameter(
 /** Puts the words of a view about its fields into the schema of a record, of one of several kinds, or of a list of records. */
 function withWords(schema: unknown, words: OperationPlan['view']['fieldWords']): unknown {
   if (!isObject(schema) || Object.keys(words).length === 0) return schema;
-  const { items, properties, anyOf } = schema;
+  const { items, properties, anyOf, oneOf } = schema;
   if (Array.isArray(anyOf)) return { ...schema, anyOf: anyOf.map((each) => withWords(each, words)) };
+  if (Array.isArray(oneOf)) return { ...schema, oneOf: oneOf.map((each) => withWords(each, words)) };
   if (isObject(items)) return { ...schema, items: withWords(items, words) };
   if (!isObject(properties)) return schema;
   const entries = Object.entries(properties).map(([name, property]) => {
@@ -141,7 +142,7 @@ function examplesOf(examples: unknown): JsonObject {
   return { examples: Object.fromEntries(examples.map((value: unknown, index) => [`example${index + 1}`, { value }])) };
 }
 
-function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
+function describeBody({ body, documentation, view, action }: OperationPlan): JsonObject {
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
   const content = contentTypes.map((type) => {
@@ -151,13 +152,21 @@ function describeBody({ body, documentation, view }: OperationPlan): JsonObject 
     return [
       type,
       {
-        ...(schema === undefined ? {} : { schema: withWords(requestSchema(documentSchema(schema)), view.fieldWords) }),
+        ...(schema === undefined
+          ? {}
+          : { schema: withWords(sentSchema(documentSchema(schema), action), view.fieldWords) }),
         ...(example === undefined || isForm ? {} : { example }),
         ...encoding,
       },
     ];
   });
   return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
+}
+
+/** A POST of one record or of several validates each as it is, so that defaults are filled in there, as nowhere else below `oneOf`. */
+function sentSchema(schema: unknown, action: string): unknown {
+  if (action !== 'create' || !isObject(schema) || !Array.isArray(schema['oneOf'])) return requestSchema(schema);
+  return { ...schema, oneOf: schema['oneOf'].map((each) => requestSchema(each)) };
 }
 
 /** Names the media types of the files of a form. */

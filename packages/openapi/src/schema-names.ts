@@ -14,7 +14,7 @@ const ONE = /^(?:retrieve|create|replace|update|destroy)(?=[A-Z])/;
 
 /**
  * Names the schemas of views: `Product` (read), `ProductInput` (created and replaced; `ProductReplacement` if a PUT takes
- * something else), `ProductPatch` (updated), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
+ * something else), `ProductPatch` (updated; `ProductBulkPatch` if by an array), `ProductPage` (listed), after the entity of a view, or, if two views of it differ,
  * after its path. Further read shapes are `ProductListItem`, `ProductDetail`, `ProductCreated` and `ProductUpdated` by their
  * operation, or have the name that the view gives them, `ProductStaff`. A schema that has a `title` like the name of a type has
  * that name: `Error`.
@@ -38,7 +38,7 @@ interface Wanted {
 }
 
 function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
-  const { action, method, view } = plan;
+  const { action, view } = plan;
   if (!['list', 'create', 'retrieve', 'update'].includes(action) || view.entity === undefined) return [];
   const named = (schema: unknown, ...suffixes: readonly string[]): Wanted[] =>
     isObject(schema) && isObject(schema['properties'])
@@ -46,14 +46,27 @@ function ownSchemas({ plan, operation }: DescribedOperation): Wanted[] {
       : [];
   const responses = operation['responses'] as JsonObject;
   const answer = schemaOf(responses[action === 'create' ? 201 : 200]);
-  const record = action === 'list' ? itemOf(answer) : answer;
+  const record = action === 'list' ? itemOf(answer) : oneOf(answer);
   const records = recordsIn(record, plan.readShapes).flatMap(([shape, schema]) => named(schema, suffixOf(shape)));
   if (action === 'list') return [...records, ...named(answer, 'Page')];
-  const body = schemaOf(operation['requestBody']);
-  const suffixes = method === 'PUT' ? ['Input', 'Replacement'] : [method === 'PATCH' ? 'Patch' : 'Input'];
+  const body = oneOf(schemaOf(operation['requestBody']));
+  const suffixes = bodySuffixes(plan);
   const form = schemaOf(operation['requestBody'], 'multipart/form-data');
   const ofForms = suffixes.map((suffix) => `${suffix.replace('Input', '')}Form`);
   return [...records, ...named(body, ...suffixes), ...named(form, ...ofForms)];
+}
+
+function bodySuffixes({ method, detail }: OperationPlan): readonly string[] {
+  if (method === 'PUT') return ['Input', 'Replacement'];
+  if (method === 'PATCH') return [detail ? 'Patch' : 'BulkPatch'];
+  return ['Input'];
+}
+
+/** The schema of one record in that of a body or an answer: its own, or that of the items if there may be several. */
+function oneOf(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const [one] = Array.isArray(schema['oneOf']) ? (schema['oneOf'] as unknown[]) : [];
+  return one ?? (schema['type'] === 'array' ? schema['items'] : schema);
 }
 
 /** Lists the read shapes of an answer with their schemas. */

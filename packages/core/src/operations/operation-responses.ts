@@ -56,8 +56,8 @@ export interface RouteFacts {
   readonly locatesRecord: boolean;
   readonly isSafe: boolean;
   readonly takesBody: boolean;
-  /** True if a parameter of the path names something that may not be there. */
-  readonly hasPathParameters: boolean;
+  /** True if the path, the query string or the body names something that may not be there. */
+  readonly namesRecords: boolean;
   readonly checksInput: boolean;
   readonly allowsAnonymous: boolean;
   readonly asksPermissions: boolean;
@@ -119,7 +119,7 @@ export function routeResponses(
     locatesRecord: false,
     isSafe: methods.every((each) => SAFE_METHODS.has(each)),
     takesBody: methods.some((each) => !BODILESS_METHODS.has(each)),
-    hasPathParameters: false,
+    namesRecords: false,
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
     allowsAnonymous: config?.needsToken !== true,
     asksPermissions: false,
@@ -138,7 +138,7 @@ function errorStatuses(facts: RouteFacts): number[] {
     [400, facts.checksInput || takesBody],
     [401, !facts.allowsAnonymous || facts.asksPermissions],
     [403, facts.asksPermissions],
-    [404, facts.hasPathParameters],
+    [404, facts.namesRecords],
     [405, true],
     [408, takesBody],
     [409, !isSafe && facts.hasEntity],

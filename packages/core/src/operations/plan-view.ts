@@ -98,6 +98,8 @@ interface Declared {
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** True if a list of the query string comes in one text. */
   readonly isCommaSeparated?: boolean;
+  /** True if a body or the query string names records that may not be there. */
+  readonly namesRecords?: boolean;
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
@@ -192,7 +194,7 @@ function declaredBulk({ view, definition }: MountedView): Declared[] {
   return operations.flatMap(({ operation, method, handler }) => {
     const schemas = definition.bulkSchemas?.(operation);
     if (schemas === undefined) return [];
-    const { body, response, documented, querystring, validateBody, validateQuery } = schemas;
+    const { body, response, documented, readShapes, querystring, validateBody, validateQuery } = schemas;
     return {
       action: operation,
       method,
@@ -201,10 +203,12 @@ function declaredBulk({ view, definition }: MountedView): Declared[] {
       urlName: 'list',
       options: { body, responses: response, querystring },
       documented,
+      readShapes,
       answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
       validateBody,
       validateQuery,
       isCommaSeparated: true,
+      namesRecords: true,
       transaction: view[handler] === ModelViewSetBase.prototype[handler],
       handler: view[handler].bind(view),
       proof: 'none' as const,
@@ -302,7 +306,7 @@ function planRoute(
       locatesRecord: plan.action === 'create',
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: plan.method !== 'GET',
-      hasPathParameters: plan.pathParameters.length > 0,
+      namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       allowsAnonymous: plan.allowsAnonymous,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),

@@ -186,16 +186,10 @@ export class Resource implements ViewDefinition {
   }
 
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
-    const { input, answers } = this;
+    const { input } = this;
     if (operation === 'destroy') return { response: { 204: null } };
     const status = operation === 'create' ? 201 : 200;
-    const possible = answers.possible(operation);
-    const documented = this.#documentedRecord(operation);
-    const schemas = {
-      response: { [status]: this.#sent(operation, possible[0]!.schema) },
-      documented: documented === possible[0]!.schema ? undefined : { [status]: this.#sent(operation, documented) },
-      readShapes: possible.map(({ name }) => name),
-    };
+    const schemas = this.#answersWith(operation, status, (record) => this.#sent(operation, record));
     if (operation === 'list' || operation === 'retrieve') return schemas;
     const { json, form } = input!.documented(mode);
     return {
@@ -208,31 +202,41 @@ export class Resource implements ViewDefinition {
   }
 
   bulkSchemas(operation: 'update' | 'destroy'): BulkSchemas | undefined {
-    const { bulk, answers } = this;
+    const { bulk } = this;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
-    if (operation === 'destroy') {
-      const pk = Type.Array(this.pkSchema, { maxItems: limit, description: 'The records to delete' });
-      const querystring = Type.Object({ pk });
-      const validateQuery = (query: unknown): object => ({
-        pk: bulk.keysOf((query as { pk?: string | readonly string[] }).pk, (text) => this.parsePk(text)),
-      });
-      return { querystring, validateQuery, response: { 204: null } };
+    if (operation === 'update') {
+      return {
+        ...this.#answersWith('update', 200, (record) => this.#array(record)),
+        body: bulk.documented('update'),
+        validateBody: (body) => bulk.validate(body, 'update'),
+      };
     }
-    const { schema } = answers.possible('update')[0]!;
-    const documented = this.#documentedRecord('update');
+    const options = { minItems: 1, maxItems: limit, uniqueItems: true, description: 'The records to delete' };
+    const validateQuery = (query: unknown): object => ({
+      pk: bulk.keysOf((query as { pk?: string | readonly string[] }).pk, (text) => this.parsePk(text)),
+    });
     return {
-      body: bulk.documented('update'),
-      validateBody: (body) => bulk.validate(body, 'update'),
-      response: { 200: this.#array(schema) },
-      documented: documented === schema ? undefined : { 200: this.#array(documented) },
+      querystring: Type.Object({ pk: Type.Array(this.pkSchema, options) }),
+      validateQuery,
+      response: { 204: null },
     };
   }
 
-  /** The schema of all records that an operation may answer with, for documents. */
-  #documentedRecord(operation: AnsweringOperation): TSchema {
-    const [own, ...others] = this.answers.possible(operation).map((answer) => this.answers.documentedSchema(answer));
-    return others.length === 0 ? own! : Type.Union([own!, ...others]);
+  /**
+   * The schemas of an operation's answers: as most requests get them, and as documents have them.
+   *
+   * @param sent makes the schema of an answer of that of its records
+   */
+  #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
+    const possible = this.answers.possible(operation);
+    const [own, ...others] = possible.map((answer) => this.answers.documentedSchema(answer));
+    const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
+    return {
+      response: { [status]: sent(possible[0]!.schema) },
+      documented: documented === possible[0]!.schema ? undefined : { [status]: sent(documented) },
+      readShapes: possible.map(({ name }) => name),
+    };
   }
 
   /** The schemas of a POST that takes an array too. */

@@ -63,6 +63,12 @@ const Brief = ModelViewSet(Book, {
   expand: { author: readShape(Author, ['id', 'name']), tags: many('tags.label') },
   etags: true,
 });
+class SeveralViewSet extends ModelViewSet(Book, {
+  read: brief,
+  write,
+  expand: { author: readShape(Author, ['id', 'name']), tags: many('tags.label') },
+  bulk: 5,
+}) {}
 class OverridingViewSet extends Brief {
   override represent(book: BookRecord) {
     return { ...super.represent(book), title: book.title.toUpperCase() };
@@ -106,6 +112,7 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     .register('overriding', OverridingViewSet)
     .register('watched', WatchedViewSet)
     .register('lying', LyingViewSet)
+    .register('several', SeveralViewSet)
     .register('by-user', ByUserViewSet);
   const app = await testApp(t, orm, [router]);
   const asked = async (url: string, more: object = {}) => {
@@ -281,6 +288,29 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
       const { body } = await asked(`/books/1?expand=author,tags,label,born&fields=${fields.toReversed().join()}`);
       if (Object.keys(body).join() !== fields.join()) t.fail(`${fields.join()}: ${JSON.stringify(body)}`);
     }
+  });
+
+  t.test('several records that are written, as one', async (t) => {
+    const changed = await asked('/several?expand=author,tags', { method: 'PATCH', payload: [{ id: 2 }, { id: 1 }] });
+    t.strictSame(changed.body, [
+      { id: 2, title: 'Birch', author: null, tags: [] },
+      { id: 1, title: 'Ash', author: ada, tags: ['tea', 'oak'] },
+    ]);
+    const few = await asked('/several?fields=title', { method: 'PATCH', payload: [{ id: 1 }] });
+    t.strictSame(few.body, [{ title: 'Ash' }]);
+    const last = few.texts.findLast((sql) => sql.startsWith('select'));
+    t.match(last, /"title"/);
+    t.notMatch(last, /"pages"/, 'nothing is read that is not sent');
+    const made = await asked('/several?expand=tags&fields=title,tags', { method: 'POST', payload: [{ title: 'Elm' }] });
+    t.equal(made.status, 201);
+    t.strictSame(made.body, [{ title: 'Elm', tags: [] }]);
+    await orm.em.fork().nativeDelete(Book, { title: 'Elm' });
+    for (const method of ['POST', 'PATCH'] as const) {
+      const wrong = await asked('/several?fields=titel', { method, payload: [] });
+      t.equal(wrong.status, 400);
+      t.match(wrong.body.error, /did you mean "title"/);
+    }
+    t.equal((await asked('/several?pk=1&expand=tags', { method: 'DELETE' })).status, 400, 'nothing is answered there');
   });
 });
 
