@@ -33,8 +33,17 @@ export function endable(own: object): EndableTransaction {
   };
 }
 
+/** The transactions that stand-ins stand for. */
+const originals = new WeakMap<object, object>();
+
+/** Returns the transaction itself that the driver knows: the same one for all that stand for it. */
+export function originalTransaction(transaction: object): object {
+  const original = originals.get(transaction);
+  return original === undefined ? transaction : originalTransaction(original);
+}
+
 function guarded(transaction: KyselyTransaction, check: () => void): KyselyTransaction {
-  return new Proxy(transaction, {
+  const standIn = new Proxy(transaction, {
     get(_target, name) {
       check();
       if (name === 'savepoint') {
@@ -47,6 +56,8 @@ function guarded(transaction: KyselyTransaction, check: () => void): KyselyTrans
       return typeof value === 'function' ? (value.bind(transaction) as unknown) : value;
     },
   });
+  originals.set(standIn, transaction);
+  return standIn;
 }
 
 /** Gives back what a transaction holds beyond its end: MongoDB's driver keeps a session until it is told. */

@@ -249,6 +249,7 @@ export class Router {
     const { orm, defaults, makeRules, routeNames, addOperation } = app.viewset;
     const context = {
       orm,
+      log: app.log,
       defaults,
       path: this.#fullPath(app, path),
       ignoresTrailingSlash: ignoresTrailingSlash(app),

@@ -68,9 +68,6 @@ export class Bulk {
         `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
       );
     }
-    if (input !== undefined && input.files.size > 0) {
-      throw new ImproperlyConfigured(`${owner}: the records have files, which are written one record at a time`);
-    }
     if (requiresMatch && declared.some((operation) => operation !== 'create')) {
       throw new ImproperlyConfigured(
         `${owner}: a request about several records has no If-Match, which the view requires`,

@@ -29,7 +29,7 @@ export function checkCreatable({ name, orm, meta, schema, filled, overridden }: 
   if (overridden.includes('create') || overridden.includes('performCreate')) return;
   // Without its own check MikroORM leaves it to the database, and so to its triggers.
   if (!orm.config.get('validateRequired')) return;
-  if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta)) return;
+  if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
   const sent = new Set([...(schema.required ?? []), ...filled]);
   for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
     if (value !== undefined) sent.add(field);

@@ -1,110 +1,289 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FileField, FileFields } from '../files/file-field.ts';
+import {
+  type ChangeSet,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityName,
+  type EventArgs,
+  type EventManager,
+  type EventSubscriber,
+  FlushMode,
+  type MikroORM,
+} from '@mikro-orm/core';
+import type { FastifyBaseLogger } from 'fastify';
+import { onlyPrimaryKey } from '../fields/property.ts';
+import type { FileField } from '../files/file-field.ts';
+import { cascadesToFiles, type DeletedAlong, fileProperties } from '../files/file-owners.ts';
+import type { FileStore } from '../files/file-store.ts';
 import type { StoredFile } from '../files/file-type.ts';
-import { isGivenUp } from '../given-up.ts';
-import { StagedFile } from '../files/staged-file.ts';
+import type { StagedFile } from '../files/staged-file.ts';
+import { originalTransaction } from '../mikro/endable-transaction.ts';
 
+type Values = Readonly<Record<string, unknown>>;
+
+/** An event of a transaction, as MikroORM dispatches it. */
+interface TransactionEvent {
+  readonly em: EntityManager;
+  readonly transaction?: object;
+}
+
+/** A file in a store, or in one of several: deleting a file from a store that has none of its key does nothing. */
 interface KeptFile {
-  readonly field: FileField;
+  readonly stores: Iterable<FileStore>;
   readonly key: string;
 }
 
-/** The files that the write of one request stores, and those that nothing refers to once the write is committed. */
-class FileChanges {
-  readonly #stored: KeptFile[] = [];
-  readonly #obsolete: KeptFile[] = [];
-  #isUndone = false;
+/** The files that one transaction, or one savepoint of it, has stored, and those that nothing refers to once it is committed. */
+class TransactionFiles {
+  readonly outer: TransactionFiles | undefined;
+  readonly stored: KeptFile[] = [];
+  readonly obsolete: KeptFile[] = [];
+  state: 'open' | 'committing' | 'undone' = 'open';
 
-  async store(field: FileField, staged: StagedFile): Promise<StoredFile> {
+  constructor(outer?: TransactionFiles) {
+    this.outer = outer;
+  }
+
+  get isUndone(): boolean {
+    return this.state === 'undone' || this.outer?.isUndone === true;
+  }
+}
+
+/** Records whose keys are read at once. */
+const BATCH_SIZE = 1000;
+/** Files that are deleted at once. */
+const DELETIONS_AT_ONCE = 20;
+
+/**
+ * Keeps the files of an ORM's records in step with its transactions: deletes those that a transaction has stored once it is
+ * rolled back, and those that it has replaced, or whose records it has deleted, once it is committed.
+ *
+ * It hears of the changes and transactions of MikroORM, so that it makes no difference who writes: a view, a hook, an action, or
+ * a job of the application, in whatever transaction. Statements that pass MikroORM's unit of work by are not seen.
+ */
+export class FileChanges {
+  readonly #log: FastifyBaseLogger;
+  readonly #stores = new Map<string, Set<FileStore>>();
+  readonly #cascades: ReadonlyMap<EntityMetadata, readonly DeletedAlong[]>;
+  readonly #transactions = new WeakMap<object, TransactionFiles>();
+  /** The transactions in which an entity manager is about to make a savepoint. */
+  readonly #outer = new WeakMap<EntityManager, TransactionFiles | undefined>();
+  readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
+  /** The deletions whose files were looked for. */
+  readonly #seen = new WeakSet<ChangeSet<object>>();
+
+  constructor(orm: MikroORM, log: FastifyBaseLogger) {
+    this.#log = log;
+    const entities = [...orm.getMetadata()];
+    this.#cascades = cascadesToFiles(entities);
+    const owners = entities.filter((meta) => fileProperties(meta).length > 0);
+    const above = entities.filter((meta) => !owners.includes(meta) && this.#cascades.has(meta.root));
+    const events = orm.em.getEventManager();
+    events.registerSubscriber(this.#transactionSubscriber());
+    events.registerSubscriber(this.#recordSubscriber(owners, { hearsUpdates: true }));
+    // Without a name, a subscriber hears of every entity.
+    if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { hearsUpdates: false }));
+  }
+
+  /** Has the files that a property of an entity refers to deleted from a store. */
+  declareStore({ root }: EntityMetadata, property: string, store: FileStore): void {
+    const name = `${root.className}.${property}`;
+    this.#stores.set(name, (this.#stores.get(name) ?? new Set()).add(store));
+  }
+
+  /** Stores a file of a record that the current transaction of an entity manager writes. */
+  async store(em: EntityManager, { store }: FileField, staged: StagedFile): Promise<StoredFile> {
+    const files = this.#filesOf(em.getTransactionContext());
     const file = await staged.store();
-    this.#stored.push({ field, key: file.key });
+    files.stored.push({ stores: [store], key: file.key });
     // A request that was given up has no effect, however long its hooks go on.
-    if (this.#isUndone) await this.settle(false);
+    if (files.isUndone) await this.#undo(files);
     return file;
   }
 
-  drop(field: FileField, { key }: StoredFile): void {
-    this.#obsolete.push({ field, key });
+  #transactionSubscriber(): EventSubscriber {
+    return {
+      // No entity: of transactions every subscriber hears.
+      getSubscribedEntities: (): EntityName[] => [FileChanges],
+      beforeTransactionStart: ({ em, transaction }: TransactionEvent) => {
+        this.#outer.set(em, transaction && this.#filesOf(transaction));
+      },
+      afterTransactionStart: ({ em, transaction }: TransactionEvent) => {
+        this.#transactions.set(originalTransaction(transaction!), new TransactionFiles(this.#outer.get(em)));
+      },
+      beforeTransactionCommit: ({ transaction }: TransactionEvent) => {
+        this.#filesOf(transaction).state = 'committing';
+      },
+      afterTransactionCommit: ({ transaction }: TransactionEvent) => this.#commit(this.#filesOf(transaction)),
+      beforeTransactionRollback: ({ transaction }: TransactionEvent) => {
+        const files = this.#filesOf(transaction);
+        // If a commit has failed, only a rollback that succeeds tells that nothing was written.
+        return files.state === 'committing' ? undefined : this.#undo(files);
+      },
+      afterTransactionRollback: ({ transaction }: TransactionEvent) => this.#undo(this.#filesOf(transaction)),
+    };
   }
 
-  /** Deletes what the end of the transaction makes superfluous. A file that cannot be deleted now stays, and the log says which. */
-  async settle(isCommitted: boolean, log?: FastifyRequest['log']): Promise<void> {
-    this.#isUndone = !isCommitted;
-    const superfluous = (isCommitted ? this.#obsolete : this.#stored).splice(0);
-    for (const { field, key } of superfluous) {
-      await field.store
-        .delete(key)
-        .catch((err: unknown) => log?.warn({ err, key }, 'a file that nothing refers to is left'));
+  #recordSubscriber(entities: readonly EntityMetadata[], { hearsUpdates }: { hearsUpdates: boolean }): EventSubscriber {
+    const keep = (changes: ChangeSet<object> | undefined, files: readonly KeptFile[]): void => {
+      if (changes !== undefined && files.length > 0) this.#found.set(changes, files);
+    };
+    const take = async ({ em, changeSet }: EventArgs<object>): Promise<void> => {
+      const files = (changeSet && this.#found.get(changeSet)) ?? [];
+      const transaction = em.getTransactionContext<object>();
+      if (transaction === undefined) await this.#delete(files);
+      else this.#filesOf(transaction).obsolete.push(...files);
+    };
+    return {
+      getSubscribedEntities: () => entities.map((meta) => meta.class),
+      ...(hearsUpdates && {
+        beforeUpdate: async ({ em, changeSet }: EventArgs<object>) =>
+          keep(changeSet, await this.#replacedBy(em, changeSet!)),
+        afterUpdate: take,
+      }),
+      beforeDelete: async ({ em, changeSet }: EventArgs<object>) =>
+        keep(changeSet, await this.#deletedBy(em, changeSet!)),
+      afterDelete: take,
+    };
+  }
+
+  /** Finds the files that a change of a record replaces. */
+  async #replacedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+    const { meta, payload, entity } = changes;
+    const names = fileProperties(meta).flatMap(({ name }) => (name in payload ? [name] : []));
+    const [record] = names.length === 0 ? [] : await this.#recordsOf(em, meta, names, [changes]);
+    const isReplaced = (name: string): boolean => fileIn(record, name)?.key !== fileIn(entity as Values, name)?.key;
+    return record === undefined ? [] : this.#keptBy(meta, names.filter(isReplaced), [record]);
+  }
+
+  /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
+  async #deletedBy(em: EntityManager, { meta, type }: ChangeSet<object>): Promise<KeptFile[]> {
+    const deleted = em
+      .getUnitOfWork()
+      .getChangeSets()
+      .filter((changes) => changes.meta === meta && changes.type === type && !this.#seen.has(changes));
+    for (const changes of deleted) this.#seen.add(changes);
+    const names = fileProperties(meta).map(({ name }) => name);
+    const own = names.length === 0 ? [] : await this.#recordsOf(em, meta, names, deleted);
+    const keys = deleted.map((changes) => changes.getPrimaryKey());
+    return [...this.#keptBy(meta, names, own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
+  }
+
+  /** Returns records as the database has them. Those that are not loaded whole are read. */
+  async #recordsOf(
+    em: EntityManager,
+    meta: EntityMetadata,
+    names: readonly string[],
+    changes: readonly ChangeSet<object>[],
+  ): Promise<Values[]> {
+    const isLoaded = ({ originalEntity = {} }: ChangeSet<object>): boolean =>
+      names.every((name) => name in originalEntity);
+    const loaded = changes.filter(isLoaded).map(({ originalEntity }) => originalEntity as Values);
+    const keys = changes.filter((each) => !isLoaded(each)).map((each) => each.getPrimaryKey());
+    const key = onlyPrimaryKey(meta);
+    if (keys.length === 0 || key === undefined) return loaded;
+    return [...loaded, ...(await this.#read(em, meta, names, { [key.name]: { $in: keys } }))];
+  }
+
+  /** Finds the files of all records that the database deletes with those of some keys. */
+  async #deletedAlong(
+    em: EntityManager,
+    { root }: EntityMetadata,
+    keys: readonly unknown[],
+    seen: Set<string>,
+  ): Promise<KeptFile[]> {
+    const found: KeptFile[] = [];
+    const owner = onlyPrimaryKey(root);
+    for (const { meta, relation } of owner === undefined ? [] : (this.#cascades.get(root) ?? [])) {
+      const key = onlyPrimaryKey(meta);
+      const names = fileProperties(meta).map(({ name }) => name);
+      for (let start = 0; start < keys.length; start += BATCH_SIZE) {
+        const batch = keys.slice(start, start + BATCH_SIZE);
+        const records = await this.#read(em, meta, names, { [relation]: { [owner!.name]: { $in: batch } } });
+        found.push(...this.#keptBy(meta, names, records));
+        if (key === undefined) continue;
+        // Records of a tree may lead back to where the deletion began.
+        const news = records
+          .map((record) => record[key.name])
+          .filter((each) => !seen.has(`${meta.className} ${String(each)}`));
+        for (const each of news) seen.add(`${meta.className} ${String(each)}`);
+        found.push(...(await this.#deletedAlong(em, meta, news, seen)));
+      }
+    }
+    return found;
+  }
+
+  /** Reads records past the unit of work, whatever filters are on. */
+  async #read(em: EntityManager, meta: EntityMetadata, names: readonly string[], where: Values): Promise<Values[]> {
+    const fields = [...meta.primaryKeys, ...names] as never[];
+    const options = { fields, filters: false, disableIdentityMap: true, flushMode: FlushMode.COMMIT } as const;
+    const found: unknown = await em.find(meta.class, where, options);
+    return found as Values[];
+  }
+
+  #keptBy({ root }: EntityMetadata, names: readonly string[], records: readonly Values[]): KeptFile[] {
+    return records.flatMap((record) =>
+      names.flatMap((name) => {
+        const file = fileIn(record, name);
+        const stores = this.#stores.get(`${root.className}.${name}`);
+        return file === undefined || stores === undefined ? [] : [{ stores, key: file.key }];
+      }),
+    );
+  }
+
+  #filesOf(transaction: object | undefined): TransactionFiles {
+    const original = transaction && originalTransaction(transaction);
+    const known = original && this.#transactions.get(original);
+    if (known !== undefined) return known;
+    const files = new TransactionFiles();
+    if (original !== undefined) this.#transactions.set(original, files);
+    return files;
+  }
+
+  async #commit(files: TransactionFiles): Promise<void> {
+    const { outer, stored, obsolete } = files;
+    if (outer === undefined) return this.#delete(obsolete.splice(0));
+    outer.stored.push(...stored.splice(0));
+    outer.obsolete.push(...obsolete.splice(0));
+  }
+
+  async #undo(files: TransactionFiles): Promise<void> {
+    files.state = 'undone';
+    files.obsolete.length = 0;
+    await this.#delete(files.stored.splice(0));
+  }
+
+  /** Deletes files that nothing refers to. One that cannot be deleted now stays, and the log says which. */
+  async #delete(files: readonly KeptFile[]): Promise<void> {
+    const deletions = files.flatMap(({ stores, key }) => [...stores].map((store) => ({ store, key })));
+    for (let start = 0; start < deletions.length; start += DELETIONS_AT_ONCE) {
+      const some = deletions.slice(start, start + DELETIONS_AT_ONCE);
+      await Promise.all(some.map(({ store, key }) => this.#deleteOne(store, key)));
+    }
+  }
+
+  async #deleteOne(store: FileStore, key: string): Promise<void> {
+    try {
+      await store.delete(key);
+    } catch (err) {
+      this.#log.warn({ err, key }, 'a file that nothing refers to is left');
     }
   }
 }
 
-const changes = new WeakMap<FastifyRequest, FileChanges>();
+const changesOf = new WeakMap<EventManager, FileChanges>();
 
-function changesOf(request: FastifyRequest): FileChanges {
-  let known = changes.get(request);
-  if (known === undefined) changes.set(request, (known = new FileChanges()));
+/** Returns the changes of an ORM's files, which are heard of from the first call on. */
+export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChanges {
+  // An ORM has no way to remove a subscriber, and may outlive many applications.
+  const events = orm.em.getEventManager();
+  const known = changesOf.get(events) ?? new FileChanges(orm, log);
+  changesOf.set(events, known);
   return known;
 }
 
-/** Stores the files of a body, and puts what the record keeps of each in the place of it. */
-export async function storeFiles(request: FastifyRequest, fields: FileFields, data: object): Promise<object> {
-  const stored: Record<string, unknown> = { ...data };
-  for (const [name, field] of fields) {
-    const staged = stored[name];
-    if (staged instanceof StagedFile) stored[name] = await changesOf(request).store(field, staged);
-  }
-  return stored;
-}
-
-/**
- * Has the files of a record deleted once the write is committed.
- *
- * @param data the fields that an update replaces; default: all, because the record is deleted
- */
-export function dropFiles(request: FastifyRequest, fields: FileFields, entity: object, data?: object): void {
-  for (const [name, field] of fields) {
-    const file = (entity as Record<string, StoredFile | null | undefined>)[name];
-    if (file && (data === undefined || name in data)) changesOf(request).drop(field, file);
-  }
-}
-
-/** Deletes the files that a write has stored which is run anew. */
-export async function undoFiles(request: FastifyRequest): Promise<void> {
-  const undone = changes.get(request);
-  changes.delete(request);
-  await undone?.settle(false, request.log);
-}
-
-/**
- * Runs a write with its transaction, and deletes the files that its end makes superfluous: of a write that fails those that it
- * has stored, of one that is committed those that it has replaced. In a transaction of the application's own, the status of the
- * answer tells how that one has ended.
- */
-export async function settlingFiles<Result>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  fields: FileFields,
-  write: () => Promise<Result>,
-): Promise<Result> {
-  if (fields.size === 0) return write();
-  const { log } = request;
-  const isInner = request.em.isInTransaction();
-  try {
-    const result = await write();
-    if (isInner) reply.raw.once('close', () => settleByAnswer(request, reply));
-    else await changes.get(request)?.settle(true, log);
-    return result;
-  } catch (error) {
-    await changes.get(request)?.settle(false, log);
-    throw error;
-  }
-}
-
-/** Settles by the status of the answer; without a whole one, what the transaction refers to is unknown, and all files stay. */
-function settleByAnswer(request: FastifyRequest, reply: FastifyReply): void {
-  const { log } = request;
-  const isAnswered = reply.raw.writableFinished && !isGivenUp(request);
-  if (isAnswered) void changes.get(request)?.settle(reply.statusCode < 400, log);
-  else if (changes.has(request)) log.warn('files that nothing refers to may be left: the request was given up');
+/** Reads what a record, or a row of it, keeps of a file. */
+function fileIn(record: Values | undefined, name: string): StoredFile | undefined {
+  const value = record?.[name];
+  const file: unknown = typeof value === 'string' ? JSON.parse(value) : value;
+  return (file ?? undefined) as StoredFile | undefined;
 }

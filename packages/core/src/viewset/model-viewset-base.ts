@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import type { FileFields } from '../files/file-field.ts';
 import type { Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
@@ -13,8 +12,6 @@ import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { BulkOperations } from './bulk-operations.ts';
 import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
-import { NO_FILES } from './file-actions.ts';
-import { dropFiles } from './file-changes.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
@@ -175,7 +172,6 @@ export abstract class ModelViewSetBase<
     const answer = this.#answer(request, 'create');
     const { key, record } = await writes.byPlan(
       request,
-      reply,
       { operation: 'create', data, answer },
       (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
       async () => {
@@ -203,7 +199,6 @@ export abstract class ModelViewSetBase<
     const answer = this.#answer(request, 'update');
     const record = await writes.byPlan(
       request,
-      reply,
       { operation: 'update', condition, filters, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
@@ -226,7 +221,6 @@ export abstract class ModelViewSetBase<
     const { condition, filters } = this.#one(request);
     const isFound = await this.#parts.writes.byPlan(
       request,
-      reply,
       { operation: 'destroy', condition, filters, data: {}, isConditional },
       (backend, write) => backend.remove({ ...write, condition }),
       async () => {
@@ -289,7 +283,6 @@ export abstract class ModelViewSetBase<
     _extra?: Partial<Extra>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
-    dropFiles(request, this.#files, entity, data);
     await this.#parts.writes.assign(request, entity, data);
     return entity;
   }
@@ -297,7 +290,6 @@ export abstract class ModelViewSetBase<
   /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
-    dropFiles(request, this.#files, entity);
     request.em.remove(entity);
     await this.#parts.writes.flush(request);
   }
@@ -448,10 +440,6 @@ export abstract class ModelViewSetBase<
 
   #answer(request: FastifyRequest, operation: AnsweringOperation): AnswerOf<Output> {
     return this.#resource.answers.of(request, operation) as AnswerOf<Output>;
-  }
-
-  get #files(): FileFields {
-    return this.#resource.input?.files ?? NO_FILES;
   }
 
   async #export(

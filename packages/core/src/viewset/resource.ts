@@ -25,12 +25,13 @@ import type { GrantOfReference, RecordData } from '../shapes/references.ts';
 import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { FileFields } from '../files/file-field.ts';
+import { StagedFile } from '../files/staged-file.ts';
 import { declareFileRoute, hasFileRoute } from '../files/file-routes.ts';
 import type { Action } from './action.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk, type BulkDeclarations, type BulkOption } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
-import { storeFiles } from './file-changes.ts';
+import { type FileChanges, fileChangesOf } from './file-changes.ts';
 import { fileActions, filePath, NO_FILES } from './file-actions.ts';
 import { ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
@@ -101,6 +102,8 @@ export class Resource implements ViewDefinition {
   readonly #lists = new WeakMap<TSchema, TSchema>();
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
+  /** Undefined if no record of the view has a file. */
+  #fileChanges: FileChanges | undefined;
   readonly #arrays = new WeakMap<TSchema, TSchema>();
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly #path: string;
@@ -132,7 +135,7 @@ export class Resource implements ViewDefinition {
     const input = options.write === undefined ? undefined : new ViewInput(options, place);
     this.input = input;
     const filled = [...taken, ...(input?.filled ?? [])];
-    this.actions = this.#fileActions(view, input?.files ?? NO_FILES);
+    this.actions = this.#fileActions(view, input?.files ?? NO_FILES, context);
     const { operations } = this;
     const isChosen = overridden.includes('readShapeFor');
     const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
@@ -152,8 +155,7 @@ export class Resource implements ViewDefinition {
       update: this.answers.own('update').projection,
     };
     const requiresMatch = this.preconditions?.isRequired === true;
-    this.bulk =
-      options.bulk === undefined ? undefined : this.#bulkOf(name, options.bulk, { requiresMatch, overridden });
+    this.bulk = this.#bulkOf(name, options.bulk, { requiresMatch, overridden });
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
     this.#referencePermissions = referencePermissions(view, referencesOf(input), permissionsOf(options, parent));
@@ -168,9 +170,13 @@ export class Resource implements ViewDefinition {
     this.listParameters = declaredParameters(name, this.answerParameters, this.filters, this.paginator);
   }
 
-  #bulkOf(name: string, option: BulkOption, declared: Pick<BulkDeclarations, 'requiresMatch' | 'overridden'>): Bulk {
+  #bulkOf(
+    name: string,
+    option: BulkOption | undefined,
+    declared: Pick<BulkDeclarations, 'requiresMatch' | 'overridden'>,
+  ): Bulk | undefined {
     const { meta, input, key, operations } = this;
-    return new Bulk({ name, meta, option, input, key, operations, ...declared });
+    return option === undefined ? undefined : new Bulk({ name, meta, option, input, key, operations, ...declared });
   }
 
   get listTypes(): readonly string[] {
@@ -330,11 +336,25 @@ export class Resource implements ViewDefinition {
     const grantOf: GrantOfReference = (reference) => this.#referencePermissions(request, reference);
     const resolved = await write.resolveReferences(em, records, grantOf);
     if (write.files.size === 0) return resolved;
-    return Promise.all(resolved.map((data) => storeFiles(request, write.files, data)));
+    return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
   }
 
-  #fileActions(view: ResourceView, files: FileFields): ReadonlyMap<string, Action> {
-    for (const field of files.keys()) this.#declareFileRoute(view.name, field);
+  /** Stores the files of a body, and puts what the record keeps of each in the place of it. */
+  async #storeFiles({ em }: FastifyRequest, fields: FileFields, data: object): Promise<object> {
+    const stored: Record<string, unknown> = { ...data };
+    for (const [name, field] of fields) {
+      const staged = stored[name];
+      if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
+    }
+    return stored;
+  }
+
+  #fileActions(view: ResourceView, files: FileFields, { orm, log }: ViewContext): ReadonlyMap<string, Action> {
+    for (const [field, { store }] of files) {
+      this.#fileChanges ??= fileChangesOf(orm, log);
+      this.#fileChanges.declareStore(this.meta, field, store);
+      this.#declareFileRoute(view.name, field);
+    }
     return fileActions(files, (request) => view.getObject(request));
   }
 

@@ -1,7 +1,6 @@
 import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { undoFiles } from './file-changes.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -49,7 +48,6 @@ export async function inTransaction<Result>(
     } catch (error) {
       if (!backend.isLostRace(error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
       em.clear();
-      await undoFiles(request);
       await sleep(pauseMs * (0.5 + Math.random()));
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     }

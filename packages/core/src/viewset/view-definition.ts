@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
 import type { FileFields } from '../files/file-field.ts';
@@ -33,6 +33,8 @@ export interface ViewDefaults {
 /** The place of a view: its application and its path. */
 export interface ViewContext {
   readonly orm: MikroORM;
+  /** The log of the application. */
+  readonly log: FastifyBaseLogger;
   readonly defaults: ViewDefaults;
   /** Path of the collection, `/api/products`. */
   readonly path: string;

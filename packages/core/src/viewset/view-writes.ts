@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import type { Backend, RowWrite } from '../backends/backend.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -7,8 +7,6 @@ import { invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import { assignInput, makeRecord } from '../shapes/assign-input.ts';
 import type { RecordData } from '../shapes/references.ts';
-import { NO_FILES } from './file-actions.ts';
-import { settlingFiles } from './file-changes.ts';
 import { ownWrite, placeConflict } from './own-write.ts';
 import type { Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
@@ -39,16 +37,14 @@ export class ViewWrites<Entity extends object> {
   /** Writes by one statement if that means the same, else by `work`, in a transaction. */
   byPlan<Result, Output extends object>(
     request: FastifyRequest,
-    reply: FastifyReply,
     target: WriteTarget,
     statement: (backend: Backend, write: Omit<RowWrite<Output>, 'projection'>) => Awaitable<Result>,
     work: () => Promise<Result>,
   ): Awaitable<Result> {
-    const { writes, input } = this.#resource;
-    const write = writes.statementFor(request, target);
+    const write = this.#resource.writes.statementFor(request, target);
     const written =
       write === undefined
-        ? settlingFiles(request, reply, input?.files ?? NO_FILES, () => inTransaction(request, work))
+        ? inTransaction(request, work)
         : this.own(request, () => statement(backendOf(write.em), write));
     return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }

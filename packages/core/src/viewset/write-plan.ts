@@ -91,8 +91,8 @@ export class WritePlan {
   readonly #answerReasons: Readonly<Partial<Record<WriteOperation, readonly string[]>>>;
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
-  /** The number of subscribers that was last seen, none of which ever leaves, and if one of them hears of the entity. */
-  #subscribers: { readonly count: number; readonly hear: boolean } | undefined;
+  /** The number of subscribers that was last seen, none of which ever leaves, and the operations that one of them hears of. */
+  #subscribers: { readonly count: number; readonly hear: ReadonlySet<WriteOperation> } | undefined;
 
   constructor({ name, orm, meta, key, written, answers, overridden, reasons, requiresMatch }: WriteDeclarations) {
     this.name = name;
@@ -122,7 +122,7 @@ export class WritePlan {
     if (!keepsRights(stateOf(request).grant, target)) return undefined;
     const { reader } = request;
     if (!isUnfiltered(reader, this.#meta) || reader.isInTransaction()) return undefined;
-    if (this.#isHeard()) return undefined;
+    if (this.#isHeard(target.operation)) return undefined;
     return { em: reader, meta: this.#meta, request };
   }
 
@@ -130,23 +130,26 @@ export class WritePlan {
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
     const { className, tableName } = this.#meta;
     const now: string[] = [];
-    if (this.#isHeard()) now.push(`a subscriber hears of ${className}`);
     if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
     if (this.#hasTriggers === undefined) now.push(`the database has not told yet if "${tableName}" has triggers`);
     const explained = (operation: WriteOperation): WriteExplanation => {
       const declared = [...this.#reasons[operation], ...(this.#answerReasons[operation] ?? [])];
-      const reasons = [...new Set(declared), ...now];
+      const heard = this.#isHeard(operation) ? [`a subscriber hears of ${className}`] : [];
+      const reasons = [...new Set(declared), ...heard, ...now];
       return { oneStatement: reasons.length === 0, reasons };
     };
     return { create: explained('create'), update: explained('update'), destroy: explained('destroy') };
   }
 
   /** Tells if a subscriber hears of a write. One may come at any time. */
-  #isHeard(): boolean {
+  #isHeard(operation: WriteOperation): boolean {
     const events = this.#orm.em.getEventManager();
     const { size } = events.getSubscribers();
-    if (this.#subscribers?.count !== size) this.#subscribers = { count: size, hear: isHeard(events, this.#meta) };
-    return this.#subscribers.hear;
+    if (this.#subscribers?.count !== size) {
+      const hear = new Set(OPERATIONS.filter((each) => isHeard(events, this.#meta, each)));
+      this.#subscribers = { count: size, hear };
+    }
+    return this.#subscribers.hear.has(operation);
   }
 
   /** @internal */
@@ -238,14 +241,34 @@ export function isBareClass(entity: object): boolean {
   return isEmpty && (parent === Function.prototype || isBareClass(parent));
 }
 
-/** Events of a written entity; a subscriber hears of those of the entities that it names. */
-const ENTITY_EVENTS = Object.values(EventType).filter((event) => event !== EventType.onLoad);
+/** Events of an entity that is written one way or another; a subscriber hears of those of the entities that it names. */
+const EVENTS_OF: Readonly<Record<WriteOperation, readonly EventType[]>> = {
+  create: [
+    EventType.onInit,
+    EventType.beforeCreate,
+    EventType.afterCreate,
+    EventType.beforeUpsert,
+    EventType.afterUpsert,
+  ],
+  update: [EventType.beforeUpdate, EventType.afterUpdate],
+  destroy: [EventType.beforeDelete, EventType.afterDelete],
+};
 /** Events of a flush: a subscriber with such a method hears of every flush, whatever entities it names. */
 const FLUSH_EVENTS = [EventType.beforeFlush, EventType.onFlush, EventType.afterFlush] as const;
+/** Events of a transaction, which every flush has. */
+const TRANSACTION_EVENTS = [
+  EventType.beforeTransactionStart,
+  EventType.afterTransactionStart,
+  EventType.beforeTransactionCommit,
+  EventType.afterTransactionCommit,
+  EventType.beforeTransactionRollback,
+  EventType.afterTransactionRollback,
+] as const;
 
 /** Tells if a subscriber hears of a write by now. */
-export function isHeard(events: EventManager, meta: EntityMetadata): boolean {
-  if (ENTITY_EVENTS.some((event) => events.hasListeners(event, meta))) return true;
+export function isHeard(events: EventManager, meta: EntityMetadata, operation: WriteOperation): boolean {
+  const named = [...EVENTS_OF[operation], ...FLUSH_EVENTS, ...TRANSACTION_EVENTS];
+  if (named.some((event) => events.hasListeners(event, meta))) return true;
   return [...events.getSubscribers()].some((subscriber) => listensToFlushes(subscriber, meta));
 }
 

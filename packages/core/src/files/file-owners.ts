@@ -1,0 +1,44 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { isToOne, onlyPrimaryKey, ownsColumn, targetOf } from '../fields/property.ts';
+import { isFile } from './file-type.ts';
+
+/** A relation of an entity to another one, with whose records the database deletes those of this entity. */
+export interface DeletedAlong {
+  readonly meta: EntityMetadata;
+  readonly relation: string;
+}
+
+/** Lists the properties of an entity that refer to files. */
+export function fileProperties({ root }: EntityMetadata): readonly EntityProperty[] {
+  return root.props.filter(isFile);
+}
+
+/**
+ * Finds the entities by whose deletion the database deletes records with files (`on delete cascade`), at whatever level, and the
+ * relations by which it does.
+ */
+export function cascadesToFiles(
+  entities: Iterable<EntityMetadata>,
+): ReadonlyMap<EntityMetadata, readonly DeletedAlong[]> {
+  const roots = new Set([...entities].map(({ root }) => root));
+  const cascades = [...roots].flatMap((meta) =>
+    meta.relations
+      .filter(isCascade)
+      .map(({ name: relation, targetMeta }) => ({ owner: targetMeta!.root, meta, relation })),
+  );
+  const leading = new Set([...roots].filter((meta) => fileProperties(meta).length > 0));
+  for (let known = -1; known < leading.size;) {
+    known = leading.size;
+    for (const { owner, meta } of cascades) if (leading.has(meta)) leading.add(owner);
+  }
+  return Map.groupBy(
+    cascades.filter(({ meta }) => leading.has(meta)),
+    ({ owner }) => owner,
+  );
+}
+
+function isCascade(property: EntityProperty): boolean {
+  if (!isToOne(property) || !ownsColumn(property) || property.deleteRule !== 'cascade') return false;
+  const target = targetOf(property);
+  return property.polymorphic !== true && target !== undefined && onlyPrimaryKey(target) !== undefined;
+}
