@@ -54,6 +54,13 @@ export class InSameProject extends Permission {
   }
 }
 
+/** Shows the people of the user's own projects. */
+export class InSharedProjects extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return matching(view.meta!, { memberships: { project: { members: { account: userId(request) } } } });
+  }
+}
+
 /** Lets everybody read who sees the project of the path, and those of some roles in it write. */
 export function writtenBy(...roles: ProjectRole[]): PermissionClass {
   class HasProjectRole extends Permission {

@@ -2,7 +2,7 @@ import { type FileStore, Router } from '@viewset/core';
 import { attachmentViewSet } from './attachment.ts';
 import { CommentViewSet } from './comment.ts';
 import { LabelViewSet } from './label.ts';
-import { MemberViewSet } from './member.ts';
+import { MemberViewSet, PersonViewSet } from './member.ts';
 import { ProjectViewSet } from './project.ts';
 import { AllTicketViewSet, TicketViewSet } from './ticket.ts';
 
@@ -15,6 +15,7 @@ export const trackerRouter = (store: FileStore) =>
     .register('projects/:project/tickets', TicketViewSet)
     .register('projects/:project/tickets/:ticket/comments', CommentViewSet)
     .register('tickets', AllTicketViewSet)
+    .register('people', PersonViewSet)
     .register('labels', LabelViewSet)
     .register('labels/:label/tickets', AllTicketViewSet, { parent: 'labels' });
 

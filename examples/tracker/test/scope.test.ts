@@ -29,6 +29,9 @@ withTracker(async (t, { as, orm }) => {
     t.equal((await list('dov', '/api/tickets?search=salaries')).count, 1);
     t.equal((await list('ada', '/api/tickets?project=compass')).count, 0);
     t.equal((await list('ada', '/api/tickets?assignee=Dov%20Kim')).count, 0);
+    const names = async (person: Person) => (await list(person, '/api/people')).results.map(({ name }) => name);
+    t.same(await names('dov'), ['Chiara Lind', 'Dov Kim'], 'people of shared projects');
+    t.same(await names('ada'), ['Ada Moreau', 'Ben Okafor', 'Chiara Lind']);
     const logic = encodeURIComponent('{"==":[{"var":"project.key"},"compass"]}');
     t.equal((await list('ada', `/api/tickets?filter=${logic}`)).count, 0);
     t.equal((await list('dov', `/api/tickets?filter=${logic}`)).count, 20);

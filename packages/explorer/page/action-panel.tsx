@@ -1,16 +1,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Api, fillPath, type Operation } from './api-model.ts';
-import { columnsOf } from './columns.tsx';
 import { type Answer, exchanges, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
 import { rowsOf, textOf } from './records.ts';
+import { RowsTable } from './rows-table.tsx';
 import { SchemaForm, type Values } from './schema-form.tsx';
 import { useStore } from './store.ts';
 import { texts } from './texts.ts';
-import { Value } from './value.tsx';
 
 /** The actions of a collection or a record: each leads to its form. */
 export function ActionButtons({
@@ -62,7 +61,7 @@ export function ActionPanel({
       {answer !== undefined && (
         <section class="result" aria-live="polite" aria-label={texts.result}>
           <h2>{texts.actionDone(answer.status)}</h2>
-          <Result api={api} body={answer.answer.body} />
+          <Result body={answer.answer.body} />
         </section>
       )}
     </>
@@ -99,35 +98,9 @@ function split({ query, body }: Operation, values: Values): { query: URLSearchPa
 }
 
 /** The answer of an action: its records as a table, everything else as it came. */
-function Result({ api, body }: { readonly api: Api; readonly body: unknown }): JSX.Element {
+function Result({ body }: { readonly body: unknown }): JSX.Element {
   const rows = rowsOf(body);
   if (body === undefined) return <p>{texts.noContent}</p>;
   if (rows.length === 0) return <pre tabIndex={0}>{JSON.stringify(body, undefined, 2)}</pre>;
-  const columns = columnsOf(api.document, {}, rows, null);
-  return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={texts.result}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map(({ name, label }) => (
-              <th scope="col" key={name} class={typeof rows[0]![name] === 'number' ? 'number' : undefined}>
-                <bdi>{label}</bdi>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {columns.map(({ name }) => (
-                <td key={name} class={typeof row[name] === 'number' ? 'number' : undefined}>
-                  <Value value={row[name]} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  return <RowsTable rows={rows} label={texts.result} />;
 }

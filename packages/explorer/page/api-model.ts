@@ -1,4 +1,5 @@
 import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
+import { propertiesOf } from './schema.ts';
 import { humanized } from './words.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -20,6 +21,8 @@ export interface Operation {
   readonly body: { readonly schema: Schema; readonly type: string; readonly required: boolean } | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
+  /** The media types of that answer. */
+  readonly answerTypes: readonly string[];
 }
 
 /** A collection of records, and what can be done with it. */
@@ -121,6 +124,7 @@ function readOperation(
             required: given.requestBody?.required === true,
           },
     answer: response.content?.['application/json']?.schema,
+    answerTypes: Object.keys(response.content ?? {}),
     facts,
   };
 }
@@ -150,7 +154,13 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
   const destroy = ofAction('destroy', 'DELETE', true);
   const recordPath = (retrieve ?? update ?? destroy)?.path ?? '';
   const path = (list ?? create)?.path ?? recordPath.replace(/\/\{[^{}]+\}$/, '');
-  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action));
+  // The bytes of a file are shown where the file is.
+  const files = new Set(
+    propertiesOf(document, retrieve?.answer)
+      .filter(isFile(document))
+      .map(([name]) => name),
+  );
+  const own = operations.filter(({ facts }) => !BUILT_IN.has(facts.action) && !files.has(facts.action));
   const tag = document.tags?.find(({ name }) => name === view);
   const isSaid = tag?.description !== undefined && tag.description !== `Operations on ${view}.`;
   return {
@@ -171,6 +181,14 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     destroyMany: ofAction('destroy', 'DELETE', false),
     collectionActions: own.filter(({ facts }) => !facts.detail),
     recordActions: own.filter(({ facts }) => facts.detail),
+  };
+}
+
+/** Tells if a field is a file, as records show one. */
+function isFile(document: ApiDocument) {
+  return ([, schema]: readonly [string, Schema]): boolean => {
+    const names = new Set(propertiesOf(document, schema).map(([name]) => name));
+    return ['url', 'name', 'size', 'type'].every((name) => names.has(name));
   };
 }
 

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import type { Operation } from './api-model.ts';
+import { fillPath, type Operation } from './api-model.ts';
+import { Breadcrumbs } from './breadcrumbs.tsx';
 import { send } from './exchanges.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { notice } from './notice.tsx';
@@ -16,12 +17,13 @@ import { texts } from './texts.ts';
 export function CollectionPage({ api, resource, path }: CollectionProps): JSX.Element {
   const { fragment, query } = useStore(here);
   const person = useStore(session);
-  const actions = resource.collectionActions.filter((action) => isOffered(action, person));
+  const actions = resource.collectionActions.filter((action) => isOffered(action, person, fillPath(action.path, path)));
   const action = actions.find(({ id }) => id === fragment.get('action'));
-  const isNew = fragment.has('new') && isOffered(resource.create, person);
+  const isNew = fragment.has('new') && isOffered(resource.create, person, path);
   const start = hrefOf(path, query, new URLSearchParams());
   return (
     <>
+      <Breadcrumbs api={api} path={path} />
       <div class="heading">
         <h1>{isNew ? texts.create(resource.singular) : action === undefined ? resource.name : action.summary}</h1>
         <div class="buttons">
@@ -32,7 +34,7 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
           ) : (
             <>
               <ActionButtons actions={actions} path={path} />
-              {isOffered(resource.create, person) && (
+              {isOffered(resource.create, person, path) && (
                 <a class="button primary" href={hrefOf(path, query, new URLSearchParams({ new: '' }))}>
                   {texts.create(resource.singular)}
                 </a>

@@ -1,5 +1,9 @@
-import type { JSX, TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
+import type { JSX } from 'preact';
+import type { Operation } from './api-model.ts';
+import { ExpandSwitches } from './expand-switches.tsx';
+import { namesOf } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
+import { Menu } from './menu.tsx';
 import type { ApiDocument, Schema } from './openapi.ts';
 import type { Row } from './records.ts';
 import { type Described, describe, propertiesOf } from './schema.ts';
@@ -24,8 +28,9 @@ export function columnsOf(
   row: Schema,
   rows: readonly Row[],
   chosen: string | null,
+  relations: ReadonlyMap<string, boolean>,
 ): readonly Column[] {
-  const declared = propertiesOf(document, row);
+  const declared = propertiesOf(document, row).filter(([name]) => relations.get(name) !== false);
   const fields = declared.length > 0 ? declared : Object.keys(rows[0] ?? {}).map((name) => [name, {}] as const);
   const names = chosen?.split(',').filter((name) => fields.some(([each]) => each === name)) ?? [];
   const columns = fields.map(([name, schema]) => ({
@@ -33,18 +38,21 @@ export function columnsOf(
     label: humanized(name),
     described: describe(document, schema, name),
   }));
-  const plain = columns.filter(({ described }) => described.kind !== 'json').map(({ name }) => name);
-  const atFirst = (plain.length > 0 ? plain : columns.map(({ name }) => name)).slice(0, SHOWN_AT_FIRST);
-  const shown = new Set(names.length > 0 ? names : atFirst);
-  return columns.map((column) => ({ ...column, isShown: shown.has(column.name) }));
+  const isOwn = ({ name }: (typeof columns)[number]): boolean => !relations.has(name);
+  const plain = columns.filter((column) => isOwn(column) && column.described.kind !== 'json');
+  const atFirst = (plain.length > 0 ? plain : columns.filter(isOwn)).slice(0, SHOWN_AT_FIRST);
+  const shown = new Set(names.length > 0 ? names : atFirst.map(({ name }) => name));
+  return columns.map((column) => ({ ...column, isShown: shown.has(column.name) || relations.has(column.name) }));
 }
 
 /** Chooses the columns, which the URL then keeps. */
 export function ColumnMenu({
   columns,
+  list,
   path,
 }: {
   readonly columns: readonly Column[];
+  readonly list: Operation;
   readonly path: string;
 }): JSX.Element {
   const { query, fragment } = useStore(here);
@@ -54,22 +62,21 @@ export function ColumnMenu({
     else next.set('columns', names.join(','));
     navigate(hrefOf(path, query, next), { replace: true });
   };
-  const shown = columns.filter(({ isShown }) => isShown).map(({ name }) => name);
+  const relations = namesOf(list, 'expand');
+  const own = columns.filter(({ name }) => !relations.has(name));
+  const shown = own.filter(({ isShown }) => isShown).map(({ name }) => name);
   return (
-    <details class="menu" onKeyDown={closeOnEscape} onFocusOut={closeOnLeave}>
-      <summary class="button">{texts.columns}</summary>
+    <Menu label={texts.columns}>
       <fieldset>
         <legend class="unseen">{texts.columns}</legend>
-        {columns.map(({ name, label, isShown }) => (
+        {own.map(({ name, label, isShown }) => (
           <label key={name}>
             <input
               type="checkbox"
               checked={isShown}
               disabled={isShown && shown.length === 1}
               onChange={() =>
-                choose(
-                  columns.filter((each) => (each.name === name ? !isShown : each.isShown)).map((each) => each.name),
-                )
+                choose(own.filter((each) => (each.name === name ? !isShown : each.isShown)).map((each) => each.name))
               }
             />
             <bdi>{label}</bdi>
@@ -81,17 +88,7 @@ export function ColumnMenu({
           </button>
         )}
       </fieldset>
-    </details>
+      <ExpandSwitches operation={list} />
+    </Menu>
   );
-}
-
-function closeOnEscape(event: TargetedKeyboardEvent<HTMLDetailsElement>): void {
-  if (event.key !== 'Escape') return;
-  event.currentTarget.open = false;
-  event.currentTarget.querySelector('summary')?.focus();
-}
-
-function closeOnLeave(event: TargetedFocusEvent<HTMLDetailsElement>): void {
-  const { relatedTarget, currentTarget } = event;
-  if (relatedTarget instanceof Node && !currentTarget.contains(relatedTarget)) currentTarget.open = false;
 }

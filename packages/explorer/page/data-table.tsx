@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
-import { directionOf, sorted, sortNames } from './list-query.ts';
+import { directionOf, namesOf, sorted } from './list-query.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { texts } from './texts.ts';
 import type { Selection } from './use-selection.ts';
@@ -116,12 +116,16 @@ function TableRow(props: TableRowProps): JSX.Element {
 /** The column whose values lead to the records: the one that people know them by, or else the key. */
 function linkColumn({ key }: Resource, columns: readonly Column[]): Column | undefined {
   const named = ['title', 'name', 'label', 'subject'].map((name) => columns.find((column) => column.name === name));
-  return named.find((column) => column !== undefined) ?? columns.find(({ name }) => name === key) ?? columns[0];
+  return (
+    named.find((column) => column !== undefined) ??
+    columns.find(({ name }) => name === key) ??
+    columns.find(({ described }) => described.kind !== 'object')
+  );
 }
 
 function HeadCell({ column, query, hasSort, onQuery, resource }: DataTableProps & { readonly column: Column }) {
   const { name, label, described } = column;
-  const isSortable = hasSort && sortNames(resource.list!).has(name);
+  const isSortable = hasSort && namesOf(resource.list!, 'sort').has(name);
   const direction = directionOf(query, name);
   return (
     <th

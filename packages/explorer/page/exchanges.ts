@@ -1,6 +1,7 @@
 import type { Operation } from './api-model.ts';
 import { logOut, rememberRefusal, session } from './session.ts';
 import { createStore } from './store.ts';
+import { texts } from './texts.ts';
 
 /** A request, its answer, and the time that they took. */
 export interface Exchange {
@@ -46,8 +47,8 @@ export class Refusal extends Error {
   }
 }
 
-export interface Answer {
-  readonly body: unknown;
+export interface Answer<Body = unknown> {
+  readonly body: Body;
   readonly headers: Headers;
 }
 
@@ -72,59 +73,97 @@ let count = 0;
  *
  * @throws Refusal for any answer but success
  */
-export async function send({ operation, url, body, headers = {}, signal }: Sending): Promise<Answer> {
+export function send(sending: Sending): Promise<Answer> {
+  return exchange(sending, async (response) => {
+    const text = await response.text();
+    return { body: parsed(text), shown: text };
+  });
+}
+
+/**
+ * Asks for a file as the person who is logged in: neither a link nor an image would send the token.
+ *
+ * @throws Refusal for any answer but success
+ */
+export function sendForFile(
+  url: string,
+  headers: Sending['headers'] = {},
+  signal?: AbortSignal,
+): Promise<Answer<Blob>> {
+  const sending = { operation: { id: 'file', method: 'GET' }, url, headers: { accept: '*/*', ...headers } } as const;
+  return exchange({ ...sending, ...(signal === undefined ? {} : { signal }) }, async (response) => {
+    const body = await response.blob();
+    return { body, shown: texts.contentOf(body.size) };
+  });
+}
+
+type Read<Body> = (response: Response) => Promise<{ readonly body: Body; readonly shown: string }>;
+
+async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answer<Body>> {
+  const { operation, url, signal } = sending;
   const { token } = session.get();
-  const isForm = body instanceof FormData;
-  const sent: Record<string, string> = {
-    accept: 'application/json',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
-    ...headers,
-  };
-  const payload = body === undefined || isForm ? body : JSON.stringify(body);
-  const number = ++count;
-  const exchange = { number, method: operation.method, url, headers: sent, body: shownBody(payload) };
-  const keep = (rest: Pick<Exchange, 'answer' | 'failed' | 'durationMs'>): void => {
-    const others = exchanges.get().filter((other) => other.number !== number);
-    const all = [{ ...exchange, ...rest }, ...others].toSorted((left, right) => right.number - left.number);
-    exchanges.set(all.slice(0, MAX_KEPT));
-  };
-  keep({ answer: undefined, failed: false, durationMs: undefined });
-  const startedAt = performance.now();
-  const durationMs = (): number => performance.now() - startedAt;
-  let response: Response;
-  let text: string;
+  const headers = headersOf(sending, token);
+  const payload = payloadOf(sending.body);
+  const settle = keep({ method: operation.method, url, headers, body: shownBody(payload) });
   try {
-    response = await fetch(url, {
+    const response = await fetch(url, {
       method: operation.method,
-      headers: sent,
+      headers,
       ...(payload === undefined ? {} : { body: payload }),
       ...(signal === undefined ? {} : { signal }),
       cache: 'no-store',
       credentials: 'omit',
     });
-    text = await response.text();
+    const { status, statusText } = response;
+    const answer = { status, statusText, headers: [...response.headers] };
+    if (response.ok) {
+      const { body, shown } = await read(response);
+      settle({ ...answer, text: shown });
+      return { body, headers: response.headers };
+    }
+    const text = await response.text();
+    settle({ ...answer, text });
+    noteRefusal(operation.id, response, token);
+    throw refusalOf(status, statusText, text);
   } catch (error) {
-    keep({ answer: undefined, failed: true, durationMs: durationMs() });
+    if (error instanceof Refusal) throw error;
+    settle(undefined);
     if (signal?.aborted === true) throw error;
     throw new Refusal(0, 'no_answer', '');
   }
-  const { status, statusText } = response;
-  keep({
-    answer: { status, statusText, headers: [...response.headers], text },
-    failed: false,
-    durationMs: durationMs(),
-  });
-  if (response.ok) return { body: parsed(text), headers: response.headers };
-  noteRefusal(operation.id, response, token);
-  throw refusalOf(status, statusText, text);
+}
+
+function headersOf({ body, headers = {} }: Sending, token: string | undefined): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+}
+
+function payloadOf(body: unknown): string | FormData | undefined {
+  return body === undefined || body instanceof FormData ? body : JSON.stringify(body);
+}
+
+/** Keeps a request that is on its way. The function that comes back keeps its answer, or that none came. */
+function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (answer?: RawAnswer) => void {
+  const number = ++count;
+  const startedAt = performance.now();
+  const put = (rest: Pick<Exchange, 'answer' | 'failed' | 'durationMs'>): void => {
+    const others = exchanges.get().filter((other) => other.number !== number);
+    const all = [{ number, ...request, ...rest }, ...others].toSorted((left, right) => right.number - left.number);
+    exchanges.set(all.slice(0, MAX_KEPT));
+  };
+  put({ answer: undefined, failed: false, durationMs: undefined });
+  return (answer) => put({ answer, failed: answer === undefined, durationMs: performance.now() - startedAt });
 }
 
 /** Draws the consequences of a refusal: a token that is none any more is forgotten, and nothing is offered in vain again. */
-function noteRefusal(operationId: string, { status, headers }: Response, token: string | undefined): void {
+function noteRefusal(operationId: string, { status, headers, url }: Response, token: string | undefined): void {
   const isBadToken = headers.get('www-authenticate')?.includes('invalid_token') === true;
   if (status === 401 && token !== undefined && isBadToken && session.get().token === token) logOut();
-  if (status === 403) rememberRefusal(operationId);
+  if (status === 403) rememberRefusal(operationId, new URL(url).pathname);
 }
 
 function refusalOf(status: number, statusText: string, text: string): Refusal {

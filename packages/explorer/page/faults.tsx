@@ -19,7 +19,8 @@ export function Faults({
       <p>
         <bdi>{summaryOf(refusal, details.length - others.length)}</bdi>
       </p>
-      {(status === 412 || status === 428) && <p>{texts.conflictHint}</p>}
+      {status === 412 && <p>{texts.conflictHint}</p>}
+      {status === 428 && <p>{texts.readFirstHint}</p>}
       {status === 403 && <p>{texts.forbiddenHint}</p>}
       {others.length > 0 && (
         <ul>

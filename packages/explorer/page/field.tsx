@@ -1,171 +1,96 @@
-import type { JSX } from 'preact';
-import type { Api } from './api-model.ts';
-import type { Detail } from './exchanges.ts';
-import { ChoiceInput, DateTimeInput, FileInput, JsonInput, NumberInput, TextInput } from './inputs.tsx';
+import type { ComponentChildren, JSX } from 'preact';
+import { ChildrenTable, fitsTable } from './children-table.tsx';
+import { ariaOf, type FieldProps, type FormFacts, faultsAt, inputId, pointerTo } from './form-facts.ts';
+import { Input } from './input.tsx';
 import type { Schema } from './openapi.ts';
-import { ReferenceInput } from './reference-input.tsx';
-import { type Described, describe, initialValue, propertiesOf } from './schema.ts';
+import { useReferenceTarget } from './reference-input.tsx';
+import { ReferenceSet } from './reference-set.tsx';
+import { type Described, describe, fieldsOf, initialValue } from './schema.ts';
 import { texts } from './texts.ts';
+import { useListFocus } from './use-list-focus.ts';
 import { humanized } from './words.ts';
-
-/** What the fields of one form have in common. */
-export interface FormFacts {
-  readonly api: Api;
-  readonly purpose: string;
-  readonly isUpdate: boolean;
-  /** The faults that the server has found. */
-  readonly details: readonly Detail[];
-}
-
-export interface FieldProps {
-  readonly facts: FormFacts;
-  readonly name: string;
-  /** The place of the value in the body, as the server's details have it. */
-  readonly pointer: string;
-  readonly schema: Schema;
-  readonly required: boolean;
-  readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
-}
-
-/** What an input has to know of its field. */
-export interface InputProps {
-  readonly facts: FormFacts;
-  readonly id: string;
-  readonly name: string;
-  readonly described: Described;
-  readonly required: boolean;
-  readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
-  /** For the input itself. */
-  readonly aria: {
-    readonly 'aria-describedby': string | undefined;
-    readonly 'aria-invalid': 'true' | undefined;
-    readonly 'aria-required': 'true' | undefined;
-  };
-}
-
-/** Names a step below a place, as RFC 6901 has it. */
-export function pointerTo(parent: string, step: string | number): string {
-  return `${parent}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
 
 /** One field of a form: its name, its input, what it is, and what the server says of it. */
 export function Field(props: FieldProps): JSX.Element {
-  const { facts, name, pointer, schema, required, value, onChange } = props;
-  const described = describe(facts.api.document, schema, name);
+  const described = describe(props.facts.api.document, props.schema, props.name);
   if (described.kind === 'object') return <ObjectField {...props} described={described} />;
   if (described.kind === 'list') return <ListField {...props} described={described} />;
-  const id = `${facts.purpose}-${pointer.slice(1).replaceAll('/', '-')}`;
-  const isWhole = described.kind === 'json' || described.kind === 'file';
-  const faults = facts.details.filter(({ path }) => path === pointer || (isWhole && path.startsWith(`${pointer}/`)));
-  const { description } = described.schema;
-  const hints = [description === undefined ? [] : `${id}-hint`, faults.length === 0 ? [] : `${id}-faults`].flat();
-  const input: InputProps = {
-    facts,
-    id,
-    name,
-    described,
-    required,
-    value,
-    onChange,
-    aria: {
-      'aria-describedby': hints.length === 0 ? undefined : hints.join(' '),
-      'aria-invalid': faults.length === 0 ? undefined : 'true',
-      'aria-required': required ? 'true' : undefined,
-    },
-  };
   return (
-    <div class={`field ${described.kind.replaceAll(' ', '-')}${faults.length > 0 ? ' wrong' : ''}`}>
-      <FieldLabel id={id} name={name} required={required} />
-      <div class="input">
-        <Input {...input} />
-        {description !== undefined && (
-          <p class="hint" id={`${id}-hint`}>
-            {description}
-          </p>
-        )}
-        {faults.length > 0 && (
-          <p class="fault" id={`${id}-faults`}>
-            {faults.map(({ path, message }) => (path === pointer ? message : `${path} ${message}`)).join('; ')}
-          </p>
-        )}
-      </div>
+    <div class={`field ${described.kind.replaceAll(' ', '-')}`}>
+      <label for={inputId(props.facts, props.pointer)}>
+        <Name {...props} />
+      </label>
+      <FieldInput {...props} described={described} />
     </div>
   );
 }
 
-function FieldLabel({
-  id,
-  name,
-  required,
-}: {
-  readonly id: string;
-  readonly name: string;
-  readonly required: boolean;
-}) {
+type PartProps = FieldProps & { readonly described: Described };
+
+/** The input of a value, and below it what it is, and what the server says of it. */
+function FieldInput({ label, ...props }: PartProps & { readonly label?: string }): JSX.Element {
+  const { facts, pointer, described, required } = props;
+  const id = inputId(facts, pointer);
+  const faults = faultsAt(facts, pointer, described.kind === 'json' || described.kind === 'file');
+  const { description } = described.schema;
   return (
-    <label for={id}>
-      <bdi>{humanized(name)}</bdi>
-      {required && <span class="required"> {texts.required}</span>}
-    </label>
+    <div class="input">
+      <Input
+        {...props}
+        id={id}
+        aria={{
+          ...ariaOf(id, faults, { required, hint: description !== undefined }),
+          ...(label === undefined ? {} : { 'aria-label': label }),
+        }}
+      />
+      {description !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {description}
+        </p>
+      )}
+      {faults.length > 0 && (
+        <p class="fault" id={`${id}-faults`}>
+          {faults.join('; ')}
+        </p>
+      )}
+    </div>
   );
 }
 
-function Input(props: InputProps): JSX.Element {
-  switch (props.described.kind) {
-    case 'boolean':
-    case 'choice':
-      return <ChoiceInput {...props} />;
-    case 'integer':
-    case 'number':
-      return <NumberInput {...props} />;
-    case 'date-time':
-      return <DateTimeInput {...props} />;
-    case 'reference':
-      return <ReferenceInput {...props} />;
-    case 'file':
-      return <FileInput {...props} />;
-    case 'text':
-    case 'long text':
-    case 'password':
-    case 'date':
-      return <TextInput {...props} />;
-    case 'list':
-    case 'object':
-    case 'json':
-      return <JsonInput {...props} />;
-  }
+function Name({ name, required }: Pick<FieldProps, 'name' | 'required'>): JSX.Element {
+  return (
+    <>
+      <bdi>{humanized(name)}</bdi>
+      {required && <span class="required"> {texts.required}</span>}
+    </>
+  );
 }
 
-type PartProps = FieldProps & { readonly described: Described };
-
-/** The fields of an object within a body. */
-function ObjectField({ facts, name, pointer, required, value, onChange, described }: PartProps): JSX.Element {
-  const parts = propertiesOf(facts.api.document, described.schema);
-  const needed = new Set(described.schema.required ?? []);
-  const isThere = typeof value === 'object' && value !== null;
-  const held = isThere ? (value as Readonly<Record<string, unknown>>) : {};
+/** A field of several inputs: its name stands where those of the others do. */
+function Part({ children, ...props }: PartProps & { readonly children: ComponentChildren }): JSX.Element {
+  const { description } = props.described.schema;
   return (
     <fieldset class="part">
       <legend>
-        <bdi>{humanized(name)}</bdi>
-        {required && <span class="required"> {texts.required}</span>}
+        <Name {...props} />
       </legend>
-      <PartFaults facts={facts} pointer={pointer} />
+      <div class="input">
+        {description !== undefined && <p class="hint">{description}</p>}
+        {children}
+        <PartFaults facts={props.facts} pointer={props.pointer} />
+      </div>
+    </fieldset>
+  );
+}
+
+/** The fields of an object within a body. */
+function ObjectField(props: PartProps): JSX.Element {
+  const { name, required, value, onChange, described } = props;
+  const isThere = typeof value === 'object' && value !== null;
+  return (
+    <Part {...props}>
       {isThere || required ? (
-        parts.map(([part, schema]) => (
-          <Field
-            key={part}
-            facts={facts}
-            name={part}
-            pointer={pointerTo(pointer, part)}
-            schema={schema}
-            required={needed.has(part)}
-            value={held[part]}
-            onChange={(changed) => onChange({ ...held, [part]: changed })}
-          />
-        ))
+        <ObjectFields {...props} />
       ) : (
         <button type="button" class="small" onClick={() => onChange({})}>
           {texts.add(humanized(name))}
@@ -176,67 +101,116 @@ function ObjectField({ facts, name, pointer, required, value, onChange, describe
           {texts.remove(humanized(name))}
         </button>
       )}
-    </fieldset>
+    </Part>
   );
 }
 
-/** The items of a list within a body: values, references or objects. */
-function ListField({ facts, name, pointer, required, value, onChange, described }: PartProps): JSX.Element {
-  const items = Array.isArray(value) ? (value as unknown[]) : [];
-  const item: Schema = described.schema.items ?? {};
-  const word = humanized(name);
-  const { maxItems = Infinity, description } = described.schema;
-  const replace = (index: number, changed: unknown): void =>
-    onChange(items.map((each, other) => (other === index ? changed : each)));
+function ObjectFields({ facts, pointer, value, onChange, described }: PartProps): JSX.Element {
+  const needed = new Set(described.schema.required ?? []);
+  const held = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
-    <fieldset class="part list">
-      <legend>
-        <bdi>{word}</bdi>
-        {required && <span class="required"> {texts.required}</span>}
-      </legend>
-      {description !== undefined && <p class="hint">{description}</p>}
-      <PartFaults facts={facts} pointer={pointer} />
-      {items.map((each, index) => (
-        // The place is what an item is known by: the server's details speak of it.
-        <div class="item" key={index}>
-          <Field
-            facts={facts}
-            name={texts.itemOf(word, index)}
-            pointer={pointerTo(pointer, index)}
-            schema={item}
-            required
-            value={each}
-            onChange={(changed) => replace(index, changed)}
-          />
-          <button
-            type="button"
-            class="plain small"
-            aria-label={texts.remove(texts.itemOf(word, index))}
-            onClick={() => onChange(items.filter((_item, other) => other !== index))}
-          >
-            ×
-          </button>
-        </div>
+    <>
+      {fieldsOf(facts.api.document, described).map(([part, schema]) => (
+        <Field
+          key={part}
+          facts={facts}
+          name={part}
+          pointer={pointerTo(pointer, part)}
+          schema={schema}
+          required={needed.has(part)}
+          value={held[part]}
+          onChange={(changed) => onChange({ ...held, [part]: changed })}
+        />
       ))}
-      {items.length < maxItems && (
+    </>
+  );
+}
+
+/** The items of a list within a body: related records, values or objects. */
+function ListField(props: PartProps): JSX.Element {
+  const { facts, value, described } = props;
+  const schema: Schema = described.schema.items ?? {};
+  const item = describe(facts.api.document, schema);
+  const target = useReferenceTarget(facts.api, item);
+  const items = Array.isArray(value) ? (value as unknown[]) : [];
+  const parts = { ...props, items, schema, item };
+  return (
+    <Part {...props}>
+      {target !== undefined ? (
+        <ReferenceSet {...parts} target={target} />
+      ) : fitsTable(facts.api.document, item) ? (
+        <ChildrenTable {...parts} />
+      ) : (
+        <Items {...parts} />
+      )}
+    </Part>
+  );
+}
+
+/** The items one below the other. */
+function Items({
+  facts,
+  name,
+  pointer,
+  onChange,
+  described,
+  items,
+  schema,
+  item,
+}: FieldProps & { readonly described: Described; readonly items: readonly unknown[]; readonly item: Described }) {
+  const list = useListFocus(items.length);
+  const word = humanized(name);
+  return (
+    <div class="items" ref={list}>
+      {items.map((each, index) => {
+        const label = texts.itemOf(word, index);
+        const props = {
+          facts,
+          name: label,
+          pointer: pointerTo(pointer, index),
+          schema,
+          required: true,
+          value: each,
+          onChange: (changed: unknown) => onChange(items.map((old, other) => (other === index ? changed : old))),
+        };
+        return (
+          // The place is what an item is known by: the server's details speak of it.
+          <div class="item" key={index}>
+            {item.kind === 'object' || item.kind === 'list' ? (
+              <Field {...props} />
+            ) : (
+              <FieldInput {...props} described={item} label={label} />
+            )}
+            <button
+              type="button"
+              class="plain small"
+              aria-label={texts.remove(label)}
+              onClick={() => onChange(items.filter((_item, other) => other !== index))}
+            >
+              ×
+            </button>
+          </div>
+        );
+      })}
+      {items.length < (described.schema.maxItems ?? Infinity) && (
         <button
           type="button"
           class="small"
-          onClick={() => onChange([...items, initialValue(facts.api.document, item) ?? null])}
+          onClick={() => onChange([...items, initialValue(facts.api.document, schema) ?? null])}
         >
           {texts.add(word)}
         </button>
       )}
-    </fieldset>
+    </div>
   );
 }
 
 function PartFaults({ facts, pointer }: { readonly facts: FormFacts; readonly pointer: string }): JSX.Element | null {
-  const faults = facts.details.filter(({ path }) => path === pointer);
+  const faults = faultsAt(facts, pointer);
   if (faults.length === 0) return null;
   return (
     <p class="fault" tabIndex={-1}>
-      {faults.map(({ message }) => message).join('; ')}
+      {faults.join('; ')}
     </p>
   );
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import type { InputProps } from './field.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import type { InputProps } from './form-facts.ts';
 import { textOf } from './records.ts';
+import { isStoredFile, StoredFile } from './stored-file.tsx';
 import { texts } from './texts.ts';
 import { humanized } from './words.ts';
 
@@ -111,7 +112,7 @@ export function ChoiceInput(props: InputProps): JSX.Element {
       {...aria}
     >
       {(place === -1 || described.nullable || !required) && (
-        <option value="">{described.nullable ? texts.noValue : texts.choose}</option>
+        <option value="">{described.nullable ? texts.noValue : required ? texts.choose : texts.serversChoice}</option>
       )}
       {choices.map((choice, index) => (
         <option key={String(choice)} value={String(index)}>
@@ -147,29 +148,44 @@ function localText(date: Date): string {
   return local.toISOString().slice(0, 19);
 }
 
-/** A file, with a look at it if it is a picture. */
-export function FileInput({ id, value, onChange, aria }: InputProps): JSX.Element {
+/** A file: that which is there, and one to take its place, with a look at it if it is a picture. */
+export function FileInput(props: InputProps): JSX.Element {
+  const { id, name, described, value, onChange, aria } = props;
+  const [stored] = useState(isStoredFile(value) ? value : undefined);
   const [preview, setPreview] = useState<string>();
-  const stored = value as { readonly name?: unknown; readonly url?: unknown } | null | undefined;
+  useEffect(() => () => void (preview !== undefined && URL.revokeObjectURL(preview)), [preview]);
   return (
     <>
-      {!(value instanceof File) && typeof stored?.name === 'string' && (
+      {stored !== undefined && value === stored && (
+        <div class="stored">
+          <StoredFile file={stored} isFull />
+          {described.nullable && (
+            <button type="button" class="plain small" onClick={() => onChange(null)}>
+              {texts.remove(humanized(name))}
+            </button>
+          )}
+        </div>
+      )}
+      {stored !== undefined && value === null && (
         <p class="hint">
-          {texts.currentFile}: <bdi>{stored.name}</bdi>
+          {texts.fileGoes(stored.name)}{' '}
+          <button type="button" class="plain small" onClick={() => onChange(stored)}>
+            {texts.keepFile}
+          </button>
         </p>
       )}
       <input
         id={id}
         type="file"
+        accept={described.schema.contentMediaType}
         onChange={({ currentTarget }) => {
           const file = currentTarget.files?.[0];
-          if (preview !== undefined) URL.revokeObjectURL(preview);
           setPreview(file?.type.startsWith('image/') === true ? URL.createObjectURL(file) : undefined);
-          onChange(file);
+          onChange(file ?? stored);
         }}
         {...aria}
       />
-      {preview !== undefined && <img class="preview" src={preview} alt="" />}
+      {preview !== undefined && <img class="preview" src={preview} alt={texts.previewOf(humanized(name))} />}
     </>
   );
 }
@@ -184,7 +200,7 @@ export function JsonInput(props: InputProps): JSX.Element {
       class="code"
       rows={Math.min(14, Math.max(2, text.slice(0, 4000).split('\n').length))}
       spellcheck={false}
-      aria-label={`${humanized(name)} (JSON)`}
+      aria-label={texts.json(humanized(name))}
       value={text}
       onInput={({ currentTarget }) => {
         setText(currentTarget.value);

@@ -23,11 +23,16 @@ export function schemaOf({ schema, content }: Parameter): Schema {
   return schema ?? Object.values(content ?? {})[0]?.schema ?? {};
 }
 
-/** The names that a list can be ordered by, without those with a minus in front. */
-export function sortNames({ query }: Operation): ReadonlySet<string> {
-  const schema = query.find(({ name }) => name === 'sort')?.schema;
+/** The names that a parameter takes, such as those to order by, without the ones with a minus in front. */
+export function namesOf({ query }: Operation, parameter: 'sort' | 'expand' | 'fields'): ReadonlySet<string> {
+  const schema = query.find(({ name }) => name === parameter)?.schema;
   const names = (schema?.items?.enum ?? []).filter((name) => typeof name === 'string');
   return new Set(names.filter((name) => !name.startsWith('-')));
+}
+
+/** Keeps some parameters alone. */
+export function only(query: URLSearchParams, names: readonly string[]): URLSearchParams {
+  return new URLSearchParams([...query].filter(([name]) => names.includes(name)));
 }
 
 export type Direction = 'ascending' | 'descending' | 'none';
@@ -64,6 +69,34 @@ export function changed(
     next.delete(name);
     for (const each of [value].flat()) if (each !== '') next.append(name, each);
   }
+  return next;
+}
+
+/** Takes away what says which page it is, and how long. */
+export function unpaged(query: URLSearchParams): URLSearchParams {
+  return changed(query, { page_size: '', limit: '' });
+}
+
+/** The relations that the records of a list have only if `expand` names them, and whether it does. */
+export function expandable(list: Operation, query: URLSearchParams): ReadonlyMap<string, boolean> {
+  const on = new Set((query.get('expand') ?? '').split(','));
+  return new Map([...namesOf(list, 'expand')].map((name) => [name, on.has(name)]));
+}
+
+/** Asks for the chosen columns and the key alone, if the list can send these alone. */
+export function withFields(
+  list: Operation,
+  query: URLSearchParams,
+  columns: string | null,
+  key: string,
+): URLSearchParams {
+  const known = namesOf(list, 'fields');
+  const chosen = new Set([key, ...(columns ?? '').split(',')]);
+  const relations = expandable(list, query);
+  const names = [...known].filter((name) => chosen.has(name) && relations.get(name) !== false);
+  if (columns === null || names.length < 2 || query.has('fields')) return query;
+  const next = new URLSearchParams(query);
+  next.set('fields', names.join(','));
   return next;
 }
 

@@ -1,15 +1,19 @@
 import type { Operation } from './api-model.ts';
-import { hasClaims, type Session } from './session.ts';
+import { hasClaims, isRefused, type Session } from './session.ts';
 
 /** An answer that the page may not know: what a class of the application decides, only the server knows. */
 type Perhaps = boolean | undefined;
 
 /**
- * Tells if an operation is worth offering: false if it is certain that the API would refuse it. The document names the
+ * Tells if an operation is worth offering at a path: false if it is certain that the API would refuse it. The document names the
  * permission classes of each operation; those of the library are decided here, all others are the server's secret.
  */
-export function isOffered(operation: Operation | undefined, session: Session): operation is Operation {
-  if (operation === undefined || session.refused.has(operation.id)) return false;
+export function isOffered(
+  operation: Operation | undefined,
+  session: Session,
+  path = operation?.path ?? '',
+): operation is Operation {
+  if (operation === undefined || isRefused(session, operation.id, path)) return false;
   if (operation.needsToken && session.token === undefined) return false;
   return operation.permissions.every((name) => judge(name, operation, session) !== false);
 }

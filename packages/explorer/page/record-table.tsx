@@ -2,11 +2,12 @@ import type { JSX } from 'preact';
 import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { ColumnMenu, columnsOf } from './columns.tsx';
 import { DataTable } from './data-table.tsx';
+import { ExportMenu } from './export-menu.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { filtersOf, hasParameter, pageFacts } from './list-query.ts';
+import { expandable, filtersOf, hasParameter, pageFacts, withFields } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { Pager } from './pager.tsx';
-import { type Row, rowsOf, textOf } from './records.ts';
+import { type Row, rowsOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
@@ -24,13 +25,13 @@ export interface CollectionProps {
 export function RecordTable({ api, resource, path }: CollectionProps): JSX.Element {
   const { query, fragment } = useStore(here);
   const list = resource.list!;
-  const awaited = useAnswer(list, hrefOf(path, query, new URLSearchParams()));
+  const chosen = fragment.get('columns');
+  const asked = withFields(list, query, chosen, resource.key);
+  const awaited = useAnswer(list, hrefOf(path, asked, new URLSearchParams()));
   const { answer, refusal, reload } = awaited;
   const rows = rowsOf(answer?.body);
-  const columns = columnsOf(api.document, resource.row, rows, fragment.get('columns'));
-  const facts = pageFacts(list, query, answer?.body, rows.length);
-  const selection = useSelection(resource);
-  const selected = rows.filter((row) => selection.keys.has(textOf(row[resource.key])));
+  const columns = columnsOf(api.document, resource.row, rows, chosen, expandable(list, query));
+  const selection = useSelection(resource, rows);
   const go = (next: URLSearchParams, replace = false): void => {
     selection.select(new Set());
     navigate(hrefOf(path, next, fragment), { replace });
@@ -47,7 +48,8 @@ export function RecordTable({ api, resource, path }: CollectionProps): JSX.Eleme
           details={refusal?.details ?? []}
           onChange={go}
         >
-          <ColumnMenu columns={columns} path={path} />
+          <ColumnMenu columns={columns} list={list} path={path} />
+          <ExportMenu list={list} path={path} query={asked} />
         </FilterBar>
       )}
       <Waiting awaited={awaited} />
@@ -66,17 +68,12 @@ export function RecordTable({ api, resource, path }: CollectionProps): JSX.Eleme
           onQuery={go}
         />
       )}
-      {selected.length > 0 && (
-        <SelectionBar
-          api={api}
-          resource={resource}
-          path={path}
-          rows={selected}
-          selection={selection}
-          onWritten={reload}
-        />
+      {selection.rows.length > 0 && (
+        <SelectionBar api={api} resource={resource} path={path} selection={selection} onWritten={reload} />
       )}
-      {answer !== undefined && <Pager list={list} facts={facts} query={query} onQuery={go} />}
+      {answer !== undefined && (
+        <Pager list={list} facts={pageFacts(list, query, answer.body, rows.length)} query={query} onQuery={go} />
+      )}
     </>
   );
 }

@@ -23,6 +23,11 @@ export function titleOf({ singular, key }: Resource, row: Row): string {
   return id === undefined || id === null ? singular : `${singular} ${textOf(id)}`;
 }
 
+/** Tells if the field of a name is one that people know records by. */
+export function isTitle(name: string): boolean {
+  return TITLES.includes(name);
+}
+
 /** Writes a value in one line. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Resource } from './api-model.ts';
-import type { InputProps } from './field.tsx';
+import type { Api, Resource } from './api-model.ts';
+import type { InputProps } from './form-facts.ts';
 import { emptied, NumberInput, TextInput } from './inputs.tsx';
 import { isOffered } from './permissions.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { type Proposals, useLabel, useProposals } from './related-records.ts';
+import type { Described } from './schema.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from './texts.ts';
@@ -13,20 +14,25 @@ import { humanized } from './words.ts';
 
 /** A record of another collection, found by searching there; its key as it is, if that collection cannot be searched. */
 export function ReferenceInput(props: InputProps): JSX.Element {
-  const person = useStore(session);
-  const { entity } = props.described.schema['x-reference']!;
-  const target = props.facts.api.resources.find(
-    (resource) => resource.entity === entity && !resource.path.includes('{') && isOffered(resource.list, person),
-  );
+  const target = useReferenceTarget(props.facts.api, props.described);
   if (target !== undefined) return <ReferenceBox {...props} target={target} />;
   const isNumber = [props.described.schema.type].flat().some((type) => type === 'integer' || type === 'number');
   return isNumber ? <NumberInput {...props} /> : <TextInput {...props} />;
 }
 
-type BoxProps = InputProps & { readonly target: Resource };
+/** Finds the collection that a value refers to; undefined if it refers to none that can be searched. */
+export function useReferenceTarget({ resources }: Api, { schema }: Described): Resource | undefined {
+  const person = useStore(session);
+  const entity = schema['x-reference']?.entity;
+  return resources.find(
+    (resource) => resource.entity === entity && !resource.path.includes('{') && isOffered(resource.list, person),
+  );
+}
+
+type BoxProps = InputProps & { readonly target: Resource; readonly placeholder?: string };
 
 /** A combobox, as the ARIA Authoring Practices have it. */
-function ReferenceBox(props: BoxProps): JSX.Element {
+export function ReferenceBox(props: BoxProps): JSX.Element {
   const { id, name, described, required, value, onChange, aria, target } = props;
   const { field } = described.schema['x-reference']!;
   /** Undefined while the list is closed. */
@@ -53,7 +59,7 @@ function ReferenceBox(props: BoxProps): JSX.Element {
         aria-activedescendant={isOpen && found !== undefined && found.rows.length > 0 ? `${id}-${active}` : undefined}
         autocomplete="off"
         dir="auto"
-        placeholder={value === null ? texts.noValue : texts.choose}
+        placeholder={props.placeholder ?? (value === null ? texts.noValue : texts.choose)}
         value={text ?? shown}
         onFocus={({ currentTarget }) => currentTarget.select()}
         onClick={() => setText(text ?? '')}
@@ -148,7 +154,7 @@ function noteOf(found: Proposals | undefined): string {
 }
 
 /** The title of a record beside its key, unless the key says it all. */
-function referenceText(value: unknown, label: string | undefined): string {
+export function referenceText(value: unknown, label: string | undefined): string {
   const key = textOf(value);
   return label === undefined || label === key ? key : `${label} · ${key}`;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
-import { isRow, type Row, rowsOf, textOf, titleOf } from './records.ts';
+import { isRow, isTitle, type Row, rowsOf, textOf, titleOf } from './records.ts';
 
 /** Records of another collection that may be meant. */
 export interface Proposals {
@@ -63,7 +63,9 @@ export function useLabel(target: Resource, field: string, value: unknown): [stri
   const wanted = textOf(value);
   const remember = (row: Row): void => setLabel({ key: textOf(row[field]), title: titleOf(target, row) });
   useEffect(() => {
-    if (wanted === '' || field !== key || retrieve === undefined || label?.key === wanted) return;
+    // A name says by itself which record it is.
+    const isSaid = wanted === '' || isTitle(field) || label?.key === wanted;
+    if (isSaid || field !== key || retrieve === undefined) return;
     const controller = new AbortController();
     const url = `${path}/${encodeURIComponent(wanted)}`;
     send({ operation: retrieve, url, signal: controller.signal }).then(

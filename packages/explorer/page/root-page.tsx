@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Api } from './api-model.ts';
+import { type Api, collectionsBelow } from './api-model.ts';
 import { isOfferedAfterLogin, isOffered } from './permissions.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
@@ -8,7 +8,9 @@ import { texts } from './texts.ts';
 /** The collections below a router's root. */
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {
   const person = useStore(session);
-  const below = api.resources.filter((each) => each.list !== undefined && each.path.startsWith(`${path}/`));
+  const below = api.resources.filter(
+    (each) => each.list !== undefined && each.path.startsWith(`${path}/`) && !each.path.includes('{'),
+  );
   return (
     <>
       <h1>
@@ -28,8 +30,9 @@ export function RootPage({ api, path }: { readonly api: Api; readonly path: stri
             {below.map((resource) => (
               <tr key={resource.path}>
                 <td>
-                  {resource.path.includes('{') ? resource.name : <a href={resource.path}>{resource.name}</a>}
+                  <a href={resource.path}>{resource.name}</a>
                   {resource.description !== undefined && <p>{resource.description}</p>}
+                  <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
                   {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
                   {person.token !== undefined && !isOffered(resource.list, person) && <p>{texts.problemOf(403)}</p>}
                 </td>
@@ -43,4 +46,9 @@ export function RootPage({ api, path }: { readonly api: Api; readonly path: stri
       )}
     </>
   );
+}
+
+/** The collections that each record of a collection has. */
+function Nested({ names }: { readonly names: readonly string[] }): JSX.Element | null {
+  return names.length === 0 ? null : <p>{texts.eachWith(names.map((name) => name.toLowerCase()))}</p>;
 }

@@ -2,7 +2,8 @@ import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
 import { Refusal } from './exchanges.ts';
-import { Field, type FormFacts, pointerTo } from './field.tsx';
+import { Field } from './field.tsx';
+import { type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
 import type { Schema } from './openapi.ts';
 import { describe, initialValue, propertiesOf } from './schema.ts';
@@ -23,8 +24,8 @@ interface SchemaFormProps {
   /** Throws a Refusal, whose details are shown beside their fields. */
   readonly onSubmit: (values: Values) => Promise<void>;
   readonly children?: ComponentChildren;
-  /** Further buttons, after that which submits. */
-  readonly buttons?: ComponentChildren;
+  /** Makes further buttons, after that which submits. They may send something else in the same way. */
+  readonly buttons?: (submit: (send: () => Promise<void>) => void) => ComponentChildren;
 }
 
 /** A form made of a schema, with the server's messages beside their fields; also as JSON, for whatever no field can say. */
@@ -33,7 +34,7 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
   const [values, setValues] = useState<Values>(() => props.initial ?? defaultsOf(api, schema));
   const [json, setJson] = useState<string>();
   const form = useRef<HTMLFormElement>(null);
-  const { refusal, setRefusal, isSending, submit } = useSubmit(props.onSubmit, form);
+  const { refusal, setRefusal, isSending, submit } = useSubmit(form);
   const details = refusal?.details;
   const facts = useMemo<FormFacts>(() => ({ api, purpose, isUpdate, details: details ?? [] }), [api, details]);
   const toggleJson = (): void => {
@@ -52,7 +53,9 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
       aria-busy={isSending}
       onSubmit={(event) => {
         event.preventDefault();
-        void submit(json === undefined ? values : readObject(json));
+        const read = json === undefined ? values : readObject(json);
+        if (read instanceof Refusal) setRefusal(read);
+        else void submit(() => props.onSubmit(read));
       }}
     >
       {refusal !== undefined && <Faults refusal={refusal} shown={json === undefined ? names : []} />}
@@ -66,7 +69,7 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
         <button class="primary" disabled={isSending}>
           {isSending ? texts.saving : submitLabel}
         </button>
-        {buttons}
+        {buttons?.((send) => void submit(send))}
         {purpose !== 'login' && (
           <button type="button" class="plain as-json" onClick={toggleJson}>
             {json === undefined ? texts.asJson : texts.asForm}
@@ -78,16 +81,15 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
 }
 
 /** Sends what a form holds, once at a time, and keeps the refusal; whoever is at the keyboard is then led to the first fault. */
-function useSubmit(onSubmit: SchemaFormProps['onSubmit'], form: RefObject<HTMLFormElement | null>) {
+function useSubmit(form: RefObject<HTMLFormElement | null>) {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
-  const submit = async (values: Values | Refusal): Promise<void> => {
+  const submit = async (send: () => Promise<void>): Promise<void> => {
     if (isSending) return;
-    if (values instanceof Refusal) return setRefusal(values);
     setRefusal(undefined);
     setSending(true);
     try {
-      await onSubmit(values);
+      await send();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       setRefusal(error);
@@ -145,7 +147,7 @@ function JsonField({
 }): JSX.Element {
   return (
     <div class="field">
-      <label for={id}>JSON</label>
+      <label for={id}>{texts.asJsonLabel}</label>
       <textarea
         id={id}
         class="code"

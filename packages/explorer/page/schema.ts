@@ -24,6 +24,11 @@ export interface Described {
   readonly schema: Schema;
   /** The values of a choice. */
   readonly choices: readonly unknown[];
+  /**
+   * The field of an object by which the server knows a record that is there already; a new one has none, so nobody
+   * types it. Undefined if there is no such field.
+   */
+  readonly key: string | undefined;
 }
 
 /** A text that may be longer is edited in several lines. */
@@ -38,14 +43,15 @@ export function describe(document: ApiDocument, given: Schema | undefined, name 
   const literals = others.map((part) => part.const);
   const isChoice = others.length > 1 && literals.every((literal) => literal !== undefined);
   const inner = others.length === 1 ? { ...outer, ...others[0]! } : (unionOf(others) ?? outer);
+  const key = keyOfUnion(others);
   const types = [inner.type ?? []].flat();
   const schema: Schema = inner;
   const nullable = hasNullPart || types.includes('null') || inner.enum?.includes(null) === true;
-  if (isChoice) return { kind: 'choice', nullable, schema, choices: literals };
+  if (isChoice) return { kind: 'choice', nullable, schema, choices: literals, key };
   const type = types.filter((each) => each !== 'null');
   const choices = (inner.enum ?? (inner.const === undefined ? [] : [inner.const])).filter((value) => value !== null);
   const kind = kindOf(schema, type.length === 1 ? type[0] : undefined, choices, name);
-  return { kind, nullable, schema, choices };
+  return { kind, nullable, schema, choices, key };
 }
 
 /** Makes one object of several that a value may be, with the fields of all; undefined if they are no objects. */
@@ -58,6 +64,12 @@ function unionOf(parts: readonly Schema[]): Schema | undefined {
     properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Schema['properties'] & object,
     required,
   };
+}
+
+/** Finds the field that one of several objects must have and another cannot: a child that is there, beside a new one. */
+function keyOfUnion(parts: readonly Schema[]): string | undefined {
+  const required = parts.flatMap((part) => part.required ?? []);
+  return required.find((name) => parts.some(({ properties }) => properties !== undefined && !(name in properties)));
 }
 
 function kindOf(schema: Schema, type: string | undefined, choices: readonly unknown[], name: string): Kind {
@@ -94,10 +106,30 @@ export function propertiesOf(document: ApiDocument, schema: Schema | undefined):
   return Object.entries(properties);
 }
 
+/** The fields of an object that people fill in: all but the key. */
+export function fieldsOf(document: ApiDocument, described: Described): [name: string, schema: Schema][] {
+  return propertiesOf(document, described.schema).filter(([name]) => name !== described.key);
+}
+
 /** The value that a form begins with: the schema's default, or nothing. */
 export function initialValue(document: ApiDocument, schema: Schema): unknown {
-  const { schema: inner, kind } = describe(document, schema);
-  if (inner.default !== undefined) return structuredClone(inner.default);
-  if (kind === 'object') return {};
-  return kind === 'list' ? [] : undefined;
+  const described = describe(document, schema);
+  if (described.schema.default !== undefined) return structuredClone(described.schema.default);
+  if (described.kind === 'object') return {};
+  return described.kind === 'list' ? [] : undefined;
+}
+
+/**
+ * Takes of what was read that which may be written: of an object the fields of the schema, of a related record the field
+ * that it is written by.
+ */
+export function writable(document: ApiDocument, given: Schema | undefined, value: unknown): unknown {
+  const { kind, schema } = describe(document, given);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const fields = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'reference' && isObject) return fields[schema['x-reference']!.field];
+  if (kind === 'list' && Array.isArray(value)) return value.map((each) => writable(document, schema.items, each));
+  if (kind !== 'object' || !isObject) return value;
+  const names = propertiesOf(document, schema).filter(([name]) => fields[name] !== undefined);
+  return Object.fromEntries(names.map(([name, each]) => [name, writable(document, each, fields[name])]));
 }

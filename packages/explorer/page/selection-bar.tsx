@@ -16,7 +16,6 @@ interface SelectionProps {
   readonly api: Api;
   readonly resource: Resource;
   readonly path: string;
-  readonly rows: readonly Row[];
   readonly selection: Selection;
   /** Is called when records were changed or deleted. */
   readonly onWritten: () => void;
@@ -24,9 +23,9 @@ interface SelectionProps {
 
 /** What can be done with the rows that are selected. */
 export function SelectionBar(props: SelectionProps): JSX.Element {
-  const { api, resource, path, rows, selection, onWritten } = props;
+  const { api, resource, path, selection, onWritten } = props;
+  const { rows, outcome } = selection;
   const [open, setOpen] = useState<'change' | 'question'>();
-  const { outcome } = selection;
   const settle = (found: Outcome, left: readonly Row[]): void => {
     selection.settle(found, left);
     if (found.done > 0) onWritten();
@@ -79,7 +78,7 @@ export function SelectionBar(props: SelectionProps): JSX.Element {
 
 function SelectionButtons({
   resource,
-  rows,
+  path,
   selection,
   isChanging,
   onOpen,
@@ -94,17 +93,19 @@ function SelectionButtons({
       <button
         type="button"
         onClick={() => {
-          void navigator.clipboard.writeText(JSON.stringify(rows, undefined, 2)).then(() => notice.set(texts.copied));
+          void navigator.clipboard
+            .writeText(JSON.stringify(selection.rows, undefined, 2))
+            .then(() => notice.set(texts.copied));
         }}
       >
         {texts.copyJson}
       </button>
-      {isOffered(change, person) && change.body !== undefined && (
+      {isOffered(change, person, path) && change.body !== undefined && (
         <button type="button" aria-expanded={isChanging} onClick={() => onOpen(isChanging ? undefined : 'change')}>
           {texts.changeSelected}
         </button>
       )}
-      {isOffered(deletionOf(resource), person) && (
+      {isOffered(deletionOf(resource), person, path) && (
         <button type="button" class="danger" onClick={() => onOpen('question')}>
           {texts.deleteSelected}
         </button>

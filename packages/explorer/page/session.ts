@@ -8,7 +8,7 @@ export interface Session {
   readonly token: string | undefined;
   /** The claims of the token; empty if it is none that can be read. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** The operations that the API has refused this person. */
+  /** The operations that the API has refused this person, each with the path where it did. */
   readonly refused: ReadonlySet<string>;
 }
 
@@ -25,10 +25,15 @@ export function logOut(): void {
   session.set(sessionOf(undefined));
 }
 
-/** Remembers that the API has refused an operation, so that it is not offered again. */
-export function rememberRefusal(operationId: string): void {
+/** Remembers that the API has refused an operation at a path, so that it is not offered there again. */
+export function rememberRefusal(operationId: string, path: string): void {
   const { refused, ...rest } = session.get();
-  session.set({ ...rest, refused: new Set([...refused, operationId]) });
+  session.set({ ...rest, refused: new Set([...refused, `${operationId} ${path}`]) });
+}
+
+/** Tells if the API has refused an operation at a path. */
+export function isRefused({ refused }: Session, operationId: string, path: string): boolean {
+  return refused.has(`${operationId} ${path}`);
 }
 
 /** Tells if the token says something under a name. */

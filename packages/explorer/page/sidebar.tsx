@@ -6,8 +6,8 @@ import { texts } from './texts.ts';
 /** The collections of the API; on a narrow screen behind a button. */
 export function Sidebar({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const current = place.kind === 'collection' || place.kind === 'record' ? place.resource : undefined;
   const linked = api.resources.filter(({ list, path }) => list !== undefined && !path.includes('{'));
+  const current = linked.find(({ path }) => place.path === path || place.path.startsWith(`${path}/`));
   return (
     <nav class={`side${isOpen ? ' open' : ''}`} aria-label={texts.navigation}>
       <button type="button" class="plain menu-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -23,7 +23,10 @@ export function Sidebar({ api, place }: { readonly api: Api; readonly place: Pla
         ))}
         {linked.map((resource) => (
           <li key={resource.path}>
-            <a href={resource.path} aria-current={isCurrent(resource === current, place)}>
+            <a
+              href={resource.path}
+              aria-current={resource !== current ? undefined : place.path === resource.path ? 'page' : 'true'}
+            >
               {resource.name}
             </a>
           </li>
@@ -31,9 +34,4 @@ export function Sidebar({ api, place }: { readonly api: Api; readonly place: Pla
       </ul>
     </nav>
   );
-}
-
-function isCurrent(isThere: boolean, place: Place): 'page' | 'true' | undefined {
-  if (!isThere) return undefined;
-  return place.kind === 'collection' ? 'page' : 'true';
 }

@@ -39,7 +39,11 @@ export const texts = {
       429: 'Too many requests',
     })[status] ?? (status >= 500 ? 'The server could not do this' : 'The server has refused this'),
   forbiddenHint: 'Your account has no permission for it, so it is no longer offered.',
-  conflictHint: 'Reload the record to see it as it is now. Your changes are lost then.',
+  readFirstHint: 'Reload the record to read it: your changes are lost then.',
+  conflictHint:
+    'Reload the record to see it as it is now: your changes are lost then. Or overwrite what the other has changed with yours.',
+  overwrite: 'Overwrite',
+  changedMeanwhile: (names: readonly string[]): string => `Changed in the meantime: ${names.join(', ')}.`,
   reload: 'Reload',
   documentMissing: 'The description of this API cannot be read',
   documentMissingHint: 'This page knows the API from its OpenAPI document. Is the openapi plugin registered?',
@@ -49,6 +53,7 @@ export const texts = {
 
   rootTitle: 'Collections',
   noCollections: 'This API has no collections.',
+  eachWith: (names: readonly string[]): string => `Each with ${names.join(', ')}`,
   collection: 'Collection',
   path: 'Path',
 
@@ -61,6 +66,10 @@ export const texts = {
   commaSeparated: 'Several values, separated by commas.',
   columns: 'Columns',
   defaultColumns: 'As at first',
+  exportList: 'Export',
+  exporting: 'Exporting…',
+  exportAs: (ending: string): string => ending.toUpperCase(),
+  exported: 'The file is saved.',
   create: (name: string): string => `New ${name}`,
   noRecords: (name: string): string => `No ${name.toLowerCase()} yet.`,
   noMatches: 'Nothing fits the search and the filters.',
@@ -104,10 +113,16 @@ export const texts = {
   facts: 'Set by the server',
   required: 'required',
   asJson: 'Edit as JSON',
+  asJsonLabel: 'JSON',
+  expand: 'Also show',
   asForm: 'Edit as a form',
   wrongJson: (message: string): string => `This is no JSON: ${message}`,
   noObject: 'A JSON object is needed here.',
+  json: (name: string): string => `${name} (JSON)`,
   add: (name: string): string => `Add to ${name.toLowerCase()}`,
+  addMore: 'Add…',
+  partOf: (item: string, name: string): string => `${item}: ${name}`,
+  serversChoice: 'As the server sets it',
   remove: (name: string): string => `Remove ${name}`,
   itemOf: (name: string, index: number): string => `${name} ${index + 1}`,
   choose: 'Choose…',
@@ -115,7 +130,12 @@ export const texts = {
   searching: 'Searching…',
   nothingFound: 'Nothing found',
   moreFound: 'There are more: type to narrow the search',
-  currentFile: 'Now',
+  fileGoes: (name: string): string => `${name} is taken away when you save.`,
+  keepFile: 'Keep it',
+  saveFile: (name: string): string => `Save ${name}`,
+  previewOf: (name: string): string => `Preview of ${name}`,
+  contentOf: (bytes: number): string => `(${bytesText(bytes)})`,
+  bytes: (count: number): string => bytesText(count),
 
   run: 'Run',
   actionDone: (status: string): string => `Done: ${status}`,
@@ -136,4 +156,10 @@ export const texts = {
 function countOf(count: number): string {
   if (count === 0) return 'No record';
   return count === 1 ? 'One record' : `${count.toLocaleString('en')} records`;
+}
+
+function bytesText(count: number): string {
+  if (count < 1000) return count === 1 ? '1 byte' : `${count} bytes`;
+  const [size, unit] = count < 1_000_000 ? [count / 1000, 'kB'] : [count / 1_000_000, 'MB'];
+  return `${size < 10 ? size.toFixed(1) : Math.round(size).toLocaleString('en')} ${unit}`;
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { Described } from './schema.ts';
 import { isRow, textOf } from './records.ts';
+import { isStoredFile, StoredFile } from './stored-file.tsx';
 import { texts } from './texts.ts';
 import { shortened } from './words.ts';
 
@@ -26,7 +27,8 @@ export function Value({
   /** As many places are shown after the point at least. */
   readonly decimals?: number;
 }): JSX.Element {
-  if (value === null || value === undefined || value === '') return <span class="none">{texts.none}</span>;
+  const isEmpty = value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+  if (isEmpty) return <span class="none">{texts.none}</span>;
   if (typeof value === 'boolean') return <>{value ? texts.yes : texts.no}</>;
   if (typeof value === 'number') return <>{numberText(value, decimals)}</>;
   if (typeof value === 'string') return <TextValue text={value} described={described} length={length} />;
@@ -34,13 +36,7 @@ export function Value({
     const words = (value as unknown[]).slice(0, 20).map(shortText).join(', ');
     return <bdi>{shortened(words, length)}</bdi>;
   }
-  if (isFile(value)) {
-    return (
-      <a href={value.url} target="_blank" rel="noreferrer">
-        <bdi>{shortened(value.name, length)}</bdi>
-      </a>
-    );
-  }
+  if (isStoredFile(value)) return <StoredFile file={value} />;
   return <bdi>{shortened(shortText(value), length)}</bdi>;
 }
 
@@ -68,15 +64,4 @@ function shortText(value: unknown): string {
   if (!isRow(value)) return textOf(value);
   const title = value['title'] ?? value['name'] ?? value['label'];
   return typeof title === 'string' ? title : JSON.stringify(value);
-}
-
-interface StoredFile {
-  readonly url: string;
-  readonly name: string;
-}
-
-/** A file that the API keeps; only one that stands on this server is linked. */
-function isFile(value: unknown): value is StoredFile {
-  if (!isRow(value) || typeof value['url'] !== 'string' || typeof value['name'] !== 'string') return false;
-  return 'size' in value && 'type' in value && /^\/(?!\/)/.test(value['url']);
 }

@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import type { ApiDocument, Schema } from './openapi.ts';
+import { isRow, type Row } from './records.ts';
+import { RowsTable } from './rows-table.tsx';
+import { describe, propertiesOf } from './schema.ts';
+import { isStoredFile, StoredFile } from './stored-file.tsx';
+import { texts } from './texts.ts';
+import { Value } from './value.tsx';
+import { humanized } from './words.ts';
+
+/** The longest text that is shown, in characters. */
+const SHOWN = 20_000;
+
+/** What the server says of a record, to be read. */
+export function Facts({
+  document,
+  schema,
+  row,
+  names,
+  isAside,
+}: {
+  readonly document: ApiDocument;
+  readonly schema: Schema;
+  readonly row: Row;
+  readonly names: readonly string[];
+  /** True if they stand beside a form. */
+  readonly isAside: boolean;
+}): JSX.Element {
+  const schemas = new Map(propertiesOf(document, schema));
+  return (
+    <section class="facts" aria-label={isAside ? texts.facts : undefined}>
+      {isAside && <h2>{texts.facts}</h2>}
+      <dl>
+        {names.map((name) => (
+          <div key={name}>
+            <dt>
+              <bdi>{humanized(name)}</bdi>
+            </dt>
+            <dd>
+              <Fact name={name} value={row[name]} document={document} schema={schemas.get(name)} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({
+  name,
+  value,
+  document,
+  schema,
+}: {
+  readonly name: string;
+  readonly value: unknown;
+  readonly document: ApiDocument;
+  readonly schema: Schema | undefined;
+}): JSX.Element {
+  if (isStoredFile(value)) return <StoredFile file={value} isFull />;
+  const isRows = Array.isArray(value) && value.length > 0 && value.every(isRow);
+  if (isRows) return <RowsTable rows={value} label={humanized(name)} />;
+  const described = describe(document, schema, name);
+  if (isRow(value) && described.kind === 'object') return <Pairs row={value} />;
+  if (isRow(value)) return <pre tabIndex={0}>{JSON.stringify(value, undefined, 2).slice(0, SHOWN)}</pre>;
+  return <Value value={value} described={described} length={SHOWN} />;
+}
+
+/** The fields of an object in one line. */
+function Pairs({ row }: { readonly row: Row }): JSX.Element {
+  return (
+    <>
+      {Object.entries(row).map(([name, value]) => (
+        <span class="pair" key={name}>
+          <span class="pair-name">{humanized(name)}</span> <Value value={value} length={200} />
+        </span>
+      ))}
+    </>
+  );
+}

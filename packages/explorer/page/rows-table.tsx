@@ -1,0 +1,46 @@
+import type { JSX } from 'preact';
+import type { Row } from './records.ts';
+import { texts } from './texts.ts';
+import { Value } from './value.tsx';
+import { humanized } from './words.ts';
+
+/** The most columns and rows that are shown. */
+const MAX_COLUMNS = 8;
+const MAX_ROWS = 100;
+
+/** Records within an answer, to be read. */
+export function RowsTable({ rows, label }: { readonly rows: readonly Row[]; readonly label: string }): JSX.Element {
+  const shown = rows.slice(0, MAX_ROWS);
+  const names = [...new Set(shown.flatMap((row) => Object.keys(row)))].slice(0, MAX_COLUMNS);
+  const classOf = (name: string): string | undefined =>
+    shown.every((row) => typeof row[name] === 'number') ? 'number' : undefined;
+  return (
+    <>
+      <div class="table-frame" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              {names.map((name) => (
+                <th scope="col" key={name} class={classOf(name)}>
+                  <bdi>{humanized(name)}</bdi>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row, index) => (
+              <tr key={index}>
+                {names.map((name) => (
+                  <td key={name} class={classOf(name)}>
+                    <Value value={row[name]} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > MAX_ROWS && <p class="hint">{texts.range(1, MAX_ROWS, rows.length)}</p>}
+    </>
+  );
+}

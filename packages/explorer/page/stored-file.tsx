@@ -1,0 +1,79 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Refusal, sendForFile } from './exchanges.ts';
+import { notice } from './notice.tsx';
+import { isRow } from './records.ts';
+import { saveFile } from './save-file.ts';
+import { texts } from './texts.ts';
+import { shortened } from './words.ts';
+
+/** A file that the API keeps. */
+export interface StoredFileValue {
+  readonly url: string;
+  readonly name: string;
+  /** In bytes. */
+  readonly size: number;
+  /** The media type. */
+  readonly type: string;
+}
+
+/** Tells if a value is a file of this server. */
+export function isStoredFile(value: unknown): value is StoredFileValue {
+  if (!isRow(value)) return false;
+  const { url, name, size, type } = value;
+  const isWhole = typeof name === 'string' && typeof size === 'number' && typeof type === 'string';
+  return isWhole && typeof url === 'string' && /^\/(?!\/)/.test(url);
+}
+
+/** The largest picture that is fetched to be looked at, in bytes. */
+const MAX_PREVIEW_BYTES = 5_000_000;
+
+/** A file by its name, to be saved; in full with its size, its type, and a look at it if it is a picture. */
+export function StoredFile({ file, isFull = false }: { readonly file: StoredFileValue; readonly isFull?: boolean }) {
+  const { url, name, size, type } = file;
+  const save = async (): Promise<void> => {
+    try {
+      saveFile((await sendForFile(url)).body, name);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      notice.set(error.status === 0 ? texts.offline : error.message);
+    }
+  };
+  return (
+    <span class="file">
+      <button type="button" class="link" title={texts.saveFile(name)} onClick={() => void save()}>
+        <bdi>{shortened(name, isFull ? 200 : 60)}</bdi>
+      </button>
+      {isFull && (
+        <span class="hint">
+          {' '}
+          {texts.bytes(size)} · {type}
+        </span>
+      )}
+      {isFull && type.startsWith('image/') && size <= MAX_PREVIEW_BYTES && <Preview url={url} name={name} />}
+    </span>
+  );
+}
+
+function Preview({ url, name }: { readonly url: string; readonly name: string }): JSX.Element | null {
+  const [source, setSource] = useState<string>();
+  useEffect(() => {
+    const controller = new AbortController();
+    let made: string | undefined;
+    sendForFile(url, {}, controller.signal).then(
+      ({ body }) => {
+        if (controller.signal.aborted) return;
+        made = URL.createObjectURL(body);
+        setSource(made);
+      },
+      (error: unknown) => {
+        if (!(error instanceof Refusal) && !controller.signal.aborted) throw error;
+      },
+    );
+    return () => {
+      controller.abort();
+      if (made !== undefined) URL.revokeObjectURL(made);
+    };
+  }, [url]);
+  return source === undefined ? null : <img class="preview" src={source} alt={texts.previewOf(name)} />;
+}

@@ -1,0 +1,116 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Api, Operation, Resource } from './api-model.ts';
+import { Refusal, send } from './exchanges.ts';
+import { notice } from './notice.tsx';
+import type { Schema } from './openapi.ts';
+import { isRow, type Row } from './records.ts';
+import { bodyOf } from './request-body.ts';
+import { propertiesOf, writable } from './schema.ts';
+import { SchemaForm, type Values } from './schema-form.tsx';
+import { texts } from './texts.ts';
+import { humanized } from './words.ts';
+
+interface UpdateProps {
+  readonly api: Api;
+  readonly resource: Resource;
+  readonly path: string;
+  readonly row: Row;
+  readonly tag: string | undefined;
+  readonly update: Operation;
+  readonly reload: () => void;
+}
+
+/** What somebody else has made of the record since it was read. */
+interface Conflict {
+  /** The names of the fields that are others now. */
+  readonly names: readonly string[];
+  /** The entity tag of the record as it is now. */
+  readonly tag: string | undefined;
+  /** What was to be saved. */
+  readonly changes: Values;
+}
+
+/** The form of what may be changed in a record. Only what was changed is sent, and only if nobody else was faster. */
+export function UpdateForm(props: UpdateProps): JSX.Element {
+  const { api, resource, path, row, tag, update, reload } = props;
+  const [conflict, setConflict] = useState<Conflict>();
+  const before = valuesOf(api, update, row);
+  const save = async (changes: Values, known: string | undefined): Promise<void> => {
+    setConflict(undefined);
+    try {
+      const headers = ifMatch(known);
+      await send({ operation: update, url: path, body: bodyOf(update, changes), headers });
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 412) setConflict(await conflictOf(props, changes));
+      throw error;
+    }
+    notice.set(texts.saved);
+    reload();
+  };
+  return (
+    <SchemaForm
+      api={api}
+      schema={requiredAlso(resource, update)}
+      purpose="record"
+      initial={before}
+      isUpdate
+      submitLabel={texts.save}
+      onSubmit={(values) => {
+        const changes = changesOf(before, values);
+        if (Object.keys(changes).length > 0) return save(changes, tag);
+        notice.set(texts.unchanged);
+        return Promise.resolve();
+      }}
+      buttons={(submit) => (
+        <>
+          {conflict !== undefined && (
+            <button type="button" class="danger" onClick={() => submit(() => save(conflict.changes, conflict.tag))}>
+              {texts.overwrite}
+            </button>
+          )}
+          <button type="button" onClick={reload}>
+            {texts.reload}
+          </button>
+        </>
+      )}
+    >
+      {conflict !== undefined && conflict.names.length > 0 && (
+        <p class="conflict">{texts.changedMeanwhile(conflict.names.map(humanized))}</p>
+      )}
+    </SchemaForm>
+  );
+}
+
+/** The condition that nobody has changed the record; none if it has no tag by which to tell. */
+export function ifMatch(tag: string | undefined): Readonly<Record<string, string>> {
+  return tag === undefined || tag.startsWith('W/') ? {} : { 'if-match': tag };
+}
+
+async function conflictOf({ resource, path, row }: UpdateProps, changes: Values): Promise<Conflict> {
+  const { body, headers } = await send({ operation: resource.retrieve!, url: path });
+  const now = isRow(body) ? body : {};
+  const names = Object.keys(row).filter((name) => JSON.stringify(row[name]) !== JSON.stringify(now[name]));
+  return { names, tag: headers.get('etag') ?? undefined, changes };
+}
+
+/** The schema of changes. That of creating says which fields are never empty. */
+function requiredAlso({ create }: Resource, { body }: Operation): Schema {
+  const required = create?.body?.schema.required ?? [];
+  return { ...body!.schema, required };
+}
+
+/** What the form begins with: the fields that may be written, as the record has them. */
+function valuesOf(api: Api, { body }: Operation, row: Row): Values {
+  const entries = propertiesOf(api.document, body!.schema)
+    .filter(([name]) => row[name] !== undefined)
+    .map(([name, schema]) => [name, writable(api.document, schema, row[name])] as const);
+  return Object.fromEntries(entries);
+}
+
+function changesOf(before: Values, after: Values): Values {
+  const entries = Object.entries(after).filter(
+    ([name, value]) => value instanceof File || JSON.stringify(value) !== JSON.stringify(before[name]),
+  );
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
