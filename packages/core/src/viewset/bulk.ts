@@ -6,7 +6,6 @@ import { isRecord, pointerStep } from '../json.ts';
 import { checkOptions, type OptionRule, POSITIVE } from '../options.ts';
 import { counted, invalidInput } from '../schema/error-details.ts';
 import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
-import type { BodyMode } from '../shapes/bound-input.ts';
 import { applied, columnRule } from '../shapes/column-rule.ts';
 import { keyText } from '../shapes/references.ts';
 import { withProperties } from '../shapes/schema-object.ts';
@@ -97,9 +96,11 @@ export class Bulk {
     const named = new Set<string>();
     const items = (body as unknown[]).map((item, index) => {
       const path = `/${index}`;
-      const key = operation === 'update' && isRecord(item) ? this.#keyOf(item, path, problems, named) : undefined;
-      const values = this.#validateItem(item, operation === 'create' ? 'create' : 'change', path, problems);
-      return operation === 'create' ? values : Object.assign(values, { [this.#key.property.name]: key });
+      if (operation === 'create' || !isRecord(item)) return this.#validateItem(item, operation, path, problems);
+      const { [this.#key.property.name]: json, ...changes } = item;
+      const key = this.#keyOf(json, path, problems, named);
+      const values = this.#validateItem(changes, operation, path, problems);
+      return Object.assign(values, { [this.#key.property.name]: key });
     });
     if (problems.length > 0) throw invalidInput('body', problems);
     return items;
@@ -141,10 +142,8 @@ export class Bulk {
     return Object.assign(withProperties(schema, properties, 'required'), { required: [name] });
   }
 
-  #keyOf(item: Readonly<Record<string, unknown>>, path: string, problems: Problem[], named: Set<string>): unknown {
-    const { name } = this.#key.property;
-    const place = path + pointerStep(name);
-    const json = item[name];
+  #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
+    const place = path + pointerStep(this.#key.property.name);
     if (json === undefined || json === null) {
       problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
       return undefined;
@@ -155,9 +154,9 @@ export class Bulk {
     return key;
   }
 
-  #validateItem(item: unknown, mode: BodyMode, path: string, problems: Problem[]): object {
+  #validateItem(item: unknown, operation: 'create' | 'update', path: string, problems: Problem[]): object {
     try {
-      return this.#input!.validate(item, mode);
+      return this.#input!.validate(item, operation === 'create' ? 'create' : 'change');
     } catch (error) {
       if (!(error instanceof InvalidUsage)) throw error;
       problems.push(...(error.details ?? []).map((detail) => ({ ...detail, path: path + detail.path })));

@@ -8,6 +8,7 @@ import type { Problem } from '../schema/scan-input.ts';
 import { assignInput, makeRecord } from '../shapes/assign-input.ts';
 import type { RecordData } from '../shapes/references.ts';
 import { ownWrite, placeConflict } from './own-write.ts';
+import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
 import type { WriteTarget } from './write-plan.ts';
@@ -103,14 +104,22 @@ export class ViewWrites<Entity extends object> {
   }
 
   /** Runs a statement that writes what the body says of the view's own records. */
-  own<Result>({ body, method }: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
-    const { meta, input } = this.#resource;
-    const fields = (method === 'POST' ? input?.create : input?.update)?.fields ?? [];
-    const recordsOf = (): WrittenRecord[] =>
-      Array.isArray(body)
-        ? body.flatMap((item, index) => writtenRecords(meta, fields, item, `/${index}`))
-        : writtenRecords(meta, fields, body ?? {});
-    return ownWrite(recordsOf, work);
+  own<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Awaitable<Result> {
+    return ownWrite(() => this.#recordsOf(request), work);
+  }
+
+  #recordsOf(request: FastifyRequest): WrittenRecord[] {
+    const { body, method } = request;
+    const { meta, input, key } = this.#resource;
+    const field = key.property.name;
+    const isNew = method === 'POST';
+    const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
+    if (!Array.isArray(body)) {
+      return writtenRecords(meta, fields, body ?? {}, '', isNew ? undefined : { field, value: stateOf(request).pk });
+    }
+    return (body as Record<string, unknown>[]).flatMap((item, index) =>
+      writtenRecords(meta, fields, item, `/${index}`, isNew ? undefined : { field, value: item[field] }),
+    );
   }
 
   /** Throws the error of a write, once it is known which value of the body is at fault. */

@@ -1,4 +1,4 @@
-import type { InferEntity } from '@mikro-orm/core';
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
@@ -27,6 +27,7 @@ class Tags extends ModelViewSet(Tag, { read, write, bulk: 5 }) {}
 class PlainTags extends ModelViewSet(Tag, { read, write }) {}
 class CreatedTags extends ModelViewSet(Tag, { read, write, bulk: { create: 2 } }) {}
 class NamedTags extends ModelViewSet(Tag, { read, write, bulk: 5, lookupField: 'name' }) {}
+class KeyedTags extends ModelViewSet(Tag, { read, write: writeShape(Tag, ['id', 'name', 'owner']), bulk: 5 }) {}
 class SelectedTags extends ModelViewSet(Tag, { read, write, bulk: 5, fields: true }) {}
 
 class OwnTags extends Permission {
@@ -62,6 +63,26 @@ class HookedTags extends ModelViewSet(Tag, {
   }
 }
 
+/** Records by a code, with another unique field beside it. */
+const Part = defineEntity({
+  name: 'Part',
+  properties: {
+    id: p.integer().primary(),
+    code: p.string().length(5).unique(),
+    bin: p.string().length(5).unique().nullable(),
+    parts: () => p.oneToMany(Part).mappedBy('whole'),
+    whole: () => p.manyToOne(Part).nullable(),
+  },
+});
+class Parts extends ModelViewSet(Part, {
+  read: readShape(Part, ['code', 'bin']),
+  write: writeShape(Part, ['code', 'bin'], {
+    parts: nested(writeShape(Part, ['code', 'bin']), { update: true }),
+  }),
+  bulk: 5,
+  lookupField: 'code',
+}) {}
+
 const book = writeShape(Book, ['title', 'isbn'], { tags: refs('tags.name') });
 class Authors extends ModelViewSet(Author, {
   read: readShape(Author, ['id', 'name'], {
@@ -71,13 +92,15 @@ class Authors extends ModelViewSet(Author, {
   bulk: 5,
 }) {}
 
-forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('tags', Tags)
       .register('plain', PlainTags)
       .register('created', CreatedTags)
       .register('named', NamedTags)
+      .register('keyed', KeyedTags)
+      .register('parts', Parts)
       .register('selected', SelectedTags)
       .register('own', OwnTagViewSet)
       .register('guarded', GuardedTags)
@@ -174,6 +197,31 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       '/2/id',
     ]);
     t.same(await names(), ['red', 'blue', 'lime', 'black']);
+  });
+
+  t.test('a key of a wrong type is one fault, although the shape has a say about it too', async (t) => {
+    t.same(placesOf(await send('PATCH', '/keyed', [{ id: 'x', name: 5 }, { id: 101 }])), [400, '/0/id', '/0/name']);
+    t.same(placesOf(await send('PATCH', '/named', [{ name: 5 }, { name: 'red' }])), [400, '/0/name']);
+  });
+
+  t.test('a conflict names no record that keeps what it has', async (t) => {
+    await orm.em.fork().insertMany(Part, [
+      { id: 11, code: 'a', bin: '1' },
+      { id: 12, code: 'b', bin: '2' },
+      { id: 13, code: 'c', bin: '3' },
+    ]);
+    const several = await send('PATCH', '/parts', [
+      { code: 'a', bin: '1' },
+      { code: 'b', bin: '3' },
+    ]);
+    t.same(placesOf(several), [409, '/1/bin']);
+    const one = await send('PATCH', '/parts/a', { bin: '1', parts: [{ code: 'd' }, { code: 'e', bin: '3' }] });
+    t.same(placesOf(one), [409, '/parts/1/bin']);
+    t.same(
+      placesOf(await send('POST', '/tags', [{ name: 'a' }, { name: 'black' }])),
+      [409, '/1/name'],
+      'hidden, yet taken',
+    );
   });
 
   t.test('a client chooses the fields of the answers, of new and of changed records alike', async (t) => {
