@@ -11,13 +11,14 @@ import { dispatchOnLoad } from '../../mikro/entities.ts';
 import { relationFilters } from '../../mikro/filters.ts';
 import { type Backend, type EntityOptions, notStored, type RowWrite } from '../backend.ts';
 import { withFilters } from '../entity-filters.ts';
+import { hydrationOf } from '../hydration.ts';
+import { readPage, type RowPage } from '../page.ts';
+import { childrenByOwner, loadChildren, type ReadChildren, readingOf, type RowsRead } from '../reading.ts';
 import type { Source } from '../source.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { checkEntity, type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren } from './children-statement.ts';
-import { hydrationOf } from './hydration.ts';
-import { countRows, readPage } from './page.ts';
-import { childrenByOwner, loadChildren, type ReadChildren, readingOf, type RowsRead } from './reading.ts';
+import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, EXISTS, type Question, type Select } from './statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 
@@ -82,7 +83,7 @@ export class SqlBackend implements Backend {
     if (asksNothing(query, slice)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
     const { columns, sourceOf, recordsOf } = readingOf(query, projection);
     return whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
-      whenReady(readPage(question, columns, slice, counting), ({ rows, count, next }) =>
+      whenReady(this.#readPage(question, columns, slice, counting), ({ rows, count, next }) =>
         whenReady(recordsOf(this.#rowsRead(question, source, rows)), (records) => ({ rows: records, count, next })),
       ),
     );
@@ -187,6 +188,17 @@ export class SqlBackend implements Backend {
         );
       });
     };
+  }
+
+  #readPage(
+    question: Question,
+    columns: readonly FieldPath[],
+    slice: Slice | undefined,
+    counting: Counting,
+  ): Awaitable<RowPage> {
+    return this.#dialect.read(question.em, (reader) =>
+      readPage(pageSource(question, columns, reader), slice, counting),
+    );
   }
 
   #read(question: Question, select: Select): Awaitable<unknown[][]> {

@@ -1,12 +1,12 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { type Awaitable, whenReady } from '../../awaitable.ts';
-import type { FieldPath } from '../../fields/field-path.ts';
-import { keepChildren } from '../../language/kept-children.ts';
-import type { Children, Projection, RelatedProjection } from '../../language/projection.ts';
-import type { Query } from '../../language/query.ts';
-import { dispatchOnLoad } from '../../mikro/entities.ts';
-import { entityReader } from '../../mikro/entity-reader.ts';
-import { managerOf, type Source } from '../source.ts';
+import { type Awaitable, whenReady } from '../awaitable.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { keepChildren } from '../language/kept-children.ts';
+import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
+import type { Query } from '../language/query.ts';
+import { dispatchOnLoad } from '../mikro/entities.ts';
+import { entityReader } from '../mikro/entity-reader.ts';
+import { managerOf, type Source } from './source.ts';
 import { hydrationOf } from './hydration.ts';
 
 /** The children of several records, by the key of the record that they belong to. */
@@ -25,6 +25,8 @@ export interface RowsRead {
 /** Makes records of rows, as a projection says: of their columns, or of entities. */
 export interface Reading<Record> {
   readonly columns: readonly FieldPath[];
+  /** The number of columns in front that entities are made of, which MikroORM takes as its driver gives them. */
+  readonly entityColumns: number;
   /** Entities belong to an entity manager of their own. */
   sourceOf(this: void, source: Source): Source;
   recordsOf(this: void, read: RowsRead): Awaitable<Record[]>;
@@ -45,11 +47,12 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
   const { paths, related } = projection;
   const columns = paths;
   if (related === undefined) {
-    return { columns, sourceOf: asItIs, recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)) };
+    return { columns, entityColumns: 0, sourceOf: asItIs, recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)) };
   }
   const keysOf = related.map((one) => keyReader(one, paths.indexOf(one.owner)));
   return {
     columns,
+    entityColumns: 0,
     sourceOf: asItIs,
     recordsOf({ rows, readChildren }) {
       const owners = keysOf.map((keyOf) => rows.map(keyOf));
@@ -69,6 +72,7 @@ function entityReading<Record>(meta: EntityMetadata, projection: Projection<Reco
   const { paths, map } = hydrationOf(meta, projection.populate);
   return {
     columns: [...paths, ...projection.paths],
+    entityColumns: paths.length,
     sourceOf: managerOf,
     async recordsOf(read) {
       const { em, rows } = read;

@@ -1,9 +1,9 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
-import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
-import { isReference, isToMany } from '../../fields/property.ts';
-import { showLoaded } from '../../mikro/entities.ts';
-import { nearest } from '../../nearest.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { isReference, isToMany } from '../fields/property.ts';
+import { showLoaded } from '../mikro/entities.ts';
+import { nearest } from '../nearest.ts';
 
 /** The columns of one entity within a row. */
 interface Part {
