@@ -1,7 +1,7 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { isReference, isToMany } from '../fields/property.ts';
+import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
+import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
 import { showLoaded } from '../mikro/entities.ts';
 import { nearest } from '../nearest.ts';
 
@@ -43,7 +43,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
   for (const [prefix, entity] of relations) {
     const start = paths.length;
     const properties = storedProperties(entity, (name) => lazy.has(join(prefix, name)));
-    for (const { name } of properties) paths.push(fieldPath(meta, join(prefix, name), '.'));
+    for (const property of properties) paths.push(storedPath(meta, prefix, property));
     const names = properties.map(({ formula, fieldNames, name }) =>
       formula === undefined ? (fieldNames[0] as string) : name,
     );
@@ -107,10 +107,20 @@ function storedProperties(meta: EntityMetadata, isWanted: (name: string) => bool
   return meta.props.filter((property) => {
     const { kind, owner, persist, formula, lazy, name } = property;
     if (kind === ReferenceKind.EMBEDDED && !property.object) return false;
+    if (holdsKeys(property)) return true;
     if (isToMany(property) || (kind === ReferenceKind.ONE_TO_ONE && !owner)) return false;
     if (persist === false && formula === undefined) return false;
     return lazy !== true || isWanted(name);
   });
+}
+
+/** The path of a column of an entity; that of a list of keys is the list, not the records that it leads to. */
+function storedPath(meta: EntityMetadata, prefix: string, property: EntityProperty): FieldPath {
+  const key = join(prefix, property.name);
+  if (!holdsKeys(property)) return fieldPath(meta, key, '.');
+  const place = findPlace(meta, key, '.');
+  if (typeof place === 'string') throw new ImproperlyConfigured(place);
+  return { key, steps: place.steps, property, type: { kind: 'json' }, nullable: true, toMany: false };
 }
 
 function mapRow(em: EntityManager, parts: readonly Part[], row: readonly unknown[]): object {

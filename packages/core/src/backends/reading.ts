@@ -47,7 +47,12 @@ function rowReading<Record>(projection: Projection<Record>): Reading<Record> {
   const { paths, related } = projection;
   const columns = paths;
   if (related === undefined) {
-    return { columns, entityColumns: 0, sourceOf: asItIs, recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)) };
+    return {
+      columns,
+      entityColumns: 0,
+      sourceOf: asItIs,
+      recordsOf: ({ rows }) => rows.map((row) => projection.readRow(row)),
+    };
   }
   const keysOf = related.map((one) => keyReader(one, paths.indexOf(one.owner)));
   return {

@@ -105,6 +105,11 @@ export function isToMany({ kind }: EntityProperty): boolean {
   return kind === ReferenceKind.ONE_TO_MANY || kind === ReferenceKind.MANY_TO_MANY;
 }
 
+/** True of a relation to many that is a list of keys in a column of the entity's own, as MongoDB keeps a many to many. */
+export function holdsKeys({ kind, owner, pivotEntity }: EntityProperty): boolean {
+  return kind === ReferenceKind.MANY_TO_MANY && owner && pivotEntity === undefined;
+}
+
 /** True of an embeddable whose properties are columns of the entity that it stands in. */
 export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
   return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;

@@ -1,4 +1,4 @@
-import type { EntityProperty } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import type { OrderKey } from './order.ts';
@@ -39,6 +39,8 @@ export type Children = readonly (readonly unknown[])[];
 export interface RelatedProjection {
   /** A property of the record's entity, or of one that it refers to. */
   readonly relation: EntityProperty;
+  /** The entity that has the property. */
+  readonly ownerMeta: EntityMetadata;
   /** The way from the record to the key that ties its children to it: `id`, or `author.id`. One of the projection's `paths`. */
   readonly owner: FieldPath;
   /** Makes of what the driver gives for that key, never null, what the entity holds; undefined if both are the same. */

@@ -1,5 +1,5 @@
 import type { EntityMetadata, FilterOptions } from '@mikro-orm/core';
-import type { Condition } from './condition.ts';
+import { type Condition, isNever } from './condition.ts';
 import type { Order } from './order.ts';
 
 /** The part of the records that is read, in their order. */
@@ -44,3 +44,8 @@ export interface Page<Record, Count extends number | null = number> {
 
 /** The type of `count` for a way of counting. */
 export type CountOf<How extends Counting> = How extends 'none' ? null : number;
+
+/** True if there is no record to read, which needs no question to a database. */
+export function asksNothing({ condition }: Query, slice?: Slice, key?: Condition): boolean {
+  return isNever(condition) || slice?.limit === 0 || (key !== undefined && isNever(key));
+}

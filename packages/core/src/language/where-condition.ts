@@ -46,13 +46,22 @@ function all(conditions: readonly (Condition | undefined)[]): Condition | undefi
   return conditions.every((condition) => condition !== undefined) ? and(...conditions) : undefined;
 }
 
-function entryCondition(meta: EntityMetadata, name: string, value: unknown): Condition | undefined {
+/**
+ * Says what MikroORM asks of one column; undefined if the lookups cannot say it.
+ *
+ * @param name the property, or a path that leads to it through relations
+ */
+export function entryCondition(
+  meta: EntityMetadata,
+  name: string,
+  value: unknown,
+  property = (meta.properties as Partial<Record<string, EntityProperty>>)[name],
+): Condition | undefined {
   if (name === '$and' || name === '$or') {
     const inner = Array.isArray(value) ? value.map((item) => plainCondition(meta, item)) : [undefined];
     if (!inner.every((condition) => condition !== undefined)) return undefined;
     return name === '$and' ? and(...inner) : or(...inner);
   }
-  const property = (meta.properties as Partial<Record<string, EntityProperty>>)[name];
   if (property === undefined || property.formula !== undefined || !isPlainColumn(property)) return undefined;
   if (!Utils.isPlainObject<Record<string, unknown>>(value)) return comparison(meta, name, 'exact', value);
   return all(Object.entries(value).map(([operator, operand]) => operation(meta, name, operator, operand)));

@@ -1,4 +1,5 @@
-/** The mark by which the driver's BSON serializer knows a value of its own version. */
+/** The marks by which the driver's BSON serializer knows a value of its own, and its version. */
+const TYPE = Symbol.for('@@mdb.bson.type');
 const VERSION = Symbol.for('@@mdb.bson.version');
 
 /** A finite number: an optional sign, digits with or without a point, an optional exponent. */
@@ -20,7 +21,7 @@ export class Decimal128 {
   private constructor(isNegative: boolean, coefficient: bigint, exponent: number, version: unknown) {
     this.#text = `${isNegative ? '-' : ''}${textOf(coefficient, exponent)}`;
     this.bytes = encode(isNegative, coefficient, exponent);
-    Object.defineProperty(this, VERSION, { value: version });
+    Object.defineProperties(this, { [TYPE]: { value: 'Decimal128' }, [VERSION]: { value: version } });
   }
 
   /**

@@ -6,8 +6,8 @@ import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.t
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
 
-/** By the names of MikroORM's classes, so that no driver is imported. */
-const BACKENDS: Readonly<Record<string, (em: EntityManager) => Backend>> = {
+/** By the names of MikroORM's classes, so that no driver is imported. That of MongoDB is not among them until all of it is there. */
+export const BACKENDS: Record<string, (em: EntityManager) => Backend> = {
   SqlitePlatform: (em) => new SqlBackend(new SqliteDialect(em)),
   BasePostgreSqlPlatform: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
 };

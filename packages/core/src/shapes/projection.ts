@@ -161,6 +161,7 @@ class Plan {
     );
     const index = this.related.push({
       relation: property,
+      ownerMeta: place,
       owner,
       readKey: valueReader(owner, this.#platform),
       query: { meta: target, condition: relationCondition(property), order, author: 'view' },

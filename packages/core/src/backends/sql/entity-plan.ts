@@ -1,7 +1,7 @@
-import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
+import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
 
@@ -35,20 +35,6 @@ export function makeEntityPlan(
   return { meta, dialect, schema, hasConstraints, selects: new QueryMemo(), inserts: new WeakMap() };
 }
 
-/** @throws ImproperlyConfigured for an entity that is not one table with one key */
-export function checkEntity(meta: EntityMetadata): void {
-  const problem = problemOf(meta);
-  if (problem !== undefined) throw new ImproperlyConfigured(`${meta.className} is not supported: ${problem}`);
-}
-
-function problemOf(meta: EntityMetadata): string | undefined {
-  if (meta.embeddable) return 'it is an embeddable, not an entity';
-  if (meta.virtual || meta.expression !== undefined) return 'it is a virtual entity, which has no table';
-  if (meta.compositePK || meta.primaryKeys.length !== 1) return 'its primary key is not one column';
-  if (meta.root.inheritanceType === 'tpt') return 'it is spread over several tables (table-per-type inheritance)';
-  return undefined;
-}
-
 /** The table of an entity, quoted; as MikroORM names it. */
 export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetadata): string {
   const schema = meta.schema !== undefined && meta.schema !== '*' ? meta.schema : plan.schema;
@@ -58,32 +44,11 @@ export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetada
     : `${quoted(schema)}.${table}`;
 }
 
-/**
- * Tells an entity's records from those of others in the same table (single-table inheritance), as text: the values are
- * the program's own. Undefined if there are no others.
- */
+/** Tells an entity's records from those of others in the same table, as text: the values are the program's own. */
 export function discriminatorSql(em: EntityManager, meta: EntityMetadata, alias: string): string | undefined {
-  const { root } = meta;
-  if (root.inheritanceType !== 'sti' || meta.discriminatorValue === undefined) return undefined;
-  const { discriminatorMap = {}, discriminatorColumn } = root;
-  const members = Object.values(discriminatorMap).map((entity) => em.getMetadata().get(entity));
-  const values = members
-    .filter((member) => member === meta || isDescendant(em, member, meta))
-    .map(({ discriminatorValue }) => discriminatorValue)
-    .filter((value) => value !== undefined);
-  const property = root.properties[discriminatorColumn as string] as EntityProperty | undefined;
-  const column = `${alias}.${quoted(property?.fieldNames[0] ?? String(discriminatorColumn))}`;
-  return `${column} in (${values.map(literal).join(', ')})`;
-}
-
-function isDescendant(em: EntityManager, member: EntityMetadata, ancestor: EntityMetadata): boolean {
-  let parent = member.extends;
-  while (parent !== undefined) {
-    const meta = em.getMetadata().find(parent);
-    if (meta === ancestor) return true;
-    parent = meta?.extends;
-  }
-  return false;
+  const discriminator = discriminatorOf(em, meta);
+  if (discriminator === undefined) return undefined;
+  return `${alias}.${quoted(discriminator.column)} in (${discriminator.values.map(literal).join(', ')})`;
 }
 
 function literal(value: string | number): string {

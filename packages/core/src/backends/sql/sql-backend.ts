@@ -3,20 +3,21 @@ import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
-import { asksForOne, type Condition, isNever } from '../../language/condition.ts';
+import { asksForOne, type Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import type { Projection } from '../../language/projection.ts';
-import type { Counting, Page, Query, Slice } from '../../language/query.ts';
+import { asksNothing, type Counting, type Page, type Query, type Slice } from '../../language/query.ts';
 import { dispatchOnLoad } from '../../mikro/entities.ts';
 import { relationFilters } from '../../mikro/filters.ts';
 import { type Backend, type EntityOptions, notStored, type RowWrite } from '../backend.ts';
+import { checkEntity } from '../check-entity.ts';
 import { withFilters } from '../entity-filters.ts';
 import { hydrationOf } from '../hydration.ts';
 import { readPage, type RowPage } from '../page.ts';
 import { childrenByOwner, loadChildren, type ReadChildren, readingOf, type RowsRead } from '../reading.ts';
 import type { Source } from '../source.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { checkEntity, type EntityPlan, makeEntityPlan } from './entity-plan.ts';
+import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren } from './children-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, EXISTS, type Question, type Select } from './statement.ts';
@@ -63,7 +64,7 @@ export class SqlBackend implements Backend {
     key: Condition,
     projection: Projection<Record>,
   ): Awaitable<Record | undefined> {
-    if (asksNothing(query) || isNever(key)) return undefined;
+    if (asksNothing(query, undefined, key)) return undefined;
     const { columns, sourceOf, recordsOf } = readingOf(query, projection);
     const records = whenReady(this.#ask(sourceOf(source), query, columns), (question) =>
       whenReady(this.#read(question, { columns, key, one: true }), (rows) =>
@@ -225,10 +226,6 @@ export class SqlBackend implements Backend {
 }
 
 const NO_COLUMNS: readonly FieldPath[] = Object.freeze([]);
-
-function asksNothing({ condition }: Query, slice?: Slice): boolean {
-  return isNever(condition) || slice?.limit === 0;
-}
 
 /** Among one record there is no order, and no second one. */
 function selectRows({ meta, condition }: Query, slice: Slice | undefined, columns: readonly FieldPath[]): Select {

@@ -3,8 +3,9 @@ import type { Awaitable } from '../../../awaitable.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
+import { foldCase } from '../../../language/fold-case.ts';
 import type { Lookup } from '../../../language/lookup.ts';
-import { COLUMN, type Comparison, foldCase, VALUE } from './comparison.ts';
+import { COLUMN, type Comparison, VALUE } from './comparison.ts';
 import type { Reader } from './reader.ts';
 
 /** Quotes the name of a table or column. */

@@ -7,8 +7,8 @@ import {
   sqliteDatabase,
   type SqliteStatement,
 } from '../../../mikro/sqlite-database.ts';
-import { foldCase } from './comparison.ts';
 import { readError } from '../../database-errors.ts';
+import { foldCase } from '../../../language/fold-case.ts';
 import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';

@@ -1,0 +1,20 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../../errors.ts';
+
+/** @throws ImproperlyConfigured for an entity with a field that MongoDB cannot keep as the entity means it */
+export function checkFields(meta: EntityMetadata): void {
+  for (const property of meta.props) {
+    const problem = problemOf(property);
+    if (problem !== undefined) {
+      throw new ImproperlyConfigured(`${meta.className} is not supported on MongoDB: "${property.name}" ${problem}`);
+    }
+  }
+}
+
+function problemOf({ formula, fieldNames }: EntityProperty): string | undefined {
+  if (formula !== undefined) return 'is a formula, which is SQL';
+  const odd = (fieldNames as string[] | undefined)?.find((name) => /^[$~]|\./.test(name));
+  return odd === undefined
+    ? undefined
+    : `is kept in a field called "${odd}", which means something else in its queries`;
+}

@@ -1,0 +1,117 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { inspect } from 'node:util';
+import type { FieldPath } from '../../fields/field-path.ts';
+import type { Condition } from '../../language/condition.ts';
+import type { Slice } from '../../language/query.ts';
+import { collectionOf, commandOptions, type Document, readDocuments } from '../../mikro/mongo-collection.ts';
+import { matchOf, type Question, rootScope, saysNothing, sortingOf } from './question.ts';
+import { rowFields, type RowFields } from './rows.ts';
+
+/** The parts of a reading that its query does not say. */
+export interface Select {
+  readonly columns: readonly FieldPath[];
+  /** The number of columns in front that entities are made of. */
+  readonly entityColumns: number;
+  /** A further condition, on the primary key. */
+  readonly key?: Condition | undefined;
+  readonly slice?: Slice | undefined;
+  readonly ordered: boolean;
+}
+
+/** A question as MongoDB takes it: `find` if its own collection answers it, else `aggregate`. */
+interface ReadCommand {
+  readonly filter: Document;
+  /** The stages between the filter and the slice: lookups, further filters. */
+  readonly before: readonly Document[];
+  readonly sort: Document | undefined;
+  readonly slice: Slice | undefined;
+  /** The stages behind the slice: lookups of what is shown alone. */
+  readonly after: readonly Document[];
+  readonly fields: RowFields;
+}
+
+/** Reads the rows of a question. */
+export async function readRows(question: Question, select: Select): Promise<unknown[][]> {
+  const command = readCommand(question, select);
+  const documents = await runRead(question, command);
+  return documents.map(command.fields.readRow);
+}
+
+function readCommand(question: Question, { columns, entityColumns, key, slice, ordered }: Select): ReadCommand {
+  const scope = rootScope(question);
+  const { own, rest } = matchOf(scope, question, key);
+  const sorting = ordered ? sortingOf(scope, question.query.order.total) : undefined;
+  const before = [...rest, ...scope.takeStages()];
+  if (sorting?.added !== undefined) before.push({ $addFields: sorting.added });
+  const fields = rowFields(scope, columns, entityColumns);
+  return { filter: own, before, sort: sorting?.sort, slice, after: scope.takeStages(), fields };
+}
+
+function runRead(question: Question, command: ReadCommand): Promise<Document[]> {
+  const { before, after } = command;
+  return before.length === 0 && after.length === 0 ? find(question, command) : aggregate(question, command);
+}
+
+/** Documents up to this number come in one answer of the server. */
+const MAX_BATCH = 1000;
+
+function batchOf(slice: Slice | undefined): Document {
+  return slice !== undefined && slice.limit <= MAX_BATCH ? { batchSize: slice.limit } : {};
+}
+
+function find({ em, query }: Question, { filter, sort, slice, fields }: ReadCommand): Promise<Document[]> {
+  const options: Document = { ...commandOptions(em), projection: fields.projection, ...batchOf(slice) };
+  if (sort !== undefined) options['sort'] = sort;
+  if (slice !== undefined) options['limit'] = slice.limit;
+  if (slice !== undefined && slice.offset > 0) options['skip'] = slice.offset;
+  const collection = collectionOf(em, query.meta, 'read');
+  const words = (): string => `${query.meta.collection}.find(${inText(filter)})`;
+  return readDocuments(em, words, () => collection.find(filter, options).toArray());
+}
+
+function aggregate(
+  question: Question,
+  { filter, before, sort, slice, after, fields }: ReadCommand,
+): Promise<Document[]> {
+  const pipeline: Document[] = saysNothing(filter) ? [] : [{ $match: filter }];
+  pipeline.push(...before);
+  if (sort !== undefined) pipeline.push({ $sort: sort });
+  if (slice !== undefined && slice.offset > 0) pipeline.push({ $skip: slice.offset });
+  if (slice !== undefined) pipeline.push({ $limit: slice.limit });
+  pipeline.push(...after, { $project: fields.projection });
+  return runPipeline(question.em, question.query.meta, pipeline, batchOf(slice));
+}
+
+/** Runs stages on the collection of an entity. */
+export function runPipeline(
+  em: EntityManager,
+  meta: EntityMetadata,
+  pipeline: readonly Document[],
+  options: Document,
+): Promise<Document[]> {
+  const collection = collectionOf(em, meta, 'read');
+  const words = (): string => `${meta.collection}.aggregate(${inText(pipeline)})`;
+  return readDocuments(em, words, () =>
+    collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
+  );
+}
+
+function inText(part: unknown): string {
+  return inspect(part, { depth: null, breakLength: Infinity });
+}
+
+/** Counts the records of a question. */
+export async function countRows(question: Question): Promise<number> {
+  const { own, rest } = matchOf(rootScope(question), question);
+  const pipeline = [{ $match: own }, ...rest, { $count: 'count' }];
+  const [found] = await runPipeline(question.em, question.query.meta, pipeline, {});
+  return Number(found?.['count'] ?? 0);
+}
+
+/** The number of a collection's documents as MongoDB keeps it, if that is asked for; else counts. No transaction has it. */
+export async function estimateRows(question: Question): Promise<number> {
+  const { em, query } = question;
+  const { own, rest } = matchOf(rootScope(question), question);
+  if (!saysNothing(own) || rest.length > 0 || em.isInTransaction()) return countRows(question);
+  return collectionOf(em, query.meta, 'read').estimatedDocumentCount(commandOptions(em));
+}

@@ -1,0 +1,156 @@
+import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { holdsKeys, isReference, ownsColumn, referredKey } from '../../fields/property.ts';
+import type { Condition } from '../../language/condition.ts';
+import { collectionName, type Document } from '../../mikro/mongo-collection.ts';
+import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
+
+/** The state that the scopes of one command share. */
+export interface CompileContext {
+  readonly em: EntityManager;
+  readonly related: RelatedFilters | undefined;
+  readonly names: { next: number };
+  /** Makes the filter of a condition on the records of a scope. */
+  conditionFilter(this: void, scope: Scope, condition: Condition): Document;
+}
+
+/** The collection that a stage looks records up in, and how they are tied to the record. */
+export interface Lookup {
+  readonly meta: EntityMetadata;
+  readonly localField: string;
+  readonly foreignField: string;
+}
+
+/**
+ * The documents of one pipeline with the to-one relations looked up beside them: one `$lookup` for a relation, whoever needs
+ * it. What is looked up stands in a field of its own in the document, `~` and a number, which no column is called.
+ */
+export class Scope {
+  readonly context: CompileContext;
+  readonly meta: EntityMetadata;
+  readonly #prefix: string;
+  readonly #joined = new Map<string, string>();
+  #stages: Document[] = [];
+  #reads = 0;
+
+  /** @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root */
+  constructor(context: CompileContext, meta: EntityMetadata, prefix: string) {
+    this.context = context;
+    this.meta = meta;
+    this.#prefix = prefix;
+  }
+
+  /** The stages that look up what was asked for since the last time. */
+  takeStages(): Document[] {
+    const stages = this.#stages;
+    this.#stages = [];
+    return stages;
+  }
+
+  /** The number of times that something of another collection was asked for. */
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** The path of relations from the root of the command. */
+  keyOf(steps: readonly EntityProperty[]): string {
+    return this.#prefix + namesOf(steps);
+  }
+
+  /** The filter that records at the end of a path must pass. */
+  filterOf(steps: readonly EntityProperty[]): RelatedFilter | undefined {
+    return this.context.related?.get(this.keyOf(steps));
+  }
+
+  /** True if a relation was looked up. */
+  isJoined(steps: readonly EntityProperty[]): boolean {
+    return steps.length > 0 && this.#joined.has(namesOf(steps));
+  }
+
+  /** The field of a property at the end of to-one relations. */
+  field(steps: readonly EntityProperty[], property: EntityProperty): string {
+    const last = steps.at(-1);
+    if (last !== undefined && isHeldBy(last, property) && this.filterOf(steps) === undefined && !this.isJoined(steps)) {
+      return this.field(steps.slice(0, -1), last);
+    }
+    // A reference to a record that its own filters hide reads as NULL.
+    const isOne = isReference(property) && !holdsKeys(property);
+    const isHidden = isOne && this.filterOf([...steps, property]) !== undefined;
+    if (isHidden) return this.#join([...steps, property]) + columnOf(referredKey(property));
+    return this.#join(steps) + columnOf(property);
+  }
+
+  /** The field of a column of the records at the end of to-one relations. */
+  fieldAt(steps: readonly EntityProperty[], column: string): string {
+    return this.#join(steps) + column;
+  }
+
+  /** Adds a field with the documents of another collection that are tied to the record, and returns its name. */
+  addLookup({ meta, localField, foreignField }: Lookup, pipeline: readonly Document[]): string {
+    this.#reads++;
+    const as = `~${this.context.names.next++}`;
+    // To a lookup, NULL and a field that is missing are equal to one another. A key is neither.
+    const isSure = localField === '_id' || foreignField === '_id';
+    const inner = isSure ? pipeline : [{ $match: { [foreignField]: { $ne: null } } }, ...pipeline];
+    const from = collectionName(meta);
+    this.#stages.push({
+      $lookup: { from, localField, foreignField, as, ...(inner.length > 0 && { pipeline: inner }) },
+    });
+    return as;
+  }
+
+  /** The field of the records at the end of to-one relations, with a dot behind it; empty for the record itself. */
+  #join(steps: readonly EntityProperty[]): string {
+    if (steps.length === 0) return '';
+    this.#reads++;
+    const key = namesOf(steps);
+    let joined = this.#joined.get(key);
+    if (joined === undefined) this.#joined.set(key, (joined = this.#addJoin(steps)));
+    return joined;
+  }
+
+  #addJoin(steps: readonly EntityProperty[]): string {
+    const step = steps.at(-1) as EntityProperty;
+    const meta = step.targetMeta as EntityMetadata;
+    const owner = this.#join(steps.slice(0, -1));
+    const { localField, foreignField } = toOneTie(step, meta);
+    const filter = this.filterOf(steps);
+    const pipeline: Document[] = [];
+    if (filter !== undefined) {
+      const inner = new Scope(this.context, meta, `${this.keyOf(steps)}.`);
+      const match = this.context.conditionFilter(inner, filter.condition);
+      pipeline.push(...inner.takeStages(), { $match: match });
+    }
+    const as = this.addLookup({ meta, localField: owner + localField, foreignField }, pipeline);
+    this.#stages.push({ $unwind: { path: `$${as}`, preserveNullAndEmptyArrays: true } });
+    return `${as}.`;
+  }
+}
+
+/** True if a reference holds the property's value itself: references are kept right by whoever writes and deletes. */
+function isHeldBy(step: EntityProperty, property: EntityProperty): boolean {
+  return ownsColumn(step) && step.createForeignKeyConstraint && referredKey(step) === property;
+}
+
+function toOneTie(step: EntityProperty, meta: EntityMetadata): { localField: string; foreignField: string } {
+  if (ownsColumn(step)) return { localField: columnOf(step), foreignField: referredColumn(step) };
+  const mapped = meta.properties[step.mappedBy] as EntityProperty;
+  return { localField: referredColumn(mapped), foreignField: columnOf(mapped) };
+}
+
+/** The column at the other end of a reference that the reference repeats. */
+export function referredColumn(property: EntityProperty): string {
+  return columnOf(referredKey(property));
+}
+
+/** @throws ImproperlyConfigured for a property that is not one field of its document */
+export function columnOf(property: EntityProperty): string {
+  const [name, ...others] = property.fieldNames ?? [];
+  if (name !== undefined && others.length === 0 && property.formula === undefined) return name;
+  const why = property.formula === undefined ? 'is not kept in one field' : 'is a formula, which is SQL';
+  throw new ImproperlyConfigured(`"${property.name}" ${why}`);
+}
+
+function namesOf(steps: readonly EntityProperty[]): string {
+  return steps.map(({ name }) => name).join('.');
+}

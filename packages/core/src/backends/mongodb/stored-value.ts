@@ -1,0 +1,46 @@
+import type { Platform } from '@mikro-orm/core';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { customTypeOf } from '../../fields/field-type.ts';
+import { valueProperty } from '../../fields/property.ts';
+import { exactDecimal } from '../../mikro/mongo-metadata.ts';
+
+const OBJECT_ID = /^[0-9a-f]{24}$/i;
+
+/** Returns a value of a field as MongoDB has it, to be compared with: a decimal with all its digits. */
+export function comparedValue(path: FieldPath, value: unknown, platform: Platform): unknown {
+  return valueOf(path, value, platform, undefined);
+}
+
+/** Returns a value of a field as MongoDB has it, to be stored: a decimal with the digits of its column. */
+export function storedValue(path: FieldPath, value: unknown, platform: Platform): unknown {
+  return valueOf(path, value, platform, path.type.scale);
+}
+
+function valueOf(path: FieldPath, value: unknown, platform: Platform, scale: number | undefined): unknown {
+  if (value === null) return null;
+  const custom = customTypeOf(path.property);
+  if (custom !== undefined) {
+    const key = valueProperty(path.property).name;
+    return custom.convertToDatabaseValue(value, platform, { fromQuery: true, key, mode: 'query' });
+  }
+  switch (path.type.kind) {
+    case 'decimal':
+      return exactDecimal(platform, value, scale);
+    case 'bigint':
+      return BigInt(value as string);
+    case 'datetime':
+      return new Date(value as string | Date);
+    default:
+      return isObjectId(path) ? objectId(platform, value) : value;
+  }
+}
+
+/** True of a column of MongoDB's own keys, which are texts of 24 hexadecimal digits everywhere else. */
+export function isObjectId({ property }: FieldPath): boolean {
+  return valueProperty(property).type === 'ObjectId';
+}
+
+/** A text that is none stays one, which is equal to no key. */
+function objectId(platform: Platform, value: unknown): unknown {
+  return typeof value === 'string' && OBJECT_ID.test(value) ? platform.denormalizePrimaryKey(value) : value;
+}

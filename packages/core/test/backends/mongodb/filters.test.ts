@@ -1,0 +1,72 @@
+/** Conditions as MongoDB takes them. */
+import t from 'tap';
+import { filterOf } from '../../../src/backends/mongodb/condition.ts';
+import { parsePreciseDate } from '../../../src/fields/calendar.ts';
+import { fieldPath } from '../../../src/fields/field-path.ts';
+import { compare } from '../../../src/language/compare.ts';
+import { after, and, matching, not } from '../../../src/language/condition.ts';
+import { Order, orderKey } from '../../../src/language/order.ts';
+import { entities, Product } from '../../query/catalog.ts';
+import { openMongo, skipMongo } from '../../support/databases.ts';
+
+t.test('filters', { skip: skipMongo() }, async (t) => {
+  const orm = await openMongo(t, { entities });
+  const meta = orm.getMetadata().get(Product);
+  const filter = (condition: Parameters<typeof filterOf>[2]) => filterOf(orm.em, meta, condition);
+  const path = (name: string) => fieldPath(meta, name, '.');
+
+  t.test('a value stands behind an operator, whatever it is', async (t) => {
+    t.strictSame(filter(compare(path('name'), 'exact', '$where')), { name: { $eq: '$where' } });
+    t.strictSame(filter(compare(path('stock'), 'in', [1, 2])), { stock: { $in: [1, 2] } });
+    for (const smuggled of [{ $gt: '' }, ['a'], { a: 1 }]) {
+      t.throws(() => compare(path('name'), 'exact', smuggled), { message: /must be a string/ }, 'an object is no text');
+    }
+  });
+
+  t.test('fields have the names of their columns', async (t) => {
+    t.strictSame(filter(compare(path('note'), 'isnull', true)), { remark: { $eq: null } });
+    t.strictSame(filter(compare(path('id'), 'gte', 3)), { _id: { $gte: 3 } });
+    t.strictSame(filter(compare(path('maker'), 'exact', 3)), { maker: { $eq: 3 } });
+  });
+
+  t.test('not is the opposite, of NULL too', async (t) => {
+    t.strictSame(filter(not(compare(path('shelf'), 'gt', 1))), { $nor: [{ shelf: { $gt: 1 } }] });
+  });
+
+  t.test('a date that no column holds is judged by the milliseconds around it', async (t) => {
+    const asked = parsePreciseDate('2026-01-01T00:00:00.0015Z') as Date;
+    const before = new Date('2026-01-01T00:00:00.001Z');
+    const between = (lookup: 'exact' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte') =>
+      filter(compare(path('added'), lookup, asked));
+    t.strictSame(
+      [between('gt'), between('gte')],
+      Array.from({ length: 2 }, () => ({ added: { $gt: before } })),
+    );
+    t.strictSame(
+      [between('lt'), between('lte')],
+      Array.from({ length: 2 }, () => ({ added: { $lte: before } })),
+    );
+    t.strictSame([between('exact'), between('ne')], [{ $nor: [{}] }, {}]);
+  });
+
+  t.test('a keyset goes on behind a record, NULLs last', async (t) => {
+    const order = new Order(meta, [orderKey(meta, 'shelf')]);
+    t.strictSame(filter(after(order.total, [5, 7])), {
+      $or: [
+        { $or: [{ shelf: { $gt: 5 } }, { shelf: { $eq: null } }] },
+        { $and: [{ shelf: { $eq: 5 } }, { _id: { $gt: 7 } }] },
+      ],
+    });
+    t.strictSame(filter(after(order.total, [null, 7])), { $and: [{ shelf: { $eq: null } }, { _id: { $gt: 7 } }] });
+  });
+
+  t.test("what is asked in MikroORM's words joins in", async (t) => {
+    const asked = and(compare(path('stock'), 'gt', 0), matching(meta, { note: { $ne: 'x' } }));
+    t.strictSame(filter(asked), { $and: [{ stock: { $gt: 0 } }, { remark: { $ne: 'x' } }] });
+    t.throws(() => filter(matching(meta, { name: { $like: 'x%' } })), { message: /\$like is no operator of MongoDB/ });
+  });
+
+  t.test('a condition that reads other records is none of own columns', async (t) => {
+    t.throws(() => filter(compare(path('maker.name'), 'exact', 'x')), { message: /own columns/ });
+  });
+});
