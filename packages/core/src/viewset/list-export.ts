@@ -69,12 +69,14 @@ export class ListExport {
     void reply
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
       .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
-    const write = type === 'text/csv' ? await csvWriter(list.schema) : lineWriter(reply, list.schema);
+    const json = jsonWriter(reply, list.schema);
+    const write = type === 'text/csv' ? await csvWriter(list.schema, json) : lineWriter(json);
     const batches = batchesOf(request, list);
-    // An error of the first batch can still be answered as one.
-    const first = await batches.next();
+    // An error of the first batch can still be answered as one; a later one cuts the connection.
+    const { value: records = [] } = await batches.next();
     if (request.method === 'HEAD') return reply.send(Readable.from([]));
-    return reply.send(Readable.from(written(first, batches, write)));
+    // One batch is read ahead of the client, not the sixteen of a stream of objects.
+    return reply.send(Readable.from(written(write(records, true), batches, write), { highWaterMark: 1 }));
   }
 }
 
@@ -96,21 +98,26 @@ async function* batchesOf<Entity extends object>(
   }
 }
 
+/** Writes records, the first of the list or later ones. */
 type WriteBatch = (records: readonly object[], isFirst: boolean) => string;
 
 async function* written(
-  first: IteratorResult<object[], undefined>,
+  first: string,
   others: AsyncGenerator<object[], undefined>,
   write: WriteBatch,
 ): AsyncGenerator<string> {
-  if (first.value !== undefined) yield write(first.value, true);
+  yield first;
   for await (const records of others) yield write(records, false);
 }
 
-/** Writes each record as a line of JSON, by the serializer of its schema. */
-function lineWriter(reply: FastifyReply, schema: TObject): WriteBatch {
+/** Writes each record as JSON by the serializer of its schema, which every form of a list is made of: nothing else is sent. */
+function jsonWriter(reply: FastifyReply, schema: TObject): (record: object) => string {
   const serialize = reply.compileSerializationSchema(schema as object as Record<string, unknown>);
-  return (records) => records.map((record) => `${serialize(record as Record<string, unknown>)}\n`).join('');
+  return (record) => serialize(record as Record<string, unknown>);
+}
+
+function lineWriter(json: (record: object) => string): WriteBatch {
+  return (records) => records.map((record) => `${json(record)}\n`).join('');
 }
 
 /** Tells caches that an answer goes by a header of the request. */

@@ -1,9 +1,13 @@
 /** Lists as CSV (RFC 4180) and NDJSON: whole, in their order, without pages. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { get } from 'node:http';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import t from 'tap';
+import { Type } from 'typebox';
 import {
+  computed,
   ImproperlyConfigured,
   many,
   ModelViewSet,
@@ -14,6 +18,7 @@ import {
   writeShape,
 } from '../../src/index.ts';
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { recordQueries } from '../query/record-queries.ts';
 import { testApp } from '../support/library.ts';
 
 const Author = defineEntity({
@@ -50,6 +55,17 @@ class ShoutingViewSet extends ModelViewSet(Book, { ...options, exports: ['csv'] 
     return { ...super.represent(book), title: book.title.toUpperCase() };
   }
 }
+const Mark = Type.Object({ name: Type.String() });
+class MarkedViewSet extends ModelViewSet(Book, {
+  read: readShape(Book, ['id'], { marks: computed(Type.Array(Mark), ['title'], ({ title }) => marksOf(title)) }),
+  exports: ['csv', 'ndjson'],
+}) {}
+/** Has more in it than the schema says, and for one title what does not fit the schema. */
+const marksOf = (title: string): { name: string }[] => {
+  if (title === 'broken') throw new Error('no marks');
+  const mark = { name: 'good', secret: title };
+  return title === 'none' ? (7 as never) : [mark];
+};
 class AuthorViewSet extends ModelViewSet(Author, {
   read: readShape(Author, ['id', 'name'], { books: many('books.title') }),
   write: writeShape(Author, ['name']),
@@ -62,6 +78,7 @@ const router = (): Router =>
     .register('lines', LineViewSet)
     .register('plain', PlainViewSet)
     .register('shouting', ShoutingViewSet)
+    .register('marked', MarkedViewSet)
     .register('authors', AuthorViewSet)
     .register('authors/:author/books', BookViewSet);
 
@@ -201,18 +218,60 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
         sort,
       );
     }
-    await t.test('and a client that goes away stops the reading', async (t) => {
-      await app.listen({ port: 0 });
+    const exported = async (path: string, headers: Record<string, string>, isRead = true): Promise<IncomingMessage> => {
+      if (!app.server.listening) await app.listen({ port: 0 });
       const { port } = app.server.address() as { port: number };
-      await new Promise<void>((resolve, reject) => {
-        const asking = get({ port, path: '/books', headers: LINES }, (response) => {
-          response.once('data', () => response.destroy());
-          response.once('close', () => resolve());
+      return new Promise((resolve, reject) => {
+        const asking = get({ port, path, headers }, (response) => {
+          if (isRead) response.resume();
+          else response.once('data', () => response.destroy());
+          response.on('error', () => {});
+          response.once('close', () => resolve(response));
         });
         asking.once('error', reject);
       });
-      t.equal((await app.inject('/books')).statusCode, 200);
+    };
+
+    await t.test('a client that goes away stops the reading', async (t) => {
+      const queries = recordQueries(orm);
+      t.teardown(() => queries.stop());
+      const gone = once(app.server, 'gone');
+      app.server.once('connection', (socket: Socket) => socket.once('close', () => app.server.emit('gone')));
+      await exported('/books', LINES, false);
+      await gone;
+      const started = queries.texts.length;
+      t.equal((await app.inject('/books?page_size=1')).statusCode, 200);
+      t.ok(queries.texts.length <= started + 2, 'but for this list nothing was read afterwards');
     });
+
+    await t.test('an error cuts the connection, so that half a list does not pass for a whole one', async (t) => {
+      for (const title of ['broken', 'none']) {
+        await orm.em.fork().nativeUpdate(Book, { id: 1700 }, { title });
+        for (const headers of [CSV, LINES]) {
+          const answer = await exported('/marked', headers);
+          t.equal(answer.statusCode, 200, 'the first batches were good');
+          t.equal(answer.complete, false, `${title} ${headers.accept}`);
+        }
+      }
+      await orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: 'none' });
+      t.teardown(() => orm.em.fork().nativeUpdate(Book, { id: 1 }, { title: '=1+1' }));
+      for (const headers of [CSV, LINES]) {
+        t.equal((await ask('/marked', headers)).statusCode, 500, 'in the first batch');
+      }
+    });
+
+    await t.test('a hundred at once share the connections of the pool', async (t) => {
+      const answers = await Promise.all(Array.from({ length: 100 }, async () => ask('/books?sort=-price', LINES)));
+      t.same(
+        [...new Set(answers.map(({ statusCode, body }) => `${statusCode} ${body.split('\n').length}`))],
+        ['200 1704'],
+      );
+    });
+  });
+
+  await t.test('nothing is sent that the schema does not have, in no form', async (t) => {
+    t.equal((await ask('/marked', CSV)).body.split('\r\n')[2], '2,"[{""name"":""good""}]"');
+    t.equal((await ask('/marked', LINES)).body.split('\n')[1], '{"id":2,"marks":[{"name":"good"}]}');
   });
 });
 
