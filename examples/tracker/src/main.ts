@@ -29,6 +29,6 @@ ${PEOPLE.map(({ email, about }) => `  ${email.padEnd(20)}${about}`).join('\n')}
   curl -H "authorization: Bearer $TOKEN" '${url}/api/projects/lighthouse/tickets?status=open&sort=-priority'
   curl -H "authorization: Bearer $TOKEN" '${url}/api/tickets?search=login&label=bug'
   curl -H "authorization: Bearer $TOKEN" -H 'accept: text/csv' '${url}/api/tickets?sort=due_on'
-  curl -H "authorization: Bearer $TOKEN" -F ticket=1 -F 'file=@README.md;type=text/plain' ${url}/api/attachments
+  curl -H "authorization: Bearer $TOKEN" -F 'file=@README.md;type=text/plain' ${url}/api/projects/lighthouse/tickets/1/attachments
 
 `);

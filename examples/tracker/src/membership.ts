@@ -30,23 +30,6 @@ export class TicketsOfOwnProjects extends Permission {
   }
 }
 
-/** Shows what is attached to these tickets. */
-export class AttachmentsOfOwnProjects extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    return matching(view.meta!, { ticket: { project: { members: { account: userId(request) } } } });
-  }
-}
-
-/** Shows those of them that the user may write, since a guest of a project does not. */
-export class WritableTickets extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    return this.records<Ticket>(view, {
-      project__members__account: userId(request),
-      project__members__role__in: ['owner', 'member'],
-    });
-  }
-}
-
 /** Shows the people of the project in the path: nobody else can be given its tickets. */
 export class InSameProject extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {

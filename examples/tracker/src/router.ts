@@ -9,11 +9,11 @@ import { AllTicketViewSet, TicketViewSet } from './ticket.ts';
 /** The views of the tracker by their paths. */
 export const trackerRouter = (store: FileStore) =>
   new Router({ prefix: 'api' })
-    .register('attachments', attachmentViewSet(store))
     .register('projects', ProjectViewSet)
     .register('projects/:project/members', MemberViewSet)
     .register('projects/:project/tickets', TicketViewSet)
     .register('projects/:project/tickets/:ticket/comments', CommentViewSet)
+    .register('projects/:project/tickets/:ticket/attachments', attachmentViewSet(store))
     .register('tickets', AllTicketViewSet)
     .register('people', PersonViewSet)
     .register('labels', LabelViewSet)

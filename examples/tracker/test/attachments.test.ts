@@ -8,10 +8,8 @@ const PNG = Buffer.from(
   'base64',
 );
 
-function form(ticket: number, name: string, content: Buffer): readonly [Buffer, Record<string, string>] {
-  const head =
-    `--${BOUNDARY}\r\ncontent-disposition: form-data; name="ticket"\r\n\r\n${ticket}\r\n` +
-    `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
+function form(name: string, content: Buffer): readonly [Buffer, Record<string, string>] {
+  const head = `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
   const body = Buffer.concat([Buffer.from(head), content, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]);
   return [body, { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }];
 }
@@ -21,14 +19,14 @@ withTracker(async (t, { as, uploads }) => {
     results: { id: number }[];
   }>();
   const ticket = results[0]!.id;
+  const attachments = `/api/projects/lighthouse/tickets/${ticket}/attachments`;
   const stored = () => readdirSync(uploads).length;
 
   await t.test('a file is stored, shown with its ticket and sent', async (t) => {
-    const made = await as('ben', 'POST', '/api/attachments', ...form(ticket, 'screen.png', PNG));
+    const made = await as('ben', 'POST', attachments, ...form('screen.png', PNG));
     t.equal(made.statusCode, 201, made.body);
     const { id, file } = made.json<{ id: number; file: { url: string } }>();
     t.match(made.json(), {
-      ticket,
       author: 'Ben Okafor',
       file: { name: 'screen.png', size: PNG.length, type: 'image/png' },
     });
@@ -40,20 +38,22 @@ withTracker(async (t, { as, uploads }) => {
     t.same(sent.rawPayload, PNG);
     t.equal((await as('chiara', 'GET', file.url, undefined, { range: 'bytes=0-3' })).statusCode, 206);
     t.equal((await as('dov', 'GET', file.url)).statusCode, 404, 'nobody else');
-    t.equal((await as('ada', 'DELETE', `/api/attachments/${id}`)).statusCode, 403, 'the author alone');
-    t.equal((await as('ben', 'DELETE', `/api/attachments/${id}`)).statusCode, 204);
+    t.equal((await as('ada', 'DELETE', `${attachments}/${id}`)).statusCode, 403, 'the author alone');
+    t.equal(file.url, `${attachments}/${id}/file`);
+    t.equal((await as('ben', 'DELETE', `${attachments}/${id}`)).statusCode, 204);
     t.equal(stored(), 0);
+    const other = `/api/projects/lighthouse/tickets/${results[1]!.id}`;
+    t.equal((await as('ben', 'POST', `${other}/attachments`, ...form('again.png', PNG))).statusCode, 201);
+    t.equal((await as('ada', 'DELETE', other)).statusCode, 204);
+    t.equal(stored(), 0, 'the files of a ticket go with it');
   });
 
   await t.test('what is refused leaves nothing', async (t) => {
     const program = Buffer.from('7f454c4602010100', 'hex');
-    t.equal((await as('ben', 'POST', '/api/attachments', ...form(ticket, 'a.png', program))).statusCode, 415);
-    t.equal((await as('dov', 'POST', '/api/attachments', ...form(ticket, 'a.png', PNG))).statusCode, 400, 'no member');
-    t.equal((await as('chiara', 'POST', '/api/attachments', ...form(ticket, 'a.png', PNG))).statusCode, 400, 'a guest');
-    t.equal(
-      (await as('ben', 'POST', '/api/attachments', ...form(ticket, 'a.png', Buffer.alloc(10_000_001)))).statusCode,
-      413,
-    );
+    t.equal((await as('ben', 'POST', attachments, ...form('a.png', program))).statusCode, 415);
+    t.equal((await as('dov', 'POST', attachments, ...form('a.png', PNG))).statusCode, 404, 'no member');
+    t.equal((await as('chiara', 'POST', attachments, ...form('a.png', PNG))).statusCode, 403, 'a guest');
+    t.equal((await as('ben', 'POST', attachments, ...form('a.png', Buffer.alloc(10_000_001)))).statusCode, 413);
     t.equal(stored(), 0);
   });
 });

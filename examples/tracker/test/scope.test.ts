@@ -97,9 +97,14 @@ withTracker(async (t, { as, orm }) => {
     const absent = await as('ben', 'POST', tickets, { title: 'For Dov', assignee: 999_999 });
     t.equal(absent.body, answer.body);
 
-    const form = { ticket: secret.id };
-    const attached = await as('ada', 'POST', '/api/attachments', form);
-    t.equal(attached.statusCode, 400);
+    const form = Buffer.from(
+      '--f\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\nx\r\n--f--\r\n',
+    );
+    for (const project of ['lighthouse', 'compass']) {
+      const url = `/api/projects/${project}/tickets/${secret.id}/attachments`;
+      const attached = await as('ada', 'POST', url, form, { 'content-type': 'multipart/form-data; boundary=f' });
+      t.equal(attached.statusCode, 404, project);
+    }
     t.equal(await orm.em.fork().count(Attachment), 0);
   });
 

@@ -3,10 +3,10 @@ import { ImproperlyConfigured } from '../errors.ts';
 
 /** The route of a view that sends the files of one property. */
 export interface FileRoute {
-  /** The property whose value names a record in the route's path. */
-  readonly key: string;
-  /** Makes the path of the file of a record, of the value of its key. */
-  readonly pathOf: (key: unknown) => string;
+  /** The fields of a record whose values name its file in the route's path, from left to right: `ticket.project.key`, `ticket`, `id`. */
+  readonly keys: readonly string[];
+  /** Makes the path of the file of a record, of the values of these. */
+  readonly pathOf: (keys: readonly unknown[]) => string;
 }
 
 const routes = new WeakMap<EntityProperty, FileRoute>();
@@ -16,21 +16,16 @@ export function declareFileRoute(property: EntityProperty, route: FileRoute): vo
   routes.set(property, route);
 }
 
-/** Tells if a view sends a property's files. */
-export function hasFileRoute(property: EntityProperty): boolean {
-  return routes.has(property);
-}
-
 /**
  * Finds the route of a property's files.
  *
- * @throws ImproperlyConfigured if no view that sends them is registered yet
+ * @throws ImproperlyConfigured if no view sends them
  */
 export function fileRouteOf(className: string, property: EntityProperty): FileRoute {
   const route = routes.get(property);
   if (route !== undefined) return route;
   throw new ImproperlyConfigured(
-    `${className}.${property.name} is a file, and no view sends it: a view whose write shape has it as file() must be ` +
-      'registered before whatever shows it',
+    `${className}.${property.name} is a file, and no view sends it: the router, or one that is mounted before, must have a view whose ` +
+      'write shape has it as file(), under a path whose parameters each record tells: those of parents that every record has',
   );
 }

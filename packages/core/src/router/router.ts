@@ -6,6 +6,7 @@ import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts
 import { makePermissions } from '../permissions/permission.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
+import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
@@ -109,7 +110,7 @@ export class Router {
     checkOptions('Router.register()', options, { basename: TEXT, parent: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
     const checked = checkViewPath(path);
-    const taken = this.#registrations.find((registration) => registration.path === checked);
+    const taken = this.#registrationOf(checked);
     if (taken !== undefined) {
       throw new ImproperlyConfigured(
         `Router: path "${checked}" has ${taken.view.name} already, and cannot have ${View.name} too`,
@@ -142,6 +143,7 @@ export class Router {
     }
     if (this.#mounted) throw new ImproperlyConfigured('Router: a router can be mounted only once');
     this.#mounted = true;
+    this.#declareFileLinks(app);
     const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));
@@ -219,7 +221,7 @@ export class Router {
       throw new ImproperlyConfigured(`Router: "${path}" has the option "parent", but no parameter to name a parent by`);
     }
     const { parameter } = nested;
-    const found = this.#registrations.find((registration) => registration.path === nested.parent);
+    const found = this.#registrationOf(nested.parent);
     if (found?.view instanceof ModelViewSetBase) {
       const view = found.view as RegisteredParent['view'];
       return { path: found.path, basename: found.basename, view, parameter, relation: relation ?? parameter };
@@ -228,6 +230,25 @@ export class Router {
     throw new ImproperlyConfigured(
       `Router: "${path}" is nested in "${nested.parent}", but ${why}; register a view of an entity there first`,
     );
+  }
+
+  /** Has links lead to the views that send files. Of several views of one file, one whose path names no parent wins, and the last. */
+  #declareFileLinks(app: FastifyInstance): void {
+    const nestedFirst = this.#registrations.toSorted(
+      (a, b) => Number(a.parent === undefined) - Number(b.parent === undefined),
+    );
+    for (const { view, path, parent } of nestedFirst) {
+      if (!(view instanceof ModelViewSetBase)) continue;
+      const parents: LinkedParent[] = [];
+      for (let level = parent; level !== undefined; level = this.#registrationOf(level.path)?.parent) {
+        parents.push({ view: level.view[FILE_LINKS], parameter: level.parameter, relation: level.relation });
+      }
+      declareFileLinks(app.viewset.orm, view[FILE_LINKS], templateOf(this.#fullPath(app, path)), parents);
+    }
+  }
+
+  #registrationOf(path: string): Registration | undefined {
+    return this.#registrations.find((registration) => registration.path === path);
   }
 
   /** Makes the place of a view below another one, which has been planned by then. */

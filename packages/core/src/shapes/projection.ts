@@ -171,17 +171,17 @@ class Plan {
     return `children[${index - 1}]`;
   }
 
-  /** A link to a file is made of what its record keeps of it, and of the key that names the record in the link's path. */
+  /** A link to a file is made of what its record keeps of it, and of the keys that name the record in the link's path. */
   #link({ name, property }: ShapeField, place: EntityMetadata): string {
-    const { key, pathOf } = fileRouteOf(place.className, property);
+    const { keys, pathOf } = fileRouteOf(place.className, property);
     const owner = name.slice(0, -property.name.length);
-    const link = (values: readonly [StoredFile, unknown]): FileLink => {
-      const [{ name: fileName, size, type }, named] = values;
+    const link = (values: readonly [StoredFile, ...unknown[]]): FileLink => {
+      const [{ name: fileName, size, type }, ...named] = values;
       return { url: pathOf(named), name: fileName, size, type };
     };
     const index = this.computes.push(link) - 1;
-    const value = `v${this.#index(name)}`;
-    return `${value} === null ? null : compute[${index}]([${value}, v${this.#index(owner + key)}])`;
+    const [value, ...named] = [name, ...keys.map((key) => owner + key)].map((path) => `v${this.#index(path)}`);
+    return `${value} === null ? null : compute[${index}]([${[value, ...named].join(', ')}])`;
   }
 
   #index(key: string): number {

@@ -51,6 +51,11 @@ export class WriteShape<Entity extends object, Input extends object> {
     this.#sources = sources;
   }
 
+  /** @internal The names of the fields that are files. */
+  get files(): readonly string[] {
+    return Object.keys(this.schema.properties).filter((name) => this.#sources.get(name)?.kind === 'file');
+  }
+
   /** The same shape without some fields, which a body then says in vain. */
   without(names: readonly string[]): WriteShape<Entity, Input> {
     const { properties } = this.schema;

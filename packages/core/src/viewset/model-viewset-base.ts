@@ -12,6 +12,7 @@ import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { BulkOperations } from './bulk-operations.ts';
 import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
+import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
@@ -404,6 +405,12 @@ export abstract class ModelViewSetBase<
     const bulk = new BulkOperations<Entity, Output>({ view: this, resource, records, writes, overridden });
     this.#made = { resource, records, writes, bulk };
     return resource;
+  }
+
+  /** @internal */
+  get [FILE_LINKS](): LinkedView {
+    const { lookupField, write } = this.#options;
+    return { entity: this.#entity as EntityName<object>, lookupField, write };
   }
 
   /** @internal */

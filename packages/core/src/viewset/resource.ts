@@ -1,4 +1,4 @@
-import { type EntityMetadata, type EntityProperty, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
@@ -12,7 +12,7 @@ import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import { templateFiller, templateOf, templateParameters } from '../path-template.ts';
+import { templateFiller, templateOf } from '../path-template.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { ownColumns } from '../language/condition.ts';
@@ -26,13 +26,12 @@ import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
-import { declareFileRoute, hasFileRoute } from '../files/file-routes.ts';
 import type { Action } from './action.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk, type BulkDeclarations, type BulkOption } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
 import { type FileChanges, fileChangesOf } from './file-changes.ts';
-import { fileActions, filePath, NO_FILES } from './file-actions.ts';
+import { fileActions, NO_FILES } from './file-actions.ts';
 import { ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import { Nesting } from './nesting.ts';
@@ -353,22 +352,8 @@ export class Resource implements ViewDefinition {
     for (const [field, { store }] of files) {
       this.#fileChanges ??= fileChangesOf(orm, log);
       this.#fileChanges.declareStore(this.meta, field, store);
-      this.#declareFileRoute(view.name, field);
     }
     return fileActions(files, (request) => view.getObject(request));
-  }
-
-  /** Has the links to a file lead to this view, but for a nested one, whose path a link of another record does not know. */
-  #declareFileRoute(name: string, field: string): void {
-    const property = this.meta.properties[field as never] as unknown as EntityProperty;
-    if (templateParameters(this.#path).length === 0) {
-      const pathOf = (key: unknown): string => `${this.#path}/${encodeURIComponent(String(key))}/${filePath(field)}`;
-      declareFileRoute(property, { key: this.key.key, pathOf });
-    } else if (!hasFileRoute(property)) {
-      throw new ImproperlyConfigured(
-        `${name}: "${field}" is a file, whose links need a path without parameters: register such a view before this one`,
-      );
-    }
   }
 
   /** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
