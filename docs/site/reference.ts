@@ -1,7 +1,7 @@
 /** Makes the API reference out of the docstrings. */
 import { join } from 'node:path';
 import { Application, type DeclarationReflection, ReflectionKind } from 'typedoc';
-import { PACKAGES } from './packages.ts';
+import { MODULES, sourceOf } from './packages.ts';
 
 /** A public name of a package. */
 export interface PublicSymbol {
@@ -47,7 +47,7 @@ export async function readReference(root: string): Promise<Reference> {
   const app = await Application.bootstrapWithPlugins({
     ...(MARKDOWN as object),
     name: 'API reference',
-    entryPoints: PACKAGES.map((name) => join(root, 'packages', name, 'src/index.ts')),
+    entryPoints: MODULES.map((name) => join(root, 'packages', sourceOf(name))),
     tsconfig: join(root, 'docs/site/tsconfig.reference.json'),
     plugin: ['typedoc-plugin-markdown'],
     // TypeScript 7 has judged the types; TypeScript 6 runs out of its stack over some of them.
@@ -61,9 +61,9 @@ export async function readReference(root: string): Promise<Reference> {
   const project = await app.convert();
   if (project === undefined) throw new Error('TypeDoc could not read the packages');
   const modules = project.children ?? [];
-  for (const module of modules) module.name = module.name.replace(/\/src$/, '');
+  for (const module of modules) module.name = module.name.replace(/\/src(?=\/|$)/, '');
   // If two packages have one name, it stands for that of the first.
-  const sorted = PACKAGES.flatMap((name) => modules.filter((module) => module.name === name));
+  const sorted = MODULES.flatMap((name) => modules.filter((module) => module.name === name));
   return {
     options: sorted.flatMap((module) => (module.children ?? []).flatMap(optionsOf)),
     symbols: sorted.flatMap((module) => (module.children ?? []).map((child) => symbolOf(module.name, child))),

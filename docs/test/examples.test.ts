@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { PACKAGES } from '../site/packages.ts';
+import { MODULES, PACKAGES, sourceOf } from '../site/packages.ts';
 import { compileProjects } from './support/compile-projects.ts';
 import { docstringExamples, exampleProgram, exportedNames } from './support/docstring-examples.ts';
 
@@ -13,7 +13,7 @@ rmSync(scratch, { recursive: true, force: true });
 
 const namesIn = (path: string): string[] => exportedNames(readFileSync(join(root, path), 'utf8'));
 const shared = new Map([
-  ...PACKAGES.map((name) => [`@viewset/${name}`, namesIn(`packages/${name}/src/index.ts`)] as const),
+  ...MODULES.map((name) => [`@viewset/${name}`, namesIn(`packages/${sourceOf(name)}`)] as const),
   ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
   ['../../support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
 ]);

@@ -3,6 +3,7 @@ import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { defineEntity, p } from '@mikro-orm/core';
 import type { MikroORM as SqliteOrm } from '@mikro-orm/sqlite';
 import {
+  file,
   type FileStore,
   FileType,
   type HealthRegistry,
@@ -120,16 +121,25 @@ export class ProductViewSet extends ModelViewSet(Product, {
   orderingFields: { price: 'price' },
 }) {}
 export class AccountViewSet extends ModelViewSet(Account, { read: readShape(Account, ['id', 'name']) }) {}
-export const shopRouter = () => new Router({ prefix: 'api' }).register('products', ProductViewSet);
+export declare const uploads: FileStore;
+class TicketViewSet extends ModelViewSet(Ticket, {
+  read: readShape(Ticket, ['id', 'title', 'attachment']),
+  write: writeShape(Ticket, ['title'], {
+    attachment: file({ store: uploads, maxBytes: 1_000_000, types: ['image/*'] }),
+  }),
+}) {}
+export const shopRouter = () =>
+  new Router({ prefix: 'api' }).register('products', ProductViewSet).register('tickets', TicketViewSet);
 export type Api = ReturnType<typeof shopRouter>;
 
 export declare const api: Client<Api>;
+export declare const attachment: Blob;
+export declare const bar: { value: number };
 export declare const app: FastifyInstance;
 export declare const em: EntityManager;
 export declare const orm: SqliteOrm;
 export declare const request: FastifyRequest;
 export declare const reply: FastifyReply;
-export declare const uploads: FileStore;
 export declare const redis: RedisClient;
 export declare const health: HealthRegistry;
 export declare const mailer: EmailSender;

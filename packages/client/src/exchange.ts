@@ -46,7 +46,7 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
       signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
       ...bodyOf(body),
     };
-    const { fetch = globalThis.fetch } = client;
+    const { fetch = client.fetch ?? globalThis.fetch } = options;
     let response: Response;
     let text: string;
     try {

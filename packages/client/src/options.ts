@@ -1,5 +1,8 @@
 import type { TokenSource } from './tokens.ts';
 
+/** Sends a request, as the platform's `fetch` does. */
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
 /** The options of a client. */
 export interface ClientOptions {
   /** The address of the router: origin and prefix, `https://shop.example/api`; in a browser `/api` serves too. */
@@ -24,7 +27,7 @@ export interface ClientOptions {
   /** The path of an action of its name, for a server whose router overrides `actionPath`. Default: kebab-case. */
   readonly actionPath?: (name: string) => string;
   /** Sends the requests in the place of the platform's `fetch`. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  readonly fetch?: Fetch;
 }
 
 /** A value of a query parameter; undefined and null leave it out. */
@@ -39,6 +42,8 @@ export interface CallOptions {
   /** Times that the request is sent again after 429, 503 or no answer. Default: the client's for GET, else 0. */
   readonly retries?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sends the request in the place of the client's `fetch`: `fetchWithProgress(…)` for an upload. */
+  readonly fetch?: Fetch | undefined;
   /** Query parameters that no declaration knows. A list is sent as the parameter several times. */
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
 }

@@ -1,48 +1,12 @@
-import { defineEntity, p } from '@mikro-orm/core';
-import { file, type FileStore, FileType, ModelViewSet, readShape, Router, viewset, writeShape } from '@viewset/core';
-import { fastify } from 'fastify';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import t from 'tap';
-import { openSqlite } from '../../core/test/support/databases.ts';
 import { createClient } from '../src/index.ts';
-
-const Ticket = defineEntity({
-  name: 'Ticket',
-  properties: {
-    id: p.integer().primary(),
-    title: p.string(),
-    weight: p.integer().default(1),
-    tags: p.array().nullable(),
-    screen: p.type(FileType).nullable(),
-  },
-});
-
-const files = new Map<string, Buffer>();
-const store: FileStore = {
-  put: async (key, content) => void files.set(key, await buffer(content)),
-  get: async (key) => Readable.from([files.get(key)!]),
-  delete: async (key) => void files.delete(key),
-};
-
-class TicketViewSet extends ModelViewSet(Ticket, {
-  read: readShape(Ticket, ['id', 'title', 'weight', 'tags', 'screen']),
-  write: writeShape(Ticket, ['title', 'weight', 'tags'], {
-    screen: file({ store, maxBytes: 1000, types: ['text/plain'] }),
-  }),
-}) {}
-
-const router = new Router().register('tickets', TicketViewSet);
+import { type Api, startTickets } from './support/tickets.ts';
 
 t.test('a record with a file is sent as a form, and any other as JSON', async (t) => {
-  const app = fastify();
-  t.teardown(() => app.close());
-  await app.register(viewset, { orm: await openSqlite(t, { entities: [Ticket] }) });
-  await app.register(router.plugin);
-  const url = await app.listen({ port: 0 });
+  const url = await startTickets(t);
   const types: (string | null)[] = [];
-  const api = createClient<typeof router>({
-    url,
+  const api = createClient<Api>({
+    url: `${url}/api`,
     fetch: (address, init) => {
       const request = new Request(address, init);
       types.push(request.headers.get('content-type')?.split(';')[0] ?? null);

@@ -1,0 +1,83 @@
+/// <reference lib="dom" />
+/** The part of a request's body that has been sent. */
+export interface UploadProgress {
+  /** Bytes that have been sent. */
+  readonly loaded: number;
+  /** Bytes of the whole body: files, and what a form has around them. */
+  readonly total: number;
+}
+
+/** The statuses whose answers have no body. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * Makes a `fetch` that tells how much of an upload is sent, for the option `fetch` of a call or of a client. It stands on
+ * `XMLHttpRequest`: `fetch` itself does not tell. Where there is none (Node, service workers) the platform's `fetch` sends,
+ * and nothing is told. A request that is sent again, with a renewed token, tells from the start again.
+ *
+ * It takes what the client sends: no body that is a stream, and of the options of `fetch` the method, headers, body, signal and
+ * `credentials: 'include'`. In a page of another origin, browsers ask the server first (a preflight) for every upload that is
+ * listened to.
+ *
+ * @example
+ * const fetch = fetchWithProgress(({ loaded, total }) => (bar.value = loaded / total));
+ * await api.tickets.create({ title: 'Broken', attachment }, { fetch });
+ */
+export function fetchWithProgress(
+  onProgress: (progress: UploadProgress) => void,
+): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    if (typeof XMLHttpRequest === 'undefined') return fetch(url, init);
+    const { signal, body } = init;
+    if (body instanceof ReadableStream) throw new TypeError('fetchWithProgress: a stream cannot be sent');
+    signal?.throwIfAborted();
+    const request = requestOf(url, init);
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress({ loaded, total }));
+    const abort = (): void => request.abort();
+    signal?.addEventListener('abort', abort);
+    try {
+      return await answerOf(request, body);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
+  };
+}
+
+function requestOf(url: string, { method = 'GET', headers, credentials }: RequestInit): XMLHttpRequest {
+  const request = new XMLHttpRequest();
+  request.open(method, url);
+  request.responseType = 'blob';
+  request.withCredentials = credentials === 'include';
+  for (const [name, value] of new Headers(headers)) request.setRequestHeader(name, value);
+  return request;
+}
+
+/** Sends a request. Rejects with a TypeError, as `fetch` does, if no answer comes. */
+async function answerOf(
+  request: XMLHttpRequest,
+  body: Exclude<RequestInit['body'], ReadableStream>,
+): Promise<Response> {
+  await new Promise((resolve, reject) => {
+    const fail = (): void => reject(new TypeError('Failed to fetch'));
+    request.addEventListener('load', resolve);
+    request.addEventListener('error', fail);
+    request.addEventListener('abort', fail);
+    request.send(body);
+  });
+  const { status, statusText } = request;
+  const answered = WITHOUT_BODY.has(status) ? null : (request.response as Blob);
+  return new Response(answered, { status, statusText, headers: headersOf(request) });
+}
+
+/** Reads the headers of an answer, each of which stands on a line of its own. */
+function headersOf(request: XMLHttpRequest): Headers {
+  const headers = new Headers();
+  for (const line of request.getAllResponseHeaders().trim().split('\r\n')) {
+    const end = line.indexOf(':');
+    if (end > 0) headers.append(line.slice(0, end), line.slice(end + 1).trim());
+  }
+  return headers;
+}
