@@ -24,6 +24,7 @@ export interface MongoConnection {
 /** Options of the driver's methods that write. */
 export interface WriteOptions {
   readonly ctx?: MongoSession | undefined;
+  readonly upsert?: boolean;
 }
 
 /** The part of MikroORM's driver for MongoDB that is used. */

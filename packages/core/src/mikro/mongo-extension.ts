@@ -1,4 +1,5 @@
 import type { EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
+import { isRecord } from '../json.ts';
 import { changedValues, isLeftOut, newValues } from './mongo-documents.ts';
 import { convertLostConnections, namingKeys } from './mongo-errors.ts';
 import { countKeys, hasCountedKey } from './mongo-counters.ts';
@@ -102,12 +103,14 @@ function extendDriver(driver: MongoDriver): void {
   driver.nativeInsert = (entity, row, options) => driver.nativeInsertMany(entity, [row], options);
   driver.nativeUpdate = (entity, where, data, options = {}) => {
     const meta = metaOf(entity);
-    const changes = changedValues(meta, data);
+    checkUpsert(meta, options, [where, data]);
+    const changes = countedChanges(meta, data);
     return referring(driver, meta, [changes], options, (inner) => own.update(entity, where, changes, inner));
   };
   driver.nativeUpdateMany = (entity, where, rows, options = {}) => {
     const meta = metaOf(entity);
-    const changes = rows.map((row) => changedValues(meta, row));
+    checkUpsert(meta, options, [...where, ...rows]);
+    const changes = rows.map((row) => countedChanges(meta, row));
     return referring(driver, meta, changes, options, (inner) =>
       namingKeys(collectionOf(meta), () => own.updateMany(entity, where, changes, inner)),
     );
@@ -130,6 +133,23 @@ function extendDriver(driver: MongoDriver): void {
     const meta = metaOf(constructor);
     await lockDocuments(driver, ctx!, meta, { _id: storedKey(driver, meta, helper.getPrimaryKey()) });
   };
+}
+
+/**
+ * Returns the changes of a document, which are never none: MongoDB counts a document that stays as it was as not updated, and does not
+ * see that two transactions meet in it.
+ */
+function countedChanges(meta: EntityMetadata, data: Document): Document {
+  const changes = changedValues(meta, data);
+  return meta.versionProperty === undefined ? { ...changes, ...LOCKING } : changes;
+}
+
+/** MongoDB would make a key of its own, which is no number. */
+function checkUpsert(meta: EntityMetadata, { upsert }: WriteOptions, named: readonly unknown[]): void {
+  if (upsert !== true || !hasCountedKey(meta)) return;
+  const [pk] = meta.primaryKeys as [string];
+  if (named.some((part) => !isRecord(part) || pk in part || '_id' in part)) return;
+  throw new Error(`${meta.className}: on MongoDB an upsert needs the primary key, "${pk}": it is not counted for one`);
 }
 
 /** Writes documents that may refer to others: if they do, in a transaction. */
