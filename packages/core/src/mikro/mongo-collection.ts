@@ -1,24 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
 import { tellQueryLog } from './query-log.ts';
-
-/** A document of MongoDB: of a collection, or a part of a command. */
-export type Document = Record<string, unknown>;
-
-interface Cursor {
-  toArray(): Promise<Document[]>;
-}
-
-/** The part of the driver's collections that is used. */
-export interface MongoCollection {
-  find(filter: Document, options: Document): Cursor;
-  aggregate(pipeline: readonly Document[], options: Document): Cursor;
-  estimatedDocumentCount(options: Document): Promise<number>;
-}
-
-/** The part of MikroORM's connection to MongoDB that is used. */
-interface MongoConnection {
-  getCollection(name: string): MongoCollection;
-}
 
 /** Returns the collection of an entity, over the connection for a purpose; within a transaction that is the one that writes. */
 export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: 'read' | 'write'): MongoCollection {
@@ -38,12 +20,12 @@ export function commandOptions(em: EntityManager): Document {
   return session === undefined ? {} : { session };
 }
 
-/** Runs a command that reads documents, and tells MikroORM's log of it if that logs queries (`debug`, `slowQueryThreshold`). */
-export async function readDocuments(
+/** Runs a command, and tells MikroORM's log of it if that logs queries (`debug`, `slowQueryThreshold`). */
+export async function loggedCommand<Result>(
   em: EntityManager,
   words: () => string,
-  run: () => Promise<Document[]>,
-): Promise<Document[]> {
+  run: () => Promise<Result>,
+): Promise<Result> {
   const { config } = em;
   const isLogging = config.getLogger().isEnabled('query') || config.get('slowQueryThreshold') !== undefined;
   if (!isLogging) return run();
@@ -54,7 +36,7 @@ export async function readDocuments(
   };
   try {
     const found = await run();
-    log({ results: found.length });
+    log(Array.isArray(found) ? { results: found.length } : {});
     return found;
   } catch (error) {
     log({ level: 'error' });

@@ -1,4 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
+import { newValues } from './mongo-documents.ts';
 import type { Document, MongoDriver } from './mongo-driver.ts';
 
 /** The collection that has the last key of each collection whose keys are numbers. */
@@ -13,13 +14,24 @@ export function hasCountedKey(meta: EntityMetadata): boolean {
   return pk?.autoincrement === true && pk.fieldNames[0] === '_id';
 }
 
+/** Makes documents of the values of new records, by the names of properties. */
+export async function newDocuments(
+  driver: MongoDriver,
+  meta: EntityMetadata,
+  rows: readonly Document[],
+): Promise<Document[]> {
+  const documents = rows.map((row) => newValues(driver.getPlatform(), meta, row));
+  if (hasCountedKey(meta)) await countKeys(driver, meta, documents);
+  return documents;
+}
+
 /**
  * Gives each new document without a key the next number: outside of any transaction, so that writers do not wait for each
  * other. A transaction that is rolled back, or a crash, leaves a gap. A key that the application has chosen is never given again.
  *
  * @param rows values by the names of properties
  */
-export async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readonly Document[]): Promise<void> {
+async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readonly Document[]): Promise<void> {
   const [pk] = meta.getPrimaryProps();
   const name = pk!.name;
   const missing = rows.filter((row) => row[name] === undefined || row[name] === null);
@@ -39,4 +51,15 @@ async function count(driver: MongoDriver, { root }: EntityMetadata, update: Docu
   const options = { upsert: true, returnDocument: 'after', ...MAJORITY };
   const counter = await counters.findOneAndUpdate({ _id: root.collection }, update, options);
   return Number(counter!['last']);
+}
+
+/** Has the counter of a collection go with it: its keys begin anew. */
+export function dropCounters(driver: MongoDriver): void {
+  const connection = driver.getConnection('write');
+  const drop = connection.dropCollection.bind(connection);
+  connection.dropCollection = async (entity) => {
+    const { root } = driver.getMetadata().get(entity);
+    await connection.getCollection(COUNTERS).deleteMany({ _id: root.collection }, MAJORITY);
+    return drop(entity);
+  };
 }

@@ -1,4 +1,4 @@
-import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, type Platform, ReferenceKind } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
 import type { Document } from './mongo-driver.ts';
 
@@ -7,22 +7,39 @@ import type { Document } from './mongo-driver.ts';
  *
  * @param data values by the names of properties, as MikroORM stores them
  */
-export function newValues(meta: EntityMetadata, data: Document): Document {
-  const values = changedValues(meta, { ...nullsOf(meta), ...data });
+export function newValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
+  const values = changedValues(meta, completeValues(platform, meta, data));
   for (const name of Object.keys(values)) if (values[name] === undefined) delete values[name];
   return values;
 }
 
-const nulls = new WeakMap<EntityMetadata, Document>();
+/** Returns the values of a new document with those that a column has without one: its default, or NULL. */
+export function completeValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
+  const values = { ...defaultsOf(platform, meta) };
+  for (const [name, value] of Object.entries(data)) if (value !== undefined) values[name] = value;
+  return values;
+}
 
-/** Everything that a document without values has: MikroORM reads a field that is not there as undefined. */
-function nullsOf(meta: EntityMetadata): Document {
-  let values = nulls.get(meta);
+const defaults = new WeakMap<EntityMetadata, Document>();
+
+function defaultsOf(platform: Platform, meta: EntityMetadata): Document {
+  let values = defaults.get(meta);
   if (values === undefined) {
-    const nullable = meta.props.filter((property) => property.nullable === true && hasValue(property));
-    nulls.set(meta, (values = Object.fromEntries(nullable.map(({ name }) => [name, null]))));
+    const columns = meta.props.filter((property) => hasValue(property) && defaultOf(property) !== undefined);
+    const entries = columns.map((property) => {
+      const value = defaultOf(property);
+      const type = value === null ? undefined : property.customType;
+      const stored: unknown = type === undefined ? value : type.convertToDatabaseValue(value, platform);
+      return [property.name, stored] as const;
+    });
+    defaults.set(meta, (values = Object.fromEntries(entries)));
   }
   return values;
+}
+
+/** MongoDB knows no columns: MikroORM would read what is not there as undefined. */
+function defaultOf({ default: value, nullable }: EntityProperty): unknown {
+  return value ?? (nullable === true ? null : undefined);
 }
 
 /** True of a property that is one field of the document. */

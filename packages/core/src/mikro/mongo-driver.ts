@@ -4,9 +4,15 @@ import type { MongoSession } from './mongo-session.ts';
 /** A document, or a part of a command. */
 export type Document = Record<string, unknown>;
 
+interface Cursor {
+  toArray(): Promise<Document[]>;
+}
+
 /** The part of a collection of the driver that is used. */
 export interface MongoCollection {
-  find(filter: Document, options: Document): { toArray(): Promise<Document[]> };
+  find(filter: Document, options: Document): Cursor;
+  aggregate(pipeline: readonly Document[], options: Document): Cursor;
+  estimatedDocumentCount(options: Document): Promise<number>;
   insertOne(document: Document, options: Document): Promise<{ readonly insertedId: unknown }>;
   findOneAndUpdate(filter: Document, update: Document, options: Document): Promise<Document | null>;
   findOneAndDelete(filter: Document, options: Document): Promise<Document | null>;
@@ -15,9 +21,16 @@ export interface MongoCollection {
   deleteMany(filter: Document, options: Document): Promise<{ readonly deletedCount: number }>;
 }
 
+interface MongoDatabase {
+  aggregate(pipeline: readonly Document[]): Cursor;
+  command(command: Document): Promise<Document>;
+}
+
 /** The part of MikroORM's connection to MongoDB that is used. */
 export interface MongoConnection {
   getCollection(name: string): MongoCollection;
+  dropCollection(entity: EntityMetadata['class']): Promise<unknown>;
+  getClient(): { db(name: string): MongoDatabase };
   transactional<Result>(work: (session: MongoSession) => Promise<Result>): Promise<Result>;
 }
 
@@ -29,8 +42,16 @@ export interface WriteOptions {
 
 /** The part of MikroORM's driver for MongoDB that is used. */
 export interface MongoDriver {
-  nativeInsert(entity: EntityMetadata['class'], data: Document, options?: WriteOptions): Promise<unknown>;
-  nativeInsertMany(entity: EntityMetadata['class'], data: Document[], options?: WriteOptions): Promise<unknown>;
+  nativeInsert(
+    entity: EntityMetadata['class'],
+    data: Document,
+    options?: WriteOptions,
+  ): Promise<{ readonly insertId: unknown }>;
+  nativeInsertMany(
+    entity: EntityMetadata['class'],
+    data: Document[],
+    options?: WriteOptions,
+  ): Promise<{ readonly insertId: unknown }>;
   nativeUpdate(
     entity: EntityMetadata['class'],
     where: unknown,

@@ -1,15 +1,22 @@
-import type { EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
-import { changedValues, isLeftOut, newValues } from './mongo-documents.ts';
+import { changedValues, isLeftOut } from './mongo-documents.ts';
 import { convertLostConnections, namingKeys } from './mongo-errors.ts';
-import { countKeys, hasCountedKey } from './mongo-counters.ts';
-import { type Document, inSession, type MongoDriver, mongoDriverOf, type WriteOptions } from './mongo-driver.ts';
+import { dropCounters, hasCountedKey, newDocuments } from './mongo-counters.ts';
+import {
+  collectionIn,
+  type Document,
+  inSession,
+  type MongoDriver,
+  mongoDriverOf,
+  type WriteOptions,
+} from './mongo-driver.ts';
 import { nameKeyColumn, storeExactly } from './mongo-metadata.ts';
 import {
   isReferredTo,
   LOCKING,
   lockReferences,
-  refersToOthers,
+  namesOthers,
   releaseReferences,
   storedKey,
 } from './mongo-references.ts';
@@ -59,6 +66,7 @@ export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Ob
     orm.config.set('implicitTransactions', true);
     convertLostConnections(driver.getPlatform());
     extendDriver(driver);
+    dropCounters(driver);
   },
 });
 
@@ -94,8 +102,7 @@ function extendDriver(driver: MongoDriver): void {
 
   driver.nativeInsertMany = async (entity, rows, options = {}) => {
     const meta = metaOf(entity);
-    const documents = rows.map((row) => newValues(meta, row));
-    if (hasCountedKey(meta)) await countKeys(driver, meta, documents);
+    const documents = await newDocuments(driver, meta, rows);
     return referring(driver, meta, documents, options, (inner) =>
       namingKeys(collectionOf(meta), () => own.insertMany(entity, documents, inner)),
     );
@@ -131,7 +138,8 @@ function extendDriver(driver: MongoDriver): void {
   driver.lockPessimistic = async (entity, { ctx }) => {
     const { __helper: helper, constructor } = entity as { __helper: { getPrimaryKey(): unknown }; constructor: never };
     const meta = metaOf(constructor);
-    await lockDocuments(driver, ctx!, meta, { _id: storedKey(driver, meta, helper.getPrimaryKey()) });
+    const filter = { _id: storedKey(driver, meta, helper.getPrimaryKey()) };
+    await waitingForOthers(ctx!, () => collectionOf(meta).updateMany(filter, LOCKING, { session: ctx }));
   };
 }
 
@@ -153,14 +161,14 @@ function checkUpsert(meta: EntityMetadata, { upsert }: WriteOptions, named: read
 }
 
 /** Writes documents that may refer to others: if they do, in a transaction. */
-function referring(
+function referring<Result>(
   driver: MongoDriver,
   meta: EntityMetadata,
   documents: readonly Document[],
   options: WriteOptions,
-  write: (options: WriteOptions) => Promise<unknown>,
-): Promise<unknown> {
-  if (!refersToOthers(meta)) return waiting(options.ctx, () => write(options));
+  write: (options: WriteOptions) => Promise<Result>,
+): Promise<Result> {
+  if (!documents.some((data) => namesOthers(meta, data))) return waiting(options.ctx, () => write(options));
   return inSession(driver, options.ctx, (session) =>
     waitingForOthers(session, async () => {
       await lockReferences(driver, session, meta, documents);
@@ -173,13 +181,9 @@ function waiting<Result>(session: MongoSession | undefined, write: () => Promise
   return session === undefined ? write() : waitingForOthers(session, write);
 }
 
-/** Keeps others from writing documents until the transaction of a session ends. */
-export async function lockDocuments(
-  driver: MongoDriver,
-  session: MongoSession,
-  meta: EntityMetadata,
-  filter: Document,
-): Promise<void> {
-  const collection = driver.getConnection('write').getCollection(meta.collection);
+/** Keeps others from writing documents until the transaction of an entity manager ends. */
+export async function lockDocuments(em: EntityManager, meta: EntityMetadata, filter: Document): Promise<void> {
+  const session = em.getTransactionContext<MongoSession>()!;
+  const collection = collectionIn(em, meta.collection);
   await waitingForOthers(session, () => collection.updateMany(filter, LOCKING, { session }));
 }

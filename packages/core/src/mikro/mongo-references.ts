@@ -15,9 +15,9 @@ import type { MongoSession } from './mongo-session.ts';
 const LOCK_FIELD = '_lock';
 export const LOCKING = { $inc: { [LOCK_FIELD]: 1 } } as const;
 
-/** True if documents of an entity refer to others. */
-export function refersToOthers(meta: EntityMetadata): boolean {
-  return meta.relations.some(isReference);
+/** True if values of a document name others. */
+export function namesOthers(meta: EntityMetadata, data: Document): boolean {
+  return meta.relations.some((relation) => isReference(relation) && keysIn(data[relation.name]).length > 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type EntityManager, type EntityMetadata, type FilterQuery, QueryHelper, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { Document } from './mongo-collection.ts';
+import type { Document } from './mongo-driver.ts';
 
 /** The method by which MikroORM's driver writes names of fields for those of properties (internal there). */
 interface MongoDriver {

@@ -1,5 +1,6 @@
 import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
 import { newEntity } from '../mikro/new-entity.ts';
+import { removeEntity } from '../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
 import { childrenOf, keyText } from './references.ts';
 
@@ -75,7 +76,7 @@ function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: 
     const items = new Map((data[name] as Values[]).map((item) => [keyText(item[children.key]), item]));
     for (const [key, child] of childrenOf(entity, name, children)) {
       const item = items.get(key);
-      if (item === undefined) em.remove(child);
+      if (item === undefined) removeEntity(em, child);
       const isRemoved = item === undefined || removeLeftOut(em, child, item, children.shape.fields);
       isAny ||= isRemoved;
     }

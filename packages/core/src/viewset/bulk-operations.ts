@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import { keyText } from '../shapes/references.ts';
+import { removeEntity } from '../mikro/remove-entity.ts';
 import type { Resource } from './resource.ts';
 import type { AnswerOf, ViewRecords } from './view-records.ts';
 import type { Judged, ViewWrites } from './view-writes.ts';
@@ -82,7 +83,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
       const isHooked = this.#overridden.includes('performDestroy');
       for (const entity of entities) {
         if (isHooked) await this.#view.performDestroy(request, entity);
-        else request.em.remove(entity);
+        else removeEntity(request.em, entity);
       }
       await this.#writes.flush(request);
     });

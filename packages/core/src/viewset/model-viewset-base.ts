@@ -8,6 +8,7 @@ import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
+import { removeEntity } from '../mikro/remove-entity.ts';
 import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { BulkOperations } from './bulk-operations.ts';
@@ -291,7 +292,7 @@ export abstract class ModelViewSetBase<
   /** Deletes a record, inside the request's transaction. Override it to mark it instead. */
   async performDestroy(request: FastifyRequest, entity: Entity): Promise<void> {
     checkNotGivenUp(request);
-    request.em.remove(entity);
+    removeEntity(request.em, entity);
     await this.#parts.writes.flush(request);
   }
 

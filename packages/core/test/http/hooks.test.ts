@@ -20,7 +20,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 type BookRecord = InferEntity<typeof Book>;
@@ -114,7 +114,11 @@ const statements: string[] = [];
 
 forEachDatabase(
   t,
-  { entities: LIBRARY, orm: { debug: ['query'], logger: (line: string) => statements.push(line) } },
+  {
+    entities: LIBRARY,
+    orm: { debug: ['query'], logger: (line: string) => statements.push(line) },
+    only: EVERY_DATABASE,
+  },
   async (t, orm) => {
     await fillLibrary(orm);
     const router = new Router();

@@ -152,13 +152,13 @@ forEachDatabase(
     });
 
     t.test('an update tells how many records it has found, changed or not', async (t) => {
-    const id = await maker('same');
-    t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
-    t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
-    t.equal(await fork().nativeUpdate(Maker, { id: 99_999 }, { name: 'none' }), 0);
-  });
+      const id = await maker('same');
+      t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
+      t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
+      t.equal(await fork().nativeUpdate(Maker, { id: 99_999 }, { name: 'none' }), 0);
+    });
 
-  t.test('a flush that fails leaves nothing', async (t) => {
+    t.test('a flush that fails leaves nothing', async (t) => {
       const em = fork();
       await maker('taken');
       em.create(Maker, { name: 'not taken' });

@@ -1,6 +1,7 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
-import { collectionName, type Document } from '../../mikro/mongo-collection.ts';
+import { collectionName } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import { type Match, matchOf, type Question, rootScope, sortingOf } from './question.ts';
 import { runPipeline } from './read-command.ts';
 import { plainGetter, rowFields } from './rows.ts';

@@ -2,7 +2,7 @@ import type { Platform } from '@mikro-orm/core';
 import { PreciseDate } from '../../fields/calendar.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Lookup } from '../../language/lookup.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import { comparedValue } from './stored-value.ts';
 import { textFilter } from './text-pattern.ts';
 

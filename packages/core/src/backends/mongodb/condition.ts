@@ -4,7 +4,7 @@ import { isToMany } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
 import { acrossRelations } from '../../language/across-relations.ts';
 import { whereFilter } from '../../mikro/mongo-where.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
 import { keysetFilter } from './keyset.ts';

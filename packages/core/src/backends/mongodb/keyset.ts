@@ -1,7 +1,7 @@
 import type { Platform } from '@mikro-orm/core';
 import type { Condition } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import { NOTHING } from './comparison.ts';
 import { comparedValue } from './stored-value.ts';
 

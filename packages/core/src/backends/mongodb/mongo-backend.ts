@@ -8,7 +8,6 @@ import type { Projection } from '../../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../../language/query.ts';
 import { dispatchOnLoad } from '../../mikro/entities.ts';
 import { relationFilters } from '../../mikro/filters.ts';
-import { isLostRace } from '../../mikro/mongo-session.ts';
 import type { Backend, EntityOptions, RowWrite } from '../backend.ts';
 import { checkEntity } from '../check-entity.ts';
 import { withFilters } from '../entity-filters.ts';
@@ -22,11 +21,14 @@ import {
   readingOf,
   type RowsRead,
 } from '../reading.ts';
+import { isLostRace } from '../../mikro/mongo-session.ts';
 import type { Source } from '../source.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
 import type { Question } from './question.ts';
+import { lockRecords } from './record-lock.ts';
 import { countRows, estimateRows, readRows, type Select } from './read-command.ts';
+import { insertDocument, removeDocument, updateDocument } from './write-document.ts';
 
 /** MongoDB: makes commands of what the language says, and runs them. */
 export class MongoBackend implements Backend {
@@ -114,6 +116,7 @@ export class MongoBackend implements Backend {
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
     const question = await this.#ask(em, query, paths);
+    if (lock) await lockRecords(question, slice);
     const rows = await readRows(question, selectRows(query, slice, { columns: paths, entityColumns: paths.length }));
     const entities = rows.map((row) => map(em, row));
     await dispatchOnLoad(em);
@@ -124,18 +127,18 @@ export class MongoBackend implements Backend {
     return loadChildren(this.#childrenReader(source, undefined), projection, entities);
   }
 
-  insert<Record>(_write: RowWrite<Record> & { readonly data: object }): Awaitable<Record> {
-    throw new Error('Not yet');
+  insert<Record>(write: RowWrite<Record> & { readonly data: object }): Promise<Record> {
+    return insertDocument(write);
   }
 
   update<Record>(
-    _write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
-  ): Awaitable<Record | undefined> {
-    throw new Error('Not yet');
+    write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
+  ): Promise<Record | undefined> {
+    return updateDocument(write);
   }
 
-  remove(_write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
-    throw new Error('Not yet');
+  remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Promise<boolean> {
+    return removeDocument(write);
   }
 
   isLostRace(error: unknown): boolean {

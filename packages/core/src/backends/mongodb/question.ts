@@ -3,7 +3,7 @@ import { ownsColumn } from '../../fields/property.ts';
 import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Query } from '../../language/query.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { EVERYTHING } from './comparison.ts';
 import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';

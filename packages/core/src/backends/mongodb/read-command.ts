@@ -1,9 +1,10 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { inspect } from 'node:util';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { Slice } from '../../language/query.ts';
-import { collectionOf, commandOptions, type Document, readDocuments } from '../../mikro/mongo-collection.ts';
+import { collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
+import { runCommand } from './command.ts';
 import { matchOf, type Question, rootScope, saysNothing, sortingOf } from './question.ts';
 import { rowFields, type RowFields } from './rows.ts';
 
@@ -65,8 +66,7 @@ function find({ em, query }: Question, { filter, sort, slice, fields }: ReadComm
   if (slice !== undefined) options['limit'] = slice.limit;
   if (slice !== undefined && slice.offset > 0) options['skip'] = slice.offset;
   const collection = collectionOf(em, query.meta, 'read');
-  const words = (): string => `${query.meta.collection}.find(${inText(filter)})`;
-  return readDocuments(em, words, () => collection.find(filter, options).toArray());
+  return runCommand(em, query.meta, 'find', [filter], () => collection.find(filter, options).toArray());
 }
 
 function aggregate(
@@ -90,14 +90,9 @@ export function runPipeline(
   options: Document,
 ): Promise<Document[]> {
   const collection = collectionOf(em, meta, 'read');
-  const words = (): string => `${meta.collection}.aggregate(${inText(pipeline)})`;
-  return readDocuments(em, words, () =>
+  return runCommand(em, meta, 'aggregate', [pipeline], () =>
     collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
   );
-}
-
-function inText(part: unknown): string {
-  return inspect(part, { depth: null, breakLength: Infinity });
 }
 
 /** Counts the records of a question. */

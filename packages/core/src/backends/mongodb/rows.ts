@@ -1,7 +1,7 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import { columnOf, type Scope } from './scope.ts';
 import { isObjectId } from './stored-value.ts';
 

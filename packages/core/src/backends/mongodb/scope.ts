@@ -2,7 +2,8 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { ImproperlyConfigured } from '../../errors.ts';
 import { holdsKeys, isReference, ownsColumn, referredKey } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
-import { collectionName, type Document } from '../../mikro/mongo-collection.ts';
+import { collectionName } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
 
 /** The state that the scopes of one command share. */

@@ -1,6 +1,6 @@
 import { foldCase } from '../../language/fold-case.ts';
 import type { Lookup } from '../../language/lookup.ts';
-import type { Document } from '../../mikro/mongo-collection.ts';
+import type { Document } from '../../mikro/mongo-driver.ts';
 
 /** Longer texts are compared without a pattern: PCRE refuses patterns that come to more than 64 KiB. */
 const MAX_LENGTH = 500;

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { checkNotGivenUp, onGivenUp } from '../../given-up.ts';
+import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
+import type { Condition } from '../../language/condition.ts';
+import type { Projection } from '../../language/projection.ts';
+import { cancelCommands } from '../../mikro/mongo-cancel.ts';
+import { newDocuments } from '../../mikro/mongo-counters.ts';
+import { changedValues, completeValues } from '../../mikro/mongo-documents.ts';
+import { type Document, inSession, type MongoCollection, type MongoDriver } from '../../mikro/mongo-driver.ts';
+import { isReferredTo, lockReferences, namesOthers, releaseReferences } from '../../mikro/mongo-references.ts';
+import { type MongoSession, waitingForOthers } from '../../mikro/mongo-session.ts';
+import type { RowWrite } from '../backend.ts';
+import { runCommand } from './command.ts';
+import { filterOf } from './condition.ts';
+import { rowReader } from './rows.ts';
+import { storedValue } from './stored-value.ts';
+
+/** Stores a document, and reads the record that it is. */
+export async function insertDocument<Record>({
+  em,
+  meta,
+  projection,
+  request,
+  data,
+}: RowWrite<Record> & { readonly data: object }): Promise<Record> {
+  const driver = driverOf(em);
+  const values = completeValues(em.getPlatform(), meta, storedValues(em, meta, data));
+  const [stored] = (await newDocuments(driver, meta, [values])) as [Document];
+  const document = renamed(meta, stored);
+  await writing({ em, meta, request }, 'insertOne', [document], async (collection, comment) => {
+    if (!namesOthers(meta, values)) return collection.insertOne(document, { comment });
+    return inTransaction(driver, request, async (session) => {
+      const inserted = await collection.insertOne(document, { comment, session });
+      await lockReferences(driver, session, meta, [values]);
+      return inserted;
+    });
+  });
+  return recordOf(projection, { ...document, ...renamed(meta, values) });
+}
+
+/** Changes the document that the condition names, and reads the record that it is now; undefined if it is true of none. */
+export async function updateDocument<Record>({
+  em,
+  meta,
+  projection,
+  request,
+  data,
+  condition,
+}: RowWrite<Record> & { readonly data: object; readonly condition: Condition }): Promise<Record | undefined> {
+  const driver = driverOf(em);
+  const filter = filterOf(em, meta, condition);
+  const changes = changedValues(meta, storedValues(em, meta, data));
+  const update = updateOf(meta, changes);
+  const found = await writing(
+    { em, meta, request },
+    'findOneAndUpdate',
+    [filter, update],
+    async (collection, comment) => {
+      const options = { comment, returnDocument: 'after' };
+      if (!namesOthers(meta, changes)) return collection.findOneAndUpdate(filter, update, options);
+      return inTransaction(driver, request, async (session) => {
+        const changed = await collection.findOneAndUpdate(filter, update, { ...options, session });
+        if (changed !== null) await lockReferences(driver, session, meta, [changes]);
+        return changed;
+      });
+    },
+  );
+  return found === null ? undefined : recordOf(projection, found);
+}
+
+/** Deletes the document that the condition names; false if it is true of none. */
+export async function removeDocument({
+  em,
+  meta,
+  request,
+  condition,
+}: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Promise<boolean> {
+  const driver = driverOf(em);
+  const filter = filterOf(em, meta, condition);
+  const removed = await writing({ em, meta, request }, 'findOneAndDelete', [filter], async (collection, comment) => {
+    const options = { comment, projection: { _id: 1 } };
+    if (!isReferredTo(driver, meta)) return collection.findOneAndDelete(filter, options);
+    return inTransaction(driver, request, async (session) => {
+      const document = await collection.findOneAndDelete(filter, { ...options, session });
+      if (document !== null) await releaseReferences(driver, session, meta, [document['_id']]);
+      return document;
+    });
+  });
+  return removed !== null;
+}
+
+/**
+ * Runs a write on the collection of an entity. A command that waits when the request is given up is cancelled: it is known by a
+ * comment.
+ */
+async function writing<Result>(
+  { em, meta, request }: Omit<RowWrite<unknown>, 'projection'>,
+  name: string,
+  parts: readonly Document[],
+  write: (collection: MongoCollection, comment: string) => Promise<Result>,
+): Promise<Result> {
+  checkNotGivenUp(request);
+  const driver = driverOf(em);
+  const comment = randomUUID();
+  const stopListening = onGivenUp(request, () => void cancelCommands(driver, comment).catch(ignore));
+  try {
+    const collection = driver.getConnection('write').getCollection(meta.collection);
+    return await runCommand(em, meta, name, parts, () => write(collection, comment));
+  } catch (error) {
+    checkNotGivenUp(request);
+    throw error;
+  } finally {
+    stopListening();
+  }
+}
+
+/** Runs the commands of a write in one transaction, which is not committed once the request is given up. */
+function inTransaction<Result>(
+  driver: MongoDriver,
+  request: object,
+  commands: (session: MongoSession) => Promise<Result>,
+): Promise<Result> {
+  return inSession(driver, undefined, async (session) => {
+    const result = await waitingForOthers(session, () => commands(session));
+    checkNotGivenUp(request);
+    return result;
+  });
+}
+
+function ignore(): void {}
+
+function driverOf(em: EntityManager): MongoDriver {
+  return em.getDriver() as unknown as MongoDriver;
+}
+
+/** Returns values as they are stored, by the names of their properties. */
+function storedValues(em: EntityManager, meta: EntityMetadata, data: object): Document {
+  const values: Document = {};
+  for (const [name, value] of Object.entries(data) as [string, unknown][]) {
+    if (value !== undefined) values[name] = storedValue(fieldPath(meta, name, '.'), value, em.getPlatform());
+  }
+  return values;
+}
+
+function updateOf(meta: EntityMetadata, changes: Document): Document {
+  const entries = Object.entries(renamed(meta, changes));
+  const [set, unset] = [
+    entries.filter(([, value]) => value !== undefined),
+    entries.filter(([, value]) => value === undefined),
+  ];
+  return {
+    ...(set.length > 0 && { $set: Object.fromEntries(set) }),
+    ...(unset.length > 0 && { $unset: Object.fromEntries(unset) }),
+  };
+}
+
+/** Returns values by the names of the fields that they are stored in. */
+function renamed(meta: EntityMetadata, values: Document): Document {
+  const fields = Object.entries(values).map(([name, value]) => [fieldOf(meta, name), value] as const);
+  return Object.fromEntries(fields);
+}
+
+function fieldOf(meta: EntityMetadata, name: string): string {
+  return (meta.properties[name as never] as EntityProperty).fieldNames[0]!;
+}
+
+const readers = new WeakMap<readonly FieldPath[], (document: Document) => unknown[]>();
+
+function recordOf<Record>(projection: Projection<Record>, document: Document): Record {
+  let read = readers.get(projection.paths);
+  if (read === undefined) readers.set(projection.paths, (read = rowReader(projection.paths)));
+  return projection.readRow(read(document));
+}
