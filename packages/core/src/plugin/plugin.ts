@@ -5,6 +5,8 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { RouteNames } from '../router/route-names.ts';
+import type { ParentDefinition } from '../viewset/parent.ts';
+import type { ShownView } from '../viewset/shown-view.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
@@ -32,6 +34,8 @@ export interface ViewsetInstance {
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
   /** @internal */
   readonly addOperation: (plan: OperationPlan) => void;
+  /** @internal */
+  readonly shownViews: Map<object, ShownView<ParentDefinition>>;
   /** @internal */
   readonly makeRules: RuleListFactory;
 }
@@ -86,7 +90,16 @@ export const viewset = fp(
       routeResponses(route, makeRules([]), defaults.hasThrottleRate);
     app.decorate(
       'viewset',
-      Object.freeze({ orm, defaults, operations, routeNames, responsesOf, addOperation, makeRules }),
+      Object.freeze({
+        orm,
+        defaults,
+        operations,
+        routeNames,
+        responsesOf,
+        addOperation,
+        shownViews: new Map(),
+        makeRules,
+      }),
     );
     if (health !== false) healthRoutes(app, health ?? new HealthRegistry(), healthPath);
   },

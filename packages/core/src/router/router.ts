@@ -10,7 +10,8 @@ import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
-import { AS_PARENT, Parent } from '../viewset/parent.ts';
+import { Parent } from '../viewset/parent.ts';
+import { SHOWS, ShownView } from '../viewset/shown-view.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
@@ -147,7 +148,8 @@ export class Router {
     const takenIds = new Set(app.viewset.operations.map(({ operationId }) => operationId));
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));
-    for (const definition of new Set(routes.map((route) => route.definition))) await definition.load?.();
+    const definitions = new Set(routes.map(({ definition }) => definition));
+    for (const definition of definitions) await definition.load?.();
     readJsonOnly(app);
     const plain = routes.filter(({ form }) => form === undefined);
     const forms = routes.filter(({ form }) => form !== undefined);
@@ -171,10 +173,11 @@ export class Router {
       });
     }
     scope.isCompiling = true;
-    const writes = new Set(routes.flatMap(({ definition }) => definition.writes ?? []));
+    const writes = [...definitions].flatMap((definition) => definition.writes ?? []);
     app.addHook('onReady', () => {
       scope.isCompiling = false;
-      return prepareWrites(app.viewset.orm, [...writes], app.log);
+      for (const definition of definitions) definition.findViews?.([...app.viewset.shownViews.values()]);
+      return prepareWrites(app.viewset.orm, writes, app.log);
     });
   };
 
@@ -252,17 +255,16 @@ export class Router {
   }
 
   /** Makes the place of a view below another one, which has been planned by then. */
-  #placeBelow(app: FastifyInstance, { path, basename, view, parameter, relation }: RegisteredParent): Parent {
-    const { operations, defaults } = app.viewset;
-    const detail = `${this.#fullPath(app, path)}/:pk`;
-    return new Parent({
-      ...view[AS_PARENT],
-      permissions: makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name),
-      plan: operations.find((plan) => plan.path === detail && plan.action === 'retrieve'),
-      basename,
-      parameter,
-      relation,
-    });
+  #placeBelow(app: FastifyInstance, { basename, view, parameter, relation }: RegisteredParent): Parent {
+    return new Parent({ shown: app.viewset.shownViews.get(view)!, basename, parameter, relation });
+  }
+
+  /** Lets other views ask a view for its records. */
+  #show(app: FastifyInstance, view: RegisteredParent['view'], routes: readonly PlannedRoute[]): void {
+    const { defaults, shownViews } = app.viewset;
+    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name);
+    const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
+    shownViews.set(view, new ShownView({ ...view[SHOWS], permissions, plan: route?.plan }));
   }
 
   /** Plans the routes of a view at its place, and takes their names. */
@@ -286,6 +288,7 @@ export class Router {
       makeRules,
       takenIds,
     });
+    if (view instanceof ModelViewSetBase) this.#show(app, view as RegisteredParent['view'], routes);
     for (const { plan } of routes) {
       this.#names.add(plan.route, plan.path);
       routeNames.add(plan.route, plan.path);

@@ -1,4 +1,3 @@
-import type { EntityManager } from '@mikro-orm/core';
 import { type TObject, Type } from 'typebox';
 import type { FileFields } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
@@ -7,7 +6,7 @@ import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
 import { type Inspect, type Inspected, compileInspect } from '../schema/validator.ts';
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
-import { type GrantOfReference, type RecordData, resolveReferences } from './references.ts';
+import { type FindReferred, type RecordData, resolveReferences } from './references.ts';
 import { without, withOnly, withProperties } from './schema-object.ts';
 import { withinBounds } from './wire-format.ts';
 
@@ -76,13 +75,13 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   /**
-   * Puts the related entities, loaded by `em`, in the place of references.
+   * Puts the related entities in the place of references.
    *
-   * @param grantOf which records may be referred to; default: all that the filters of their entity show
+   * @param findReferred finds the records that may be referred to
    * @throws InvalidUsage with a detail for every reference to a record that is not there
    */
-  resolveReferences(em: EntityManager, records: readonly RecordData[], grantOf?: GrantOfReference): Promise<Data[]> {
-    return resolveReferences(em, records, this.fields, grantOf) as Promise<Data[]>;
+  resolveReferences(records: readonly RecordData[], findReferred: FindReferred): Promise<Data[]> {
+    return resolveReferences(records, this.fields, findReferred) as Promise<Data[]>;
   }
 }
 

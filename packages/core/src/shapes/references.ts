@@ -1,24 +1,22 @@
 import type { EntityManager, EntityName } from '@mikro-orm/core';
-import type { Awaitable } from '../awaitable.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
-import { always, type Condition } from '../language/condition.ts';
+import type { Condition } from '../language/condition.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
 
-/** The records that a request may refer to. */
-export interface ReferenceGrant {
-  readonly denied: boolean;
-  /** Undefined if there is none but the filters of the entity. */
-  readonly scope: Condition | undefined;
-  allows(record: object): Awaitable<boolean>;
-}
+/** Finds the records of a condition that a reference may lead to, as entities of the request. */
+export type FindReferred = (reference: Reference, condition: Condition) => Promise<readonly object[]>;
 
-/** Tells which records a reference may lead to; undefined if it may lead to any. */
-export type GrantOfReference = (reference: Reference) => Awaitable<ReferenceGrant | undefined>;
+/** Finds the records of a condition that the filters of their entity show. */
+export function findVisible(em: EntityManager, { target }: Reference, condition: Condition): Promise<object[]> {
+  return QuerySet.of(em, target.class as EntityName<object>)
+    .where(condition)
+    .entities();
+}
 
 type Values = Record<string, unknown>;
 
@@ -33,16 +31,14 @@ export interface RecordData {
 
 /**
  * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
- * many values it has, those of children and of all records among them. The filters of the related entity and the grant hold, so that
- * nobody refers to a record that they could not find: it is answered like one that is not there.
+ * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there.
  *
  * @throws InvalidUsage with a detail for every reference to a record that is not there
  */
 export async function resolveReferences(
-  em: EntityManager,
   records: readonly RecordData[],
   fields: readonly BoundField[],
-  grantOf?: GrantOfReference,
+  findReferred: FindReferred,
 ): Promise<object[]> {
   const reading = new ReferenceReading();
   const resolved = records.map(({ data, path, entity }) => {
@@ -50,7 +46,7 @@ export async function resolveReferences(
   });
   for (const [reference, mentions] of reading.mentions) {
     // One after the other: inside a transaction there is but one connection.
-    const found = await find(em, reference, mentions, await grantOf?.(reference));
+    const found = await find(reference, mentions, findReferred);
     const { target, key, held } = reference;
     for (const { value, path, put } of mentions) {
       const record = found(value);
@@ -144,25 +140,20 @@ class ReferenceReading {
   }
 }
 
-/** Looks up all values of one reference by one statement. */
+/** Looks up all values of one reference by one condition. */
 async function find(
-  em: EntityManager,
-  { target, key }: Reference,
+  reference: Reference,
   mentions: readonly Mention[],
-  grant: ReferenceGrant | undefined,
+  findReferred: FindReferred,
 ): Promise<(value: unknown) => Values | undefined> {
-  if (grant?.denied === true) return () => undefined;
+  const { target, key } = reference;
   const values = [...new Map(mentions.map(({ value }) => [keyText(value), value])).values()];
   const [only, ...others] = values;
   const path = fieldPath(target, key, '.');
-  const records = await QuerySet.of(em, target.class as EntityName<Values>)
-    .where(others.length === 0 ? compare(path, 'exact', only) : compare(path, 'in', values))
-    .where(grant?.scope ?? always)
-    .entities();
-  const allowed: Values[] = [];
-  for (const record of records) if (grant === undefined || (await grant.allows(record))) allowed.push(record);
+  const condition = others.length === 0 ? compare(path, 'exact', only) : compare(path, 'in', values);
+  const records = (await findReferred(reference, condition)) as readonly Values[];
   // The database may take two texts for the same: what is found of one value is that of it.
-  if (others.length === 0) return () => allowed[0];
-  const byKey = new Map(allowed.map((record) => [keyText(record[key]), record]));
+  if (others.length === 0) return () => records[0];
+  const byKey = new Map(records.map((record) => [keyText(record[key]), record]));
   return (value) => byKey.get(keyText(value));
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
+import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
@@ -17,7 +18,7 @@ import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, Resource } from './resource.ts';
-import { AS_PARENT, type ParentView } from './parent.ts';
+import { type RecordView, refuses, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
 import { type AnswerOf, byAuthor, slicedAway, ViewRecords } from './view-records.ts';
@@ -415,10 +416,13 @@ export abstract class ModelViewSetBase<
   }
 
   /** @internal */
-  get [AS_PARENT](): ParentView {
-    const show = (request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> =>
-      this.#show(request, wantsEntity);
-    return { view: this, definition: this.#resource, show };
+  get [SHOWS](): RecordView<Resource> {
+    return {
+      view: this,
+      definition: this.#resource,
+      show: (request, wantsEntity) => this.#show(request, wantsEntity),
+      showAll: (request, condition) => this.#showAll(request, condition),
+    };
   }
 
   /** Looks a record up for the views that are nested in this one, as `retrieve` would show it. */
@@ -435,6 +439,20 @@ export abstract class ModelViewSetBase<
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     return entity;
+  }
+
+  /** Finds the records that `retrieve` would show, for the views whose bodies refer to them. */
+  async #showAll(request: FastifyRequest, condition: Condition): Promise<Entity[]> {
+    const shown: Entity[] = [];
+    for (const entity of await this.#parts.records.entities(request, condition, false)) {
+      try {
+        await this.checkObjectPermissions(request, entity);
+        shown.push(entity);
+      } catch (error) {
+        if (!refuses(error)) throw error;
+      }
+    }
+    return shown;
   }
 
   get #parts(): Parts<Entity, Output> {

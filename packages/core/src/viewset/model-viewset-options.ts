@@ -1,7 +1,7 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
-import type { FieldName, LookupField, PathOf, RelationName, ToManyName } from '../fields/field-name.ts';
+import type { FieldName, LookupField, PathOf, Related, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
 import {
@@ -117,6 +117,29 @@ type OnlyBulkOperations<Bulk> = Bulk extends number
   ? unknown
   : { readonly [Name in Exclude<keyof Bulk, BulkOperation>]: never };
 
+/** A view class of an entity, and of no other that is like it. */
+interface ViewClassOf<Entity> {
+  new (): { performDestroy(request: never, entity: never): unknown };
+  readonly '~entity'?: (entity: Entity) => Entity;
+}
+
+/** View classes by the paths of relations: their own, those of children, and of children's children, which are asked at registration. */
+type ReferenceViews<Entity> = {
+  readonly [Name in RelationName<Entity>]?: ViewClassOf<Related<Entity, Name>> | 'self';
+} & {
+  readonly [Path in ChildReference<Entity>]?: ChildView<Entity, Path>;
+} & Readonly<Record<`${ToManyName<Entity>}.${string}.${string}`, ViewClassOf<never>>>;
+
+type ChildReference<Entity> = {
+  [Name in ToManyName<Entity>]: `${Name}.${RelationName<Related<Entity, Name>>}`;
+}[ToManyName<Entity>];
+
+type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Entity>}.${infer Inner}`
+  ? Inner extends keyof Related<Entity, Name>
+    ? ViewClassOf<Related<Related<Entity, Name>, Inner>> | 'self'
+    : never
+  : never;
+
 /** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
 type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
   ? OwnNames<Read, AnyName<Entity>>
@@ -202,6 +225,12 @@ export interface ModelViewSetOptions<
    */
   readonly referencePermissions?: Readonly<Partial<Record<ReferencePath<Entity>, readonly PermissionClass[]>>>;
   /**
+   * View classes, by the field of a body that refers to other records: it may lead to no record that the view would not show to the
+   * request by GET, by its permissions, `getQueryset` and the filters that this names. The view has to be registered; `'self'`
+   * is this one. Default: see `referencePermissions`, which may narrow it further.
+   */
+  readonly referenceViews?: ReferenceViews<Entity>;
+  /**
    * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
    * Default: the primary key. The parameter of the path is `pk` all the same.
    */
@@ -270,6 +299,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   validate: FUNCTION,
   bulk: BULK_RULE,
   referencePermissions: ['lists of permission classes by field', isRecord],
+  referenceViews: ['view classes by field', isRecord],
   lookupField: TEXT,
   operations: LIST,
   searchFields: TEXTS,

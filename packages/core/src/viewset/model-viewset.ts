@@ -111,6 +111,8 @@ export interface ModelViewSetClass<
   Extra extends object = object,
 > {
   new (): ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra>;
+  /** Only for the types: the entity of the view. */
+  readonly '~entity'?: (entity: Entity) => Entity;
   /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
   readonly '~declared'?: Declared;
 }

@@ -1,31 +1,12 @@
-import type { EntityMetadata } from '@mikro-orm/core';
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { HttpError, NotFound } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
-import { evaluatePermissions } from '../permissions/evaluate.ts';
-import type { Permission, PermissionView } from '../permissions/permission.ts';
-import { REQUEST_STATE, stateOf } from './request-state.ts';
+import type { ShownDefinition, ShownView } from './shown-view.ts';
 
-/** Names the property of a view of an entity that the views nested in it know it by. */
-export const AS_PARENT: unique symbol = Symbol('viewset.as-parent');
-
-/** A view of an entity, as the views that are nested in it see it. */
-export interface ParentView {
-  readonly view: PermissionView;
-  readonly definition: ParentDefinition;
-  /**
-   * Looks the record of the path up, as an entity if that is wanted.
-   *
-   * @throws HttpError if the view would not show the record
-   */
-  readonly show: (request: FastifyRequest, wantsEntity: boolean) => Promise<object | undefined>;
-}
-
-/** The declarations of such a view, resolved at its place. */
-export interface ParentDefinition {
-  readonly meta: EntityMetadata;
+/** The declarations of a view in which others are nested. */
+export interface ParentDefinition extends ShownDefinition {
   /** The column whose value names a record. */
   readonly key: FieldPath;
   readonly pkSchema: TSchema;
@@ -33,7 +14,6 @@ export interface ParentDefinition {
   readonly narrows: boolean;
   /** The view's own parent. */
   readonly nesting: { readonly parent: Parent; readonly relation: string } | undefined;
-  parsePk(text: string): unknown;
 }
 
 /**
@@ -44,10 +24,8 @@ export type ParentProof = 'record' | 'list' | 'parent' | 'none';
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 
-interface ParentOptions extends ParentView {
-  readonly permissions: readonly Permission[];
-  /** The plan of the route that shows one record; undefined if the view has none. */
-  readonly plan: FastifyContextConfig['viewset'];
+interface ParentOptions {
+  readonly shown: ShownView<ParentDefinition>;
   readonly basename: string;
   readonly parameter: string;
   readonly relation: string;
@@ -72,20 +50,14 @@ export class Parent {
   readonly parameter: string;
   /** The relation of the nested view's entity that leads to the record. */
   readonly relation: string;
-  readonly #view: PermissionView;
-  readonly #show: ParentView['show'];
-  readonly #permissions: readonly Permission[];
-  readonly #plan: FastifyContextConfig['viewset'];
+  readonly #shown: ShownView<ParentDefinition>;
 
-  constructor({ view, definition, show, permissions, plan, basename, parameter, relation }: ParentOptions) {
-    this.definition = definition;
+  constructor({ shown, basename, parameter, relation }: ParentOptions) {
+    this.definition = shown.definition;
     this.basename = basename;
     this.parameter = parameter;
     this.relation = relation;
-    this.#view = view;
-    this.#show = show;
-    this.#permissions = permissions;
-    this.#plan = plan;
+    this.#shown = shown;
   }
 
   /** The parent of the parent. */
@@ -105,7 +77,7 @@ export class Parent {
 
   /** Reads the key of a request's path. Throws NotFound for a key of bad form. */
   keyOf(request: FastifyRequest): unknown {
-    const key = this.definition.parsePk((request.params as Readonly<Record<string, string>>)[this.parameter]!);
+    const key = this.definition.parsePk(this.#textOf(request));
     if (key === undefined) throw new NotFound();
     return key;
   }
@@ -138,57 +110,20 @@ export class Parent {
     const { meta, narrows } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
-    const shown = this.#requestOf(request);
-    const grant = await orNotFound(async () =>
-      evaluatePermissions(this.#permissions, shown, this.#view, { object: true }),
-    );
-    if (grant.denied) throw new NotFound();
-    stateOf(shown).grant = grant;
+    const asked = await this.#shown.ask(request, this.#textOf(request));
+    const { grant } = asked;
     const isOpen = !narrows && grant.scope === undefined && !grant.needsObject && isUnfiltered(request.reader, meta);
     return {
       isImplied: isOpen && outer?.isImplied !== false,
       find: async (wantsEntity) => {
         if (outer?.isImplied === false) await outer.find(false);
-        return orNotFound(() => this.#show(shown, wantsEntity));
+        return this.#shown.find(asked, wantsEntity);
       },
     };
   }
 
-  /** Makes the request that asks the view of the record for it, with the same user and entity manager. */
-  #requestOf(request: FastifyRequest): FastifyRequest {
-    const outer = stateOf(request);
-    const params = request.params as Readonly<Record<string, string>>;
-    const state = Object.create(outer, {
-      em: {
-        get: () => outer.em,
-        set: (em: typeof outer.em) => {
-          outer.em = em;
-        },
-      },
-      grant: { value: undefined, writable: true },
-      pk: { value: this.keyOf(request), writable: true },
-      parameters: { value: undefined, writable: true },
-      object: { value: undefined, writable: true },
-      answers: { value: undefined, writable: true },
-    }) as typeof outer;
-    return Object.create(request, {
-      [REQUEST_STATE]: { value: state },
-      method: { value: 'GET' },
-      params: { value: { ...params, pk: params[this.parameter] } },
-      query: { value: {} },
-      body: { value: undefined },
-      routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: this.#plan } }) },
-    }) as FastifyRequest;
-  }
-}
-
-/** Throws NotFound in the place of an error that refuses the user. */
-async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask();
-  } catch (error) {
-    const isRefused = error instanceof HttpError && [401, 403].includes(error.statusCode);
-    throw isRefused ? new NotFound(undefined, { cause: error }) : error;
+  #textOf(request: FastifyRequest): string {
+    return (request.params as Readonly<Record<string, string>>)[this.parameter]!;
   }
 }
 

@@ -13,7 +13,7 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { checkOptionNames, checkValues, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateFiller, templateOf } from '../path-template.ts';
-import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
+import type { PermissionView } from '../permissions/permission.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import { ownColumns } from '../language/condition.ts';
 import { orderKey, primaryKey } from '../language/order.ts';
@@ -21,7 +21,7 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { BodyMode, Reference } from '../shapes/bound-input.ts';
-import type { GrantOfReference, RecordData } from '../shapes/references.ts';
+import type { RecordData } from '../shapes/references.ts';
 import { type ReadShape, readShape } from '../shapes/read-shape.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import type { FileFields } from '../files/file-field.ts';
@@ -38,8 +38,9 @@ import { Nesting } from './nesting.ts';
 import type { ModelViewSetOptions } from './model-viewset-options.ts';
 import { readShapesOf } from './read-shapes.ts';
 import { parametersOf } from './request-state.ts';
-import { referencePermissions, type ReferencePermissions } from './reference-permissions.ts';
+import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import type { AnsweringOperation } from './answer.ts';
+import type { ShownView } from './shown-view.ts';
 import { Selections } from './selections.ts';
 import {
   type BulkSchemas,
@@ -79,11 +80,13 @@ export class Resource implements ViewDefinition {
   readonly bulk: Bulk | undefined;
   readonly preconditions: Preconditions | undefined;
   readonly writes: WritePlan;
-  readonly #referencePermissions: ReferencePermissions;
+  readonly #referred: ReferredRecords;
   /** The way to the parent of a view that is nested in another one. */
   readonly nesting: Nesting | undefined;
   /** True if a hook of the view decides which records it shows. */
   readonly narrows: boolean;
+  /** True if the view finds one record in a way of its own. */
+  readonly overridesGetObject: boolean;
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
   readonly filters: readonly Filter[];
@@ -157,8 +160,9 @@ export class Resource implements ViewDefinition {
     this.bulk = this.#bulkOf(name, options.bulk, { requiresMatch, overridden });
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
-    this.#referencePermissions = referencePermissions(view, referencesOf(input), permissionsOf(options, parent));
-    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
+    this.#referred = new ReferredRecords(view, referencesOf(input), referenceOptions(options, parent));
+    this.overridesGetObject = overridden.includes('getObject');
+    this.readsEntities = this.overridesGetObject || overridden.includes('checkObjectPermissions');
     this.narrows = this.readsEntities || overridden.includes('getQueryset');
     checkValues(name, options, LIST_RULES);
     this.filters = makeFilters(name, this.meta, options, context.defaults.filters);
@@ -180,6 +184,10 @@ export class Resource implements ViewDefinition {
 
   get listTypes(): readonly string[] {
     return this.exports?.types ?? [];
+  }
+
+  findViews(registered: readonly ShownView[]): void {
+    this.#referred.findViews(registered);
   }
 
   async load(): Promise<void> {
@@ -332,8 +340,9 @@ export class Resource implements ViewDefinition {
     const write = changed.length === 0 ? this.input!.create : this.input!.update;
     const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
     if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[]);
-    const grantOf: GrantOfReference = (reference) => this.#referencePermissions(request, reference);
-    const resolved = await write.resolveReferences(em, records, grantOf);
+    const resolved = await write.resolveReferences(records, (reference, condition) =>
+      this.#referred.find(request, reference, condition),
+    );
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
   }
@@ -369,11 +378,16 @@ export class Resource implements ViewDefinition {
   }
 }
 
-/** Lists the permissions of references. Nobody refers to a parent but by the path, which its own view judges. */
-function permissionsOf({ referencePermissions: given = {} }: AnyModelOptions, parent: ViewContext['parent']) {
-  const declared: Readonly<Record<string, readonly PermissionClass[]>> = given;
-  const { [parent?.relation ?? '']: _parent, ...permissions } = declared;
-  return permissions;
+/** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */
+function referenceOptions(
+  { referencePermissions, referenceViews }: AnyModelOptions,
+  parent: ViewContext['parent'],
+): ReferenceOptions {
+  const without = <Value extends object>(declared: Value | undefined): Value => {
+    const { [parent?.relation as keyof Value]: _parent, ...others } = { ...declared } as Value;
+    return others as Value;
+  };
+  return { referencePermissions: without(referencePermissions), referenceViews: without(referenceViews) };
 }
 
 function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, operations: readonly Operation[]): boolean {

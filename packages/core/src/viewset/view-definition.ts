@@ -11,6 +11,7 @@ import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
+import type { ShownView } from './shown-view.ts';
 import type { WritePlan } from './write-plan.ts';
 
 /** The five operations, in the terms of REST; `update` is PUT and PATCH. */
@@ -114,6 +115,8 @@ export interface ViewDefinition {
   checkListParameters?(request: FastifyRequest): Promise<void>;
   /** The media types in which a list is sent beside JSON. */
   readonly listTypes?: readonly string[];
+  /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
+  findViews?(registered: readonly ShownView[]): void;
   /** Loads the packages that only such a view needs. Throws ImproperlyConfigured if one is not installed. */
   load?(): Promise<void>;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -1,6 +1,7 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
 import t from 'tap';
 import type { InvalidUsage } from '../../src/errors.ts';
+import { type FindReferred, findVisible, type RecordData } from '../../src/shapes/references.ts';
 import { writeShape } from '../../src/shapes/write-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
@@ -28,10 +29,13 @@ forEachDatabase(t, { entities: [...SPECIMENS, Shelf, Box] }, async (t, orm) => {
   em.create(Box, { id: 2n, label: 'closed', open: false });
   await em.flush();
   const resolved = async <Data extends object>(
-    shape: { resolveReferences(em: never, records: readonly { data: object; path: string }[]): Promise<Data[]> },
-    em: unknown,
+    shape: { resolveReferences(records: readonly RecordData[], find: FindReferred): Promise<Data[]> },
+    em: EntityManager,
     data: object,
-  ): Promise<Data> => (await shape.resolveReferences(em as never, [{ data, path: '' }]))[0]!;
+  ): Promise<Data> => {
+    const find: FindReferred = (reference, condition) => findVisible(em, reference, condition);
+    return (await shape.resolveReferences([{ data, path: '' }], find))[0]!;
+  };
   const shapeOf = <Shape extends { entity: unknown; bind(meta: never): unknown }>(shape: Shape) =>
     shape.bind(orm.getMetadata().get(shape.entity as never) as never) as ReturnType<Shape['bind']>;
 

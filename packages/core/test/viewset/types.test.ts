@@ -16,11 +16,13 @@ import {
   type SearchField,
   type JsonLogicField,
   Unauthorized,
+  ViewSet,
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
 import type { ProductEntity } from '../query/catalog.ts';
 import { Book, Publisher } from '../support/library.ts';
+import { Author, Book as ShelfBook, Tag } from '../support/shelves.ts';
 
 type BookRecord = InferEntity<typeof Book>;
 type Options = ModelViewSetOptions<BookRecord, typeof read, typeof write>;
@@ -146,3 +148,28 @@ t.test('what a view takes in is typed', async () => {
   // @ts-expect-error -- no property of the entity
   void ModelViewSet(Book, { read, write, fill: { prise: () => 1 } });
 });
+
+class ShelfBookViewSet extends ModelViewSet(ShelfBook, { read: readShape(ShelfBook, ['id']) }) {}
+class TagViewSet extends ModelViewSet(Tag, { read: readShape(Tag, ['id']) }) {}
+class PublisherViewSet extends ModelViewSet(Publisher, { read: readShape(Publisher, ['id', 'name']) }) {}
+const referring = writeShape(Book, ['title', 'publisher']);
+ModelViewSet(Book, { read, write: referring, referenceViews: { publisher: PublisherViewSet } });
+ModelViewSet(Author, {
+  read: readShape(Author, ['id']),
+  write: writeShape(Author, ['name']),
+  referenceViews: { books: ShelfBookViewSet, 'books.tags': TagViewSet, 'books.author': 'self' },
+});
+// @ts-expect-error -- a view of another entity
+ModelViewSet(Book, { read, write: referring, referenceViews: { publisher: BookViewSet } });
+ModelViewSet(Author, {
+  read: readShape(Author, ['id']),
+  write: writeShape(Author, ['name']),
+  // @ts-expect-error -- a view of another entity than that of the children's relation
+  referenceViews: { 'books.tags': ShelfBookViewSet },
+});
+// @ts-expect-error -- misspelt
+ModelViewSet(Book, { read, write: referring, referenceViews: { publiser: PublisherViewSet } });
+// @ts-expect-error -- no relation
+ModelViewSet(Book, { read, write: referring, referenceViews: { title: PublisherViewSet } });
+// @ts-expect-error -- no view of an entity
+ModelViewSet(Book, { read, write: referring, referenceViews: { publisher: class extends ViewSet {} } });

@@ -1,0 +1,147 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { HttpError, NotFound } from '../errors.ts';
+import type { Condition } from '../language/condition.ts';
+import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
+import type { Permission, PermissionView } from '../permissions/permission.ts';
+import { REQUEST_STATE, stateOf } from './request-state.ts';
+
+/** Names the property of a view of an entity by which other views ask for its records. */
+export const SHOWS: unique symbol = Symbol('viewset.shows');
+
+/** A view of an entity, as other views see it. */
+export interface RecordView<Definition extends ShownDefinition> {
+  readonly view: PermissionView;
+  readonly definition: Definition;
+  /**
+   * Looks the record of the path up, as an entity if that is wanted.
+   *
+   * @throws HttpError if the view would not show the record
+   */
+  readonly show: (request: FastifyRequest, wantsEntity: boolean) => Promise<object | undefined>;
+  /** Finds the records of a condition as entities; those that the view would not show are left out. */
+  readonly showAll: (request: FastifyRequest, condition: Condition) => Promise<readonly object[]>;
+}
+
+/** The declarations of such a view, resolved at its place. */
+export interface ShownDefinition {
+  readonly meta: EntityMetadata;
+  /** True if the view finds one record in a way of its own. */
+  readonly overridesGetObject: boolean;
+  /** The place of the view below the records of another one. */
+  readonly nesting: object | undefined;
+  parsePk(text: string): unknown;
+}
+
+interface ShownViewOptions<Definition extends ShownDefinition> extends RecordView<Definition> {
+  readonly permissions: readonly Permission[];
+  /** The plan of the route that shows one record; undefined if the view has none. */
+  readonly plan: FastifyContextConfig['viewset'];
+}
+
+/** A request for records of another view, and the answer of that view's permissions. */
+interface ShownRequest {
+  readonly shown: FastifyRequest;
+  readonly grant: PermissionGrant;
+}
+
+/**
+ * A view that other views ask which of its records it shows to a request, as if it was to show them by GET: views that are nested
+ * in it, and views whose bodies refer to its records. What it would not show is not there.
+ */
+export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
+  readonly view: PermissionView;
+  readonly definition: Definition;
+  readonly #show: RecordView<Definition>['show'];
+  readonly #showAll: RecordView<Definition>['showAll'];
+  readonly #permissions: readonly Permission[];
+  readonly #plan: FastifyContextConfig['viewset'];
+
+  constructor({ view, definition, show, showAll, permissions, plan }: ShownViewOptions<Definition>) {
+    this.view = view;
+    this.definition = definition;
+    this.#show = show;
+    this.#showAll = showAll;
+    this.#permissions = permissions;
+    this.#plan = plan;
+  }
+
+  /**
+   * Asks the permissions of the view.
+   *
+   * @param key names a record, as it stands in the path; undefined for a request that names none
+   * @throws NotFound if they refuse the request
+   */
+  async ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
+    const shown = this.#requestOf(request, key);
+    const grant = await orNotFound(async () =>
+      evaluatePermissions(this.#permissions, shown, this.view, { object: true }),
+    );
+    if (grant.denied) throw new NotFound();
+    stateOf(shown).grant = grant;
+    return { shown, grant };
+  }
+
+  /** Finds the record that a request names, as an entity of `request.em` if that is wanted. Throws NotFound if the view would not show it. */
+  find({ shown }: ShownRequest, wantsEntity: boolean): Promise<object | undefined> {
+    return orNotFound(() => this.#show(shown, wantsEntity));
+  }
+
+  /** Finds the records of a condition that the view shows to a request, as entities of `request.em`; none if it refuses the request. */
+  async findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]> {
+    try {
+      const { shown } = await this.ask(request);
+      return await orNotFound(() => this.#showAll(shown, condition));
+    } catch (error) {
+      if (error instanceof NotFound) return [];
+      throw error;
+    }
+  }
+
+  /** Makes the request that asks the view, with the same user and entity manager. */
+  #requestOf(request: FastifyRequest, key: string | undefined): FastifyRequest {
+    const outer = stateOf(request);
+    const { pk: _pk, ...params } = request.params as Readonly<Record<string, string>>;
+    const state = Object.create(outer, {
+      em: {
+        get: () => outer.em,
+        set: (em: typeof outer.em) => {
+          outer.em = em;
+        },
+      },
+      grant: { value: undefined, writable: true },
+      pk: { value: key === undefined ? undefined : this.#keyOf(key), writable: true },
+      parameters: { value: undefined, writable: true },
+      object: { value: undefined, writable: true },
+      answers: { value: undefined, writable: true },
+    }) as typeof outer;
+    return Object.create(request, {
+      [REQUEST_STATE]: { value: state },
+      method: { value: 'GET' },
+      params: { value: key === undefined ? params : { ...params, pk: key } },
+      query: { value: {} },
+      body: { value: undefined },
+      routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: this.#plan } }) },
+    }) as FastifyRequest;
+  }
+
+  #keyOf(text: string): unknown {
+    const key = this.definition.parsePk(text);
+    if (key === undefined) throw new NotFound();
+    return key;
+  }
+}
+
+/** Throws NotFound in the place of an error that refuses the user. */
+async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw refuses(error) ? new NotFound(undefined, { cause: error }) : error;
+  }
+}
+
+/** Tells if an error refuses the user. */
+export function refuses(error: unknown): error is HttpError {
+  return error instanceof HttpError && [401, 403].includes(error.statusCode);
+}
