@@ -4,7 +4,17 @@ import type { CallOptions, WriteRecordOptions } from './options.ts';
 import type { Key } from './url.ts';
 
 /** The calls of an API, by the paths of its views: `api.products`, `api['shops/products']`, `api.authors(7).books`. */
-export type Client<Api> = ClientOf<ApiOf<Api>>;
+export type Client<Api> = Api extends RouterWithoutViews
+  ? 'the type of this router has no views: chain its register() calls'
+  : ClientOf<ApiOf<Api>>;
+
+/** A router whose `register()` calls were not chained: what they return knows the views, and was dropped. */
+interface RouterWithoutViews {
+  register: unknown;
+  reverse: unknown;
+  plugin: unknown;
+  readonly '~views'?: undefined;
+}
 
 type ClientOf<Views> = {
   readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<Views[Path]> &

@@ -368,6 +368,16 @@ t.test('a path that is no literal hides no other', async (t) => {
   t.ok(client.books);
 });
 
+t.test('a router whose calls of register() are not chained knows no views', async (t) => {
+  const router = new Router({ prefix: 'api' });
+  router.register('books', BookViewSet);
+  const client = createClient<typeof router>(options);
+  same<typeof client, 'the type of this router has no views: chain its register() calls'>(true);
+  t.ok(client);
+  // @ts-expect-error Property 'books' does not exist on type '"the type of this router has no views: …"'
+  void client.books;
+});
+
 t.test('errors', async (t) => {
   const judge = async (): Promise<string | number> => {
     const answer = await api.books.addPages.post.safe(1, { pages: 5 });

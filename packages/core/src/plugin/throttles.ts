@@ -4,6 +4,7 @@ import { TooManyRequests } from '../errors.ts';
 import type { RuleListFactory } from '../operations/plan-view.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { PathRateLimit } from '../throttle/built-in-rules.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { RequestLimiter, RuleList } from '../throttle/request-limiter.ts';
 import type { ResolvedOptions } from './options.ts';
 
@@ -16,16 +17,21 @@ export class Throttles {
   readonly #store: NonNullable<ResolvedOptions['store']>;
   readonly #common: RuleList;
   readonly #limiters = new Map<string, RequestLimiter>();
+  /** The rules on paths that no route has had so far, each with the declaration that it stands in. */
+  readonly #idle = new Map<PathRateLimit, string>();
 
   constructor(app: FastifyInstance, { store, throttles, throttleRate }: ResolvedOptions) {
     this.#app = app;
     this.#store = store ?? ownStore(app);
     this.#common = new RequestLimiter({ rules: throttles, store: this.#store, log: app.log });
     app.addHook('onRoute', (route) => addUserThrottle(route, this.#common, throttleRate));
-    warnOfPaths(
-      app,
-      throttles.filter((rule) => rule instanceof PathRateLimit),
-    );
+    this.#watchPaths(throttles, 'option "throttles"');
+    app.addHook('onRoute', (route) => this.#markUsed(route));
+    app.addHook('onReady', async () => {
+      for (const [{ path }, place] of this.#idle) {
+        app.log.warn({ path }, `viewset: no route has the path "${path}" of a rule of ${place}`);
+      }
+    });
   }
 
   /** Makes the rules of one route of a view, under scopes that are the same in every process. */
@@ -33,6 +39,7 @@ export class Throttles {
     const own = declared.filter(({ rules }) => rules.length > 0);
     if (own.length === 0) return this.#common;
     const limiters = own.map(({ scope, rules }) => {
+      if (!this.#limiters.has(scope)) this.#watchPaths(rules, `"throttles" of ${scope}`);
       const limiter =
         this.#limiters.get(scope) ?? new RequestLimiter({ scope, rules, store: this.#store, log: this.#app.log });
       this.#limiters.set(scope, limiter);
@@ -46,21 +53,19 @@ export class Throttles {
     if (request.is404) return;
     return (viewset?.rules ?? this.#common).check('address', request, reply);
   }
-}
 
-/** Warns at start of each rule whose path no route has: it counts nothing, and what it was to protect is open. */
-function warnOfPaths(app: FastifyInstance, rules: readonly PathRateLimit[]): void {
-  const idle = new Set(rules);
-  if (idle.size === 0) return;
-  app.addHook('onRoute', ({ method, url, config }) => {
-    const path = config?.viewset?.path ?? url;
-    for (const rule of idle) if ([method].flat().some((each) => rule.covers(each, path))) idle.delete(rule);
-  });
-  app.addHook('onReady', async () => {
-    for (const { path } of idle) {
-      app.log.warn({ path }, `viewset: no route has the path "${path}" of a rule of option "throttles"`);
+  /** Warns at start of each rule whose path no route has that it holds: it counts nothing, and what it was to protect is open. */
+  #watchPaths(rules: readonly RateLimitRule[], place: string): void {
+    for (const rule of rules) if (rule instanceof PathRateLimit) this.#idle.set(rule, place);
+  }
+
+  #markUsed({ method, url, config }: RouteOptions): void {
+    const { path = url, rules = this.#common } = config?.viewset ?? {};
+    for (const rule of this.#idle.keys()) {
+      const isUsed = rules.includes(rule) && [method].flat().some((each) => rule.covers(each, path));
+      if (isUsed) this.#idle.delete(rule);
     }
-  });
+  }
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

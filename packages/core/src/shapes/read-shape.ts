@@ -53,15 +53,25 @@ type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'sho
 export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUnsafe<Output[Name]> }>;
 
 /** What a field of a read shape may come from that is not the property of its own name. */
-export type ExtraSource<Entity, Name> =
+export type ExtraSource<Entity> =
   | ShownPath<Entity>
   | Computed<Entity, PathOf<Entity, '.'>>
-  | (Name extends ToOneName<Entity> | EmbeddedName<Entity> ? NestedShapeOf<Related<Entity, Name>> : never)
-  | (Name extends ToManyName<Entity> ? Many<Entity, Related<Entity, Name>, unknown, undefined> : never)
   | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
 
+/** The same, of a field with the name of an object: a shape of it too. Messages of the compiler name the entity that it is of. */
+type ObjectSource<Nested, Entity> = ExtraSource<Entity> | NestedShapeOf<Nested>;
+
+/** The same, of a field with the name of a relation to many. */
+type ToManySource<Nested, Entity> = ExtraSource<Entity> | Many<Entity, Nested, unknown, undefined>;
+
 /** The fields of a read shape that are not properties under their own name. */
-export type ExtraFields<Entity, Names extends PropertyKey> = { readonly [Name in Names]: ExtraSource<Entity, Name> };
+export type ExtraFields<Entity, Names extends PropertyKey> = {
+  readonly [Name in Names]: Name extends ToOneName<Entity> | EmbeddedName<Entity>
+    ? ObjectSource<Related<Entity, Name>, Entity>
+    : Name extends ToManyName<Entity>
+      ? ToManySource<Related<Entity, Name>, Entity>
+      : ExtraSource<Entity>;
+};
 
 type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
 

@@ -54,6 +54,10 @@ export class RuleList {
     return this.#byPhase[phase].length > 0;
   }
 
+  includes(rule: RateLimitRule): boolean {
+    return this.#rules.some((counted) => counted.rule === rule);
+  }
+
   /**
    * Counts a request by the rules of a phase and writes the `RateLimit-*` headers. Throws TooManyRequests if a rule
    * refuses, and ServiceUnavailable if the store of one that fails closed is down. Makes no promise

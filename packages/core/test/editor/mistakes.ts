@@ -21,8 +21,7 @@ export const MISTAKES: readonly Mistake[] = [
     name: 'a nested shape of another entity',
     code: `
 export const shape = readShape(Book, ['id'], { publisher: readShape(Author, ['email']) });`,
-    message:
-      "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ExtraSource<Book, \"publisher\">'.",
+    message: "Type 'ReadShape<Author, { email: string; }>' is not assignable to type 'ObjectSource<Publisher, Book>'.",
   },
   {
     name: 'a write override of another kind',
@@ -106,7 +105,7 @@ export const a = readShape(Book, ['id', 'secret']);`,
     name: 'a hidden column of a related record',
     code: `
 export const b = readShape(Book, ['id'], { password: 'author.password' });`,
-    message: 'Type \'"author.password"\' is not assignable to type \'ExtraSource<Book, "password">\'.',
+    message: "Type '\"author.password\"' is not assignable to type 'ExtraSource<Book>'.",
   },
   {
     name: 'represent adds what the read shape lacks',
@@ -144,7 +143,7 @@ export const x = readShape(Book, ['id', 'titel']);`,
     code: `
 export const x = readShape(Book, ['id'], { p: 'publisher.nmae' });`,
     message:
-      'Type \'"publisher.nmae"\' is not assignable to type \'ExtraSource<Book, "p">\'. Did you mean \'"publisher.name"\'?',
+      "Type '\"publisher.nmae\"' is not assignable to type 'ExtraSource<Book>'. Did you mean '\"publisher.name\"'?",
   },
   {
     name: 'a misspelt name in a write shape',

@@ -75,6 +75,39 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal(lines.at(-1)?.msg, 'viewset: no route has the path "/early" of a rule of option "throttles"');
   });
 
+  t.test('a path throttle of a view is warned of if none of its own routes has the path', async (t) => {
+    const lines: { level: number; path?: string; msg: string }[] = [];
+    const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
+    t.teardown(async () => app.close());
+    await app.register(viewset, { orm });
+    const limit = (path: string) => new PathRateLimit(1, 60, { path });
+    class Guarded extends ModelViewSet(Book, {
+      read,
+      throttles: [
+        limit('/books/:pk'),
+        limit('HEAD /books'),
+        limit('/others'),
+        limit('POST /books'),
+        new PathRateLimit(9, 1),
+      ],
+    }) {
+      featured = action({ throttles: [limit('/books/featured'), limit('/books')] }, () => ({}));
+    }
+    class Other extends ModelViewSet(Book, { read }) {}
+    await app.register(new Router().register('books', Guarded).register('others', Other).plugin);
+    await app.ready();
+    t.strictSame(
+      lines.filter(({ level }) => level === 40).map(({ msg }) => msg.replace('viewset: no route has the path ', '')),
+      [
+        '"/others" of a rule of "throttles" of books',
+        '"POST /books" of a rule of "throttles" of books',
+        '"/books" of a rule of "throttles" of books.featured',
+      ],
+    );
+    t.equal((await app.inject('/books/1')).statusCode, 200);
+    t.equal((await app.inject('/books/2')).statusCode, 429);
+  });
+
   t.test('a schema of a response holds for every 2xx status that has none of its own', async (t) => {
     const answer = { title: 'Ash', secret: 'x' };
     const title = Type.Object({ title: Type.String() });
