@@ -28,11 +28,15 @@ export function textReader(schema: JsonSchema): (value: unknown) => unknown {
 
 /**
  * Makes the function that turns a field of a form, a text or the several texts of one name, into what a schema asks for: as
- * in a query string, the parts of objects and arrays as JSON, and the empty text as null if the schema takes null and no text.
+ * in a query string, the parts of objects and arrays as JSON, and the empty text as null if the schema takes null and no text. Of a union, the
+ * first member that is no text reads it. A field of which the schema says nothing is JSON, or else the text.
  */
 export function formReader(given: AnySchema): (value: unknown) => unknown {
   const schema = typeof given === 'object' ? given : {};
   const types = new Set(namedTypes(schema));
+  const members = (schema.anyOf ?? schema.oneOf)?.filter((member) => member !== true && member !== false);
+  if (members !== undefined) return unionReader(members);
+  if (Object.keys(schema).every((keyword) => ANNOTATIONS.has(keyword))) return (value) => eachText(value, parsed);
   const read = textReader(schema);
   const readItem = types.has('array') ? formReader((schema as { items?: AnySchema }).items ?? {}) : undefined;
   return (value) => {
@@ -46,6 +50,23 @@ export function formReader(given: AnySchema): (value: unknown) => unknown {
     const known = read(value);
     return readItem !== undefined && Array.isArray(known) ? known.map(readItem) : known;
   };
+}
+
+/** The keywords that say nothing of a value. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'deprecated']);
+
+function unionReader(members: readonly JsonSchema[]): (value: unknown) => unknown {
+  const readers = members.map((member) => formReader(member as AnySchema));
+  const takesText = members.some((member) => namedTypes(member).includes('string'));
+  return (value) => {
+    const read = readers.map((reader) => reader(value)).find((known) => known !== value) ?? value;
+    return takesText && typeof read !== 'object' ? value : read;
+  };
+}
+
+function eachText(value: unknown, read: (text: string) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => eachText(each, read));
+  return typeof value === 'string' ? read(value) : value;
 }
 
 /** Parses JSON; a text that is none stays as it is, for validation to refuse. */

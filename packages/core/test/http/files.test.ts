@@ -35,6 +35,7 @@ const Ticket = defineEntity({
     done: p.boolean().default(false),
     rank: p.integer().nullable(),
     tags: p.array().nullable(),
+    meta: p.json().nullable(),
     screen: p.type(FileType).nullable(),
     manual: p.type(FileType).nullable(),
   },
@@ -67,7 +68,7 @@ class HidesSecrets extends Permission {
   }
 }
 
-const write = writeShape(Ticket, ['title', 'weight', 'done', 'rank', 'tags'], {
+const write = writeShape(Ticket, ['title', 'weight', 'done', 'rank', 'tags', 'meta'], {
   screen: file({ store, maxBytes: MAX_BYTES, types: ['image/*'] }),
   manual: file({ store, maxBytes: MAX_BYTES, types: ['application/pdf', 'text/plain', 'text/html'] }),
 });
@@ -208,6 +209,20 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
       { rank: null, tags: ['a', 'b'] },
       { rank: 2, tags: ['c,d'] },
     ]);
+    for (const [content, meta] of [
+      ['{"a":[1,null]}', { a: [1, null] }],
+      ['[1]', [1]],
+      ['12', 12],
+      ['null', null],
+      ['"12"', '12'],
+      ['no JSON', 'no JSON'],
+      ['', ''],
+    ] as const) {
+      const answer = await post({ name: 'title', content: `Meta ${content}` }, { name: 'meta', content });
+      t.equal(answer.statusCode, 201, answer.body);
+      const found = await orm.em.fork().findOneOrFail(Ticket, { title: `Meta ${content}` });
+      t.strictSame(found.meta, meta, content);
+    }
     const bad = await post({ name: 'weight', content: 'many' }, SCREEN);
     t.equal(bad.statusCode, 400);
     t.strictSame(
