@@ -1,4 +1,4 @@
-import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { isRecord } from '../json.ts';
 import { entityTag, namesTag } from '../viewset/entity-tag.ts';
@@ -7,6 +7,7 @@ import type { OperationParameter } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
+const IF_NONE_MATCH_OF_WRITE = Type.String({ description: `The ${TAGS}: with one of the record nothing is written` });
 const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
 
 /** Sees an answer before it is serialized. */
@@ -25,7 +26,10 @@ export function headerParameters(preconditions: Preconditions | undefined, opera
   if (preconditions === undefined) return [];
   if (operation === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
   if (operation !== 'update' && operation !== 'destroy') return [];
-  return [{ name: 'if-match', required: preconditions.isRequired, schema: IF_MATCH }];
+  return [
+    { name: 'if-match', required: preconditions.isRequired, schema: IF_MATCH },
+    { name: 'if-none-match', required: false, schema: IF_NONE_MATCH_OF_WRITE },
+  ];
 }
 
 /**
@@ -35,18 +39,28 @@ export function headerParameters(preconditions: Preconditions | undefined, opera
 export function tagAnswers(representationOf: (request: FastifyRequest) => string): AnswerHook {
   return (request, reply, payload, done) => {
     if (!isRecord(payload) || ![200, 201].includes(reply.statusCode)) return done(null, payload);
-    const tag = entityTag(payload, representationOf(request));
+    const text = serialized(reply, payload);
+    if (text === undefined) return done(null, payload);
+    const tag = entityTag(text, representationOf(request));
     void reply.header('etag', tag);
     const known = request.headers['if-none-match'];
     const isHead = request.method === 'HEAD';
     const isRead = isHead || request.method === 'GET';
-    if (!isRead || known === undefined || !namesTag(known, tag, 'weak')) return done(null, payload);
+    const isKnown = isRead && known !== undefined && namesTag(known, tag, 'weak');
+    if (isKnown) void reply.code(304).removeHeader('content-type');
     // Of an answer to HEAD, Fastify takes the length and drops the rest.
-    const body = isHead ? reply.serialize(payload) : null;
-    void reply
-      .code(304)
-      .removeHeader('content-type')
-      .serializer(() => body as string);
+    const body = isKnown && !isHead ? null : text;
+    void reply.serializer(() => body as string);
     done(null, payload);
   };
+}
+
+/** Writes an answer as it is sent; undefined for one that does not fit its schema, which Fastify then finds. */
+function serialized(reply: FastifyReply, payload: Readonly<Record<string, unknown>>): string | undefined {
+  try {
+    const text: unknown = reply.serialize(payload);
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -91,7 +91,7 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     };
   }
   if (declared.length === 0) responses[200] = { description: 'OK', schema: undefined, headers: rateLimit };
-  if (facts.headerParameters.some(({ name }) => name === 'if-none-match')) {
+  if (facts.isSafe && facts.headerParameters.some(({ name }) => name === 'if-none-match')) {
     responses[304] = { description: STATUS_CODES[304]!, schema: undefined, headers: { ...tag, ...rateLimit } };
   }
   for (const status of errorStatuses(facts)) {

@@ -11,16 +11,16 @@ const MAX_REPRESENTATIONS = 5;
 const ENTITY_TAG = /[ \t,]*(W\/)?"([\u{21}\u{23}-\u{7e}\u{80}-\u{ff}]*)"[ \t]*(?:,|$)/guy;
 
 /**
- * Makes the strong entity tag of an answer (RFC 9110, section 8.8.3): the same for the same content alone, in every
+ * Makes the strong entity tag of an answer (RFC 9110, section 8.8.3): the same for the same text alone, in every
  * process. A representation other than the usual one of its record stands in the tag by its name, so that an `If-Match`
  * says what it has to be compared with.
  *
+ * @param text the answer as it is sent
  * @example
- * entityTag({ id: 7, name: 'Tea' });             // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
- * entityTag({ id: 7 }, 'fields=id');             // '"Hh3zUqYV8dGmIo8G0T0bXw.fields=id"'
+ * entityTag('{"id":7,"name":"Tea"}');             // '"3q2-7wEBxk2b0VQmXuZ0Ag"'
+ * entityTag('{"id":7}', 'fields=id');             // '"Hh3zUqYV8dGmIo8G0T0bXw.fields=id"'
  */
-export function entityTag(content: unknown, representation = ''): string {
-  const text = JSON.stringify(content, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+export function entityTag(text: string, representation = ''): string {
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, TAG_LENGTH);
   return `"${digest}${representation === '' ? '' : `.${representation}`}"`;
 }
@@ -30,21 +30,27 @@ export function namesAny(header: string): boolean {
   return header.trim() === '*';
 }
 
-/** Lists the representations that the strong tags of an `If-Match` name, each once; the usual one is empty. */
-export function representationsIn(header: string): readonly string[] {
-  const strong = [...header.matchAll(ENTITY_TAG)].filter(([, weak]) => weak === undefined);
-  const named = strong.map(([, , opaque]) => opaque!.slice(TAG_LENGTH + 1));
+/** Ways to compare entity tags (RFC 9110, section 8.8.3.2): by the strong one a weak tag names nothing. */
+export type TagComparison = 'strong' | 'weak';
+
+/** Lists the representations that the tags of an `If-Match` or `If-None-Match` name, each once; the usual one is empty. */
+export function representationsIn(header: string, comparison: TagComparison): readonly string[] {
+  const named = tagsIn(header, comparison).map((opaque) => opaque.slice(TAG_LENGTH + 1));
   return [...new Set(named)].slice(0, MAX_REPRESENTATIONS);
 }
 
 /**
- * Tells if an `If-Match` or `If-None-Match` names a tag: `*` names any that exists. Compares strongly (RFC 9110, section
- * 8.8.3.2) for `If-Match`, by which a weak tag names nothing; weakly for `If-None-Match`.
+ * Tells if an `If-Match` or `If-None-Match` names a tag: `*` names any that exists. `If-Match` compares strongly,
+ * `If-None-Match` weakly.
  */
-export function namesTag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
-  if (namesAny(header)) return true;
-  const named = [...header.matchAll(ENTITY_TAG)];
-  return named.some(([, weak, opaque]) => `"${opaque!}"` === tag && (comparison === 'weak' || weak === undefined));
+export function namesTag(header: string, tag: string, comparison: TagComparison): boolean {
+  return namesAny(header) || tagsIn(header, comparison).some((opaque) => `"${opaque}"` === tag);
+}
+
+/** Lists the tags of a header, without their quotes. */
+function tagsIn(header: string, comparison: TagComparison): string[] {
+  const named = [...header.matchAll(ENTITY_TAG)].filter(([, weak]) => comparison === 'weak' || weak === undefined);
+  return named.map(([, , opaque]) => opaque!);
 }
 
 /** Returns the content that a handler answers with, returned or sent, of which the client gets nothing. */

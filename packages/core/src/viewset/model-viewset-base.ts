@@ -13,7 +13,7 @@ import { removeEntity } from '../mikro/remove-entity.ts';
 import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { BulkOperations } from './bulk-operations.ts';
-import { answerOf, entityTag, namesAny, namesTag, representationsIn } from './entity-tag.ts';
+import { answerOf, entityTag, namesAny, namesTag, representationsIn, type TagComparison } from './entity-tag.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
@@ -490,15 +490,16 @@ export abstract class ModelViewSetBase<
     return records.visible(request).where(records.byPath(request));
   }
 
-  /** Tells if a write has an `If-Match` to meet, or lacks one that the view wants. */
+  /** Tells if a write has an `If-Match` or `If-None-Match` to meet, or lacks one that the view wants. */
   #hasPrecondition({ headers }: FastifyRequest): boolean {
     const { preconditions } = this.#resource;
-    return preconditions !== undefined && (preconditions.isRequired || headers['if-match'] !== undefined);
+    if (preconditions === undefined) return false;
+    return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
   }
 
   /**
-   * Finds the record to write. Compares an `If-Match` with it as `retrieve` answers it, in the transaction that holds its lock.
-   * Throws PreconditionRequired if there is none.
+   * Finds the record to write. Compares an `If-Match` and an `If-None-Match` with it as `retrieve` answers it, in the transaction
+   * that holds its lock. Throws PreconditionRequired if the view requires an `If-Match` and there is none.
    */
   async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
     if (!isConditional) return this.getObject(request);
@@ -507,20 +508,31 @@ export abstract class ModelViewSetBase<
     const { records } = this.#parts;
     if (!isLocking) await records.named(request, records.byPath(request)).entity({ lock: true });
     const entity = await this.getObject(request);
-    const named = request.headers['if-match'];
-    if (named === undefined) throw new PreconditionRequired();
-    if (!(await this.#isCurrent(request, reply, named))) throw new PreconditionFailed();
+    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
+    if (wanted === undefined && this.#resource.preconditions?.isRequired === true) throw new PreconditionRequired();
+    const isMet =
+      (wanted === undefined || (await this.#isNamed(request, reply, wanted, 'strong'))) &&
+      (unwanted === undefined || !(await this.#isNamed(request, reply, unwanted, 'weak')));
+    if (!isMet) throw new PreconditionFailed();
     return entity;
   }
 
-  /** Tells if an `If-Match` names a tag of the record, each compared with the representation that it says it is of. */
-  async #isCurrent(request: FastifyRequest, reply: FastifyReply, named: string): Promise<boolean> {
-    if (namesAny(named)) return true;
+  /** Tells if a header names a tag of the record, each compared with the representation that it says it is of. */
+  async #isNamed(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    header: string,
+    comparison: TagComparison,
+  ): Promise<boolean> {
+    if (namesAny(header)) return true;
     const { answers } = this.#resource;
-    for (const representation of representationsIn(named)) {
-      const read = (): Promise<unknown> => answerOf((silent) => this.retrieve(request, silent), reply);
-      const content = await answers.represented(request, representation, read);
-      if (content !== undefined && namesTag(named, entityTag(content, representation), 'strong')) return true;
+    for (const representation of representationsIn(header, comparison)) {
+      const tag = await answers.represented(request, representation, async () => {
+        const content = (await answerOf((silent) => this.retrieve(request, silent), reply)) as Record<string, unknown>;
+        const schema: object = this.#answer(request, 'retrieve').schema;
+        return entityTag(reply.serializeInput(content, schema as Record<string, unknown>), representation);
+      });
+      if (tag !== undefined && namesTag(header, tag, comparison)) return true;
     }
     return false;
   }

@@ -69,6 +69,12 @@ class SendingViewSet extends ModelViewSet(Counter, { read, write, etags: true })
     return reply.header('x-of', 'retrieve').send(await super.retrieve(request, reply)) as never;
   }
 }
+/** What it adds to a record is in no shape, and so never sent. */
+class AddingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override represent(entity: never): never {
+    return { ...(super.represent(entity) as object), asked: performance.now() } as never;
+  }
+}
 class VersionedViewSet extends ModelViewSet(Versioned, {
   read: readShape(Versioned, ['id', 'name']),
   write: writeShape(Versioned, ['name']),
@@ -83,6 +89,7 @@ const router = (): Router =>
     .register('representing', RepresentingViewSet)
     .register('looking-up', OwnLookUpViewSet)
     .register('sending', SendingViewSet)
+    .register('adding', AddingViewSet)
     .register('versioned', VersionedViewSet)
     .register('untagged', UntaggedViewSet);
 
@@ -139,6 +146,36 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     await send('PATCH', url, { value: 5 });
     t.equal((await send('GET', url, undefined, { 'if-none-match': tag })).statusCode, 200);
     t.equal((await send('GET', '/counters/999999', undefined, { 'if-none-match': '*' })).statusCode, 404);
+  });
+
+  t.test('a tag is of what is sent, whatever else the view makes of a record', async (t) => {
+    const { url, tag } = await make('/adding');
+    const read = await send('GET', url);
+    t.equal(read.headers['etag'], tag);
+    t.notOk('asked' in read.json());
+    t.equal((await send('GET', url, undefined, { 'if-none-match': tag })).statusCode, 304);
+    t.equal((await send('PATCH', url, { value: 2 }, { 'if-match': tag })).statusCode, 200);
+  });
+
+  t.test('a write whose If-None-Match names the record is a 412 and writes nothing', async (t) => {
+    const { url, tag } = await make();
+    const body = { name: 'changed', value: 9 };
+    for (const known of ['*', tag, `W/${tag}`, `"other", ${tag}`]) {
+      for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+        const headers = { 'if-none-match': known };
+        const answer = await send(method, url, method === 'DELETE' ? undefined : body, headers);
+        t.equal(answer.statusCode, 412, `${method} ${known}`);
+        t.equal(answer.json().code, 'precondition_failed');
+      }
+    }
+    t.equal((await send('GET', url)).headers['etag'], tag);
+    t.equal((await send('PUT', '/counters/999999', body, { 'if-none-match': '*' })).statusCode, 404);
+    const both = { 'if-match': tag, 'if-none-match': '*' };
+    t.equal((await send('PATCH', url, body, both)).statusCode, 412);
+    t.equal((await send('PATCH', url, body, { 'if-match': tag, 'if-none-match': '"other"' })).statusCode, 200);
+    t.equal((await send('PATCH', url, body, { 'if-none-match': '"other"' })).statusCode, 200);
+    const strict = await make('/strict');
+    t.equal((await send('PATCH', strict.url, body, { 'if-none-match': '"other"' })).statusCode, 428);
   });
 
   t.test('a write whose If-Match does not name the record is a 412 and writes nothing', async (t) => {
