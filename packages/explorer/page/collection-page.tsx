@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { fillPath, type Operation } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
@@ -12,14 +13,17 @@ import { SchemaForm } from './schema-form.tsx';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from './texts.ts';
+import { useShown } from './use-shown.ts';
 
 /** A collection: a table of its records, or, as the fragment of the URL says, a new record or an action. */
 export function CollectionPage({ api, resource, path }: CollectionProps): JSX.Element {
   const { fragment, query } = useStore(here);
   const person = useStore(session);
   const actions = resource.collectionActions.filter((action) => isOffered(action, person, fillPath(action.path, path)));
-  const action = actions.find(({ id }) => id === fragment.get('action'));
-  const isNew = fragment.has('new') && isOffered(resource.create, person, path);
+  const wanted = resource.collectionActions.find(({ id }) => id === fragment.get('action'));
+  const action = useShown(wanted !== undefined, actions.includes(wanted!)) ? wanted : undefined;
+  const isNew = useShown(fragment.has('new'), isOffered(resource.create, person, path));
+  const [isFound, setFound] = useState(true);
   const start = hrefOf(path, query, new URLSearchParams());
   return (
     <>
@@ -32,20 +36,22 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
               {texts.back}
             </a>
           ) : (
-            <>
-              <ActionButtons actions={actions} path={path} />
-              {isOffered(resource.create, person, path) && (
-                <a class="button primary" href={hrefOf(path, query, new URLSearchParams({ new: '' }))}>
-                  {texts.create(resource.singular)}
-                </a>
-              )}
-            </>
+            isFound && (
+              <>
+                <ActionButtons actions={actions} path={path} />
+                {isOffered(resource.create, person, path) && (
+                  <a class="button primary" href={hrefOf(path, query, new URLSearchParams({ new: '' }))}>
+                    {texts.create(resource.singular)}
+                  </a>
+                )}
+              </>
+            )
           )}
         </div>
       </div>
-      {isNew && <CreateForm api={api} resource={resource} path={path} create={resource.create} />}
+      {isNew && <CreateForm api={api} resource={resource} path={path} create={resource.create!} />}
       {action !== undefined && <ActionPanel key={action.id} api={api} action={action} path={path} />}
-      {!isNew && action === undefined && <RecordTable api={api} resource={resource} path={path} />}
+      {!isNew && action === undefined && <RecordTable api={api} resource={resource} path={path} onFound={setFound} />}
     </>
   );
 }

@@ -47,9 +47,11 @@ export function DeleteButton({
   return (
     <section class="end">
       {refusal !== undefined && <Problem refusal={refusal} onRetry={refusal.status === 412 ? reload : undefined} />}
-      <button type="button" class="danger" onClick={() => setAsking(true)}>
-        {texts.delete}
-      </button>
+      {refusal?.status !== 403 && (
+        <button type="button" class="danger" onClick={() => setAsking(true)}>
+          {texts.delete}
+        </button>
+      )}
       {isAsking && (
         <Question
           title={texts.deleteQuestion(title)}

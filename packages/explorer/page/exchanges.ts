@@ -38,9 +38,12 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly details: readonly Detail[];
+  /** The seconds after which the server wants to be asked again; undefined if it does not say. */
+  readonly retrySeconds: number | undefined;
 
-  constructor(status: number, code: string, message: string, details: readonly Detail[] = []) {
+  constructor(status: number, code: string, message: string, details: readonly Detail[] = [], retrySeconds?: number) {
     super(message);
+    this.retrySeconds = retrySeconds;
     this.status = status;
     this.code = code;
     this.details = details;
@@ -124,7 +127,7 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
     const text = await response.text();
     settle({ ...answer, text });
     noteRefusal(operation.id, response, token);
-    throw refusalOf(status, statusText, text);
+    throw refusalOf(response, text);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     settle(undefined);
@@ -166,13 +169,15 @@ function noteRefusal(operationId: string, { status, headers, url }: Response, to
   if (status === 403) rememberRefusal(operationId, new URL(url).pathname);
 }
 
-function refusalOf(status: number, statusText: string, text: string): Refusal {
+function refusalOf({ status, statusText, headers }: Response, text: string): Refusal {
+  const retrySeconds = Number(headers.get('retry-after') ?? Number.NaN);
   const { error, code, details } = (parsed(text) ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
   return new Refusal(
     status,
     typeof code === 'string' ? code : '',
     typeof error === 'string' && error !== '' ? error : `${status} ${statusText}`.trim(),
     Array.isArray(details) ? (details as Detail[]) : [],
+    Number.isNaN(retrySeconds) ? undefined : retrySeconds,
   );
 }
 

@@ -11,7 +11,7 @@ export function Faults({
   /** The names of the fields that are shown. */
   readonly shown: readonly string[];
 }): JSX.Element {
-  const { status, details } = refusal;
+  const { status, details, retrySeconds } = refusal;
   const isBeside = ({ path }: Detail): boolean => shown.includes(unescaped(path.split('/')[1] ?? ''));
   const others = details.filter((detail) => !isBeside(detail));
   return (
@@ -22,6 +22,7 @@ export function Faults({
       {status === 412 && <p>{texts.conflictHint}</p>}
       {status === 428 && <p>{texts.readFirstHint}</p>}
       {status === 403 && <p>{texts.forbiddenHint}</p>}
+      {retrySeconds !== undefined && <p>{texts.retryHint(retrySeconds)}</p>}
       {others.length > 0 && (
         <ul>
           {others.map(({ path, message: words }) => (

@@ -26,11 +26,13 @@ export function navigate(href: string, { replace = false } = {}): void {
   const isElsewhere = new URL(href, location.href).pathname !== location.pathname;
   history[replace ? 'replaceState' : 'pushState'](null, '', href);
   here.set(read());
-  if (isElsewhere) {
-    scrollTo(0, 0);
-    // Whoever listens to the page hears where they are, and goes on from there by keyboard.
-    requestAnimationFrame(() => document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true }));
-  }
+  if (isElsewhere) scrollTo(0, 0);
+  // Whoever listens to the page hears where they are, and goes on from there by keyboard; so does whoever was on
+  // something that is gone now.
+  requestAnimationFrame(() => {
+    const isLost = document.activeElement === document.body;
+    if (isElsewhere || isLost) document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true });
+  });
 }
 
 /** Writes an address of a path, a query and a fragment; empty values are left out. */

@@ -7,27 +7,30 @@ import { logIn } from './session.ts';
 import { createStore, useStore } from './store.ts';
 import { texts } from './texts.ts';
 
-/** The reason for which the page asks for a login; undefined if it does not. */
-const asked = createStore<string | undefined>(undefined);
+/** The question for a login, another one each time; undefined if the page does not ask. */
+const asked = createStore<object | undefined>(undefined);
 
-export function askForLogin(reason = ''): void {
-  asked.set(reason);
+export function askForLogin(): void {
+  asked.set({});
 }
 
 /** Asks for what the API's own login wants, or for a token if the API has no login that the document names. */
 export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
-  const reason = useStore(asked);
+  const question = useStore(asked);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    if (reason === undefined) dialog.current?.close();
+    if (question === undefined) dialog.current?.close();
     else if (dialog.current?.open === false) dialog.current.showModal();
-  }, [reason]);
+  }, [question]);
+  // The event comes later than the dialog closes: whoever is quick has asked again by then.
+  const settle = (): void => {
+    if (dialog.current?.open !== true) asked.set(undefined);
+  };
   return (
-    <dialog ref={dialog} class="login" aria-labelledby="login-title" onClose={() => asked.set(undefined)}>
-      {reason !== undefined && (
+    <dialog ref={dialog} class="login" aria-labelledby="login-title" onClose={settle}>
+      {question !== undefined && (
         <>
           <h2 id="login-title">{texts.logIn}</h2>
-          {reason !== '' && <p>{reason}</p>}
           {api.login === undefined ? <TokenForm /> : <LoginForm api={api} />}
           <button type="button" class="plain" onClick={() => asked.set(undefined)}>
             {texts.cancel}

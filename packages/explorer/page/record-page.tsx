@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, fillPath, type Operation, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, fillPath, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { DeleteButton } from './delete-button.tsx';
 import { ExpandSwitches } from './expand-switches.tsx';
@@ -16,7 +16,8 @@ import { useStore } from './store.ts';
 import { texts } from './texts.ts';
 import { UpdateForm } from './update-form.tsx';
 import { useAnswer } from './use-answer.ts';
-import { shortened } from './words.ts';
+import { useShown } from './use-shown.ts';
+import { humanized, shortened } from './words.ts';
 
 interface RecordProps {
   readonly api: Api;
@@ -32,9 +33,10 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()));
   const { answer, refusal, reload } = awaited;
   const row = isRow(answer?.body) ? answer.body : undefined;
-  const title = row === undefined ? resource.singular : shortened(titleOf(resource, row), 200);
+  const title = row === undefined ? humanized(resource.singular) : shortened(titleOf(resource, row), 200);
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
-  const action = actions.find(({ id }) => id === fragment.get('action'));
+  const wanted = resource.recordActions.find(({ id }) => id === fragment.get('action'));
+  const action = useShown(wanted !== undefined, actions.includes(wanted!)) ? wanted : undefined;
   return (
     <>
       <Breadcrumbs api={api} path={path} />
@@ -51,7 +53,7 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
           {action === undefined && row !== undefined && <ActionButtons actions={actions} path={path} />}
         </div>
       </div>
-      <Below api={api} resource={resource} path={path} />
+      {refusal === undefined && <Below api={api} resource={resource} path={path} />}
       <Waiting awaited={awaited} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {action !== undefined && (
@@ -102,7 +104,9 @@ function RecordView(props: ViewProps): JSX.Element {
   const { document } = api;
   const person = useStore(session);
   const { retrieve, update, destroy } = resource;
-  const form: Operation | undefined = isOffered(update, person, path) && update.body !== undefined ? update : undefined;
+  const mayWrite = useShown(update?.body !== undefined, isOffered(update, person, path));
+  const mayDelete = useShown(destroy !== undefined, isOffered(destroy, person, path));
+  const form = mayWrite ? update : undefined;
   const written = new Set(propertiesOf(document, form?.body?.schema).map(([name]) => name));
   const names = Object.keys(row).filter((name) => !written.has(name));
   const schema = retrieve?.answer ?? resource.row;
@@ -117,7 +121,7 @@ function RecordView(props: ViewProps): JSX.Element {
       {names.length > 0 && (
         <Facts document={document} schema={schema} row={row} names={names} isAside={form !== undefined} />
       )}
-      {isOffered(destroy, person, path) && <DeleteButton {...props} destroy={destroy} />}
+      {mayDelete && <DeleteButton {...props} destroy={destroy!} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { type Api, type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { ColumnMenu, columnsOf } from './columns.tsx';
 import { DataTable } from './data-table.tsx';
@@ -21,14 +22,20 @@ export interface CollectionProps {
   readonly path: string;
 }
 
+interface TableProps extends CollectionProps {
+  /** Is told if there is such a collection, as far as the API says. */
+  readonly onFound: (isFound: boolean) => void;
+}
+
 /** The records of a collection, to be searched, filtered, ordered, paged and selected. */
-export function RecordTable({ api, resource, path }: CollectionProps): JSX.Element {
+export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.Element {
   const { query, fragment } = useStore(here);
   const list = resource.list!;
   const chosen = fragment.get('columns');
   const asked = withFields(list, query, chosen, resource.key);
   const awaited = useAnswer(list, hrefOf(path, asked, new URLSearchParams()));
   const { answer, refusal, reload } = awaited;
+  useEffect(() => onFound(refusal?.status !== 404), [refusal]);
   const rows = rowsOf(answer?.body);
   const columns = columnsOf(api.document, resource.row, rows, chosen, expandable(list, query));
   const selection = useSelection(resource, rows);

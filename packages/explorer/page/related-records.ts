@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
+import { hasParameter, pageSizeOf } from './list-query.ts';
 import { isRow, isTitle, type Row, rowsOf, textOf, titleOf } from './records.ts';
 
 /** Records of another collection that may be meant. */
@@ -11,6 +12,8 @@ export interface Proposals {
 
 /** As many records are proposed at once. */
 const PROPOSALS = 20;
+/** As many records of a collection that cannot be searched are looked through. */
+const LOOKED_THROUGH = 100;
 /** The time between the last letter and the question, in milliseconds. */
 const PAUSE_MS = 200;
 
@@ -37,14 +40,20 @@ export function useProposals(target: Resource, text: string | undefined): Propos
 
 async function propose(target: Resource, text: string, signal: AbortSignal): Promise<Proposals> {
   const list = target.list!;
-  const names = new Set(list.query.map(({ name }) => name));
   const query = new URLSearchParams();
-  if (text.trim() !== '' && names.has('search')) query.set('search', text);
-  const size = ['page_size', 'limit'].find((name) => names.has(name));
-  if (size !== undefined) query.set(size, String(PROPOSALS));
+  const isSearched = hasParameter(list, 'search');
+  if (text.trim() !== '' && isSearched) query.set('search', text);
+  const size = pageSizeOf(list)?.name;
+  if (size !== undefined) query.set(size, String(isSearched ? PROPOSALS : LOOKED_THROUGH));
   const { body } = await send({ operation: list, url: `${target.path}?${query}`, signal });
-  const rows = rowsOf(body);
-  return { rows: rows.slice(0, PROPOSALS), hasMore: (body as { next?: unknown }).next === true };
+  const found = rowsOf(body);
+  const rows = isSearched
+    ? found
+    : found.filter((row) => titleOf(target, row).toLowerCase().includes(text.trim().toLowerCase()));
+  return {
+    rows: rows.slice(0, PROPOSALS),
+    hasMore: rows.length > PROPOSALS || (body as { next?: unknown }).next === true,
+  };
 }
 
 /** The title of the record that has a key. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
 import { Refusal } from './exchanges.ts';
 import { Field } from './field.tsx';
@@ -35,6 +35,10 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
   const [json, setJson] = useState<string>();
   const form = useRef<HTMLFormElement>(null);
   const { refusal, setRefusal, isSending, submit } = useSubmit(form);
+  const isAlone = purpose === 'new' || purpose === 'action';
+  useEffect(() => {
+    if (isAlone) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  }, []);
   const details = refusal?.details;
   const facts = useMemo<FormFacts>(() => ({ api, purpose, isUpdate, details: details ?? [] }), [api, details]);
   const toggleJson = (): void => {

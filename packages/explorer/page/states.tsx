@@ -16,12 +16,13 @@ export function Problem({
   readonly onRetry?: (() => void) | undefined;
 }): JSX.Element {
   const { token } = useStore(session);
-  const { status, message, code } = refusal;
+  const { status, message, code, retrySeconds } = refusal;
   return (
     <section class="problem" role="alert">
       <h2>{status === 0 ? texts.offline : texts.problemOf(status)}</h2>
       <p>{status === 0 ? texts.offlineHint : <bdi>{message}</bdi>}</p>
       {status === 403 && <p>{texts.forbiddenHint}</p>}
+      {retrySeconds !== undefined && <p>{texts.retryHint(retrySeconds)}</p>}
       {status !== 0 && (
         <p class="hint">
           <code>

@@ -35,9 +35,11 @@ export const texts = {
       409: 'This conflicts with another record',
       412: 'Somebody has changed this record in the meantime',
       413: 'This is too large',
+      415: 'The server does not take this kind of content',
       428: 'The record has to be read anew first',
       429: 'Too many requests',
     })[status] ?? (status >= 500 ? 'The server could not do this' : 'The server has refused this'),
+  retryHint: (seconds: number): string => `Try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`,
   forbiddenHint: 'Your account has no permission for it, so it is no longer offered.',
   readFirstHint: 'Reload the record to read it: your changes are lost then.',
   conflictHint:
