@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Api, fillPath, type Operation } from './api-model.ts';
+import { type Api, fillPath, type Operation, rowOf } from './api-model.ts';
 import { type Answer, exchanges, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
@@ -61,7 +61,7 @@ export function ActionPanel({
       {answer !== undefined && (
         <section class="result" aria-live="polite" aria-label={texts.result}>
           <h2>{texts.actionDone(answer.status)}</h2>
-          <Result body={answer.answer.body} />
+          <Result api={api} action={action} body={answer.answer.body} />
         </section>
       )}
     </>
@@ -98,9 +98,17 @@ function split({ query, body }: Operation, values: Values): { query: URLSearchPa
 }
 
 /** The answer of an action: its records as a table, everything else as it came. */
-function Result({ body }: { readonly body: unknown }): JSX.Element {
+function Result({
+  api: { document },
+  action,
+  body,
+}: {
+  readonly api: Api;
+  readonly action: Operation;
+  readonly body: unknown;
+}): JSX.Element {
   const rows = rowsOf(body);
   if (body === undefined) return <p>{texts.noContent}</p>;
   if (rows.length === 0) return <pre tabIndex={0}>{JSON.stringify(body, undefined, 2)}</pre>;
-  return <RowsTable rows={rows} label={texts.result} />;
+  return <RowsTable document={document} schema={rowOf(document, action.answer)} rows={rows} label={texts.result} />;
 }

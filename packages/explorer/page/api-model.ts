@@ -1,4 +1,5 @@
 import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
+import { textOf } from './records.ts';
 import { propertiesOf } from './schema.ts';
 import { humanized } from './words.ts';
 
@@ -193,7 +194,7 @@ function isFile(document: ApiDocument) {
 }
 
 /** Returns the schema of the records of a list: of a page's `results`, or of an array's items. */
-function rowOf(document: ApiDocument, answer: Schema | undefined): Schema | undefined {
+export function rowOf(document: ApiDocument, answer: Schema | undefined): Schema | undefined {
   const schema = follow<Schema>(document, answer ?? {});
   const results = schema.properties?.['results'];
   return (results === undefined ? schema : follow<Schema>(document, results)).items;
@@ -234,10 +235,12 @@ export function fillPath(template: string, path: string): string {
     .join('/');
 }
 
-/** Returns the path of a record of a collection. */
-export function recordPathOf(resource: Resource, collectionPath: string, key: unknown): string {
+/** Returns the path of a record of a collection; undefined if no URL can name it: `..` is the collection above. */
+export function recordPathOf(resource: Resource, collectionPath: string, key: unknown): string | undefined {
+  const step = textOf(key);
+  if (['', '.', '..'].includes(step)) return undefined;
   const filled = fillPath(resource.recordPath.replace(/\/\{[^{}]+\}$/, ''), collectionPath);
-  return `${filled}/${encodeURIComponent(String(key))}`;
+  return `${filled}/${encodeURIComponent(step)}`;
 }
 
 /** Finds the collections that stand below the records of a resource: `/authors/{author}/books` below `/authors/{pk}`. */

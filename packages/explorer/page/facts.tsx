@@ -58,9 +58,10 @@ function Fact({
   readonly schema: Schema | undefined;
 }): JSX.Element {
   if (isStoredFile(value)) return <StoredFile file={value} isFull />;
-  const isRows = Array.isArray(value) && value.length > 0 && value.every(isRow);
-  if (isRows) return <RowsTable rows={value} label={humanized(name)} />;
   const described = describe(document, schema, name);
+  if (Array.isArray(value) && value.length > 0 && value.every(isRow)) {
+    return <RowsTable document={document} schema={described.schema.items} rows={value} label={humanized(name)} />;
+  }
   if (isRow(value) && described.kind === 'object') return <Pairs row={value} />;
   if (isRow(value)) return <pre tabIndex={0}>{JSON.stringify(value, undefined, 2).slice(0, SHOWN)}</pre>;
   return <Value value={value} described={described} length={SHOWN} />;

@@ -74,6 +74,7 @@ function FilterInput({ api, parameter, id, described, aria, text, onChange }: In
         name={parameter.name}
         described={described}
         required={false}
+        placeholder={texts.any}
         value={text === '' ? undefined : text}
         onChange={(value) => onChange(textOf(value))}
         aria={aria}

@@ -4,9 +4,10 @@ import type { Parameter, Schema } from './openapi.ts';
 /** Parameters of lists that have a place of their own on the page. */
 const OWN = new Set(['search', 'sort', 'page', 'page_size', 'limit', 'offset', 'cursor', 'expand', 'fields']);
 
-/** The parameters that are filters. */
+/** The parameters that are filters; a condition in JSON, which few write by hand, comes last. */
 export function filtersOf({ query }: Operation): readonly Parameter[] {
-  return query.filter(({ name }) => !OWN.has(name));
+  const filters = query.filter(({ name }) => !OWN.has(name));
+  return filters.toSorted((left, right) => Number(isJson(left)) - Number(isJson(right)));
 }
 
 export function hasParameter({ query }: Operation, name: string): boolean {

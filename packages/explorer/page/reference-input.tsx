@@ -13,7 +13,7 @@ import { texts } from './texts.ts';
 import { humanized } from './words.ts';
 
 /** A record of another collection, found by searching there; its key as it is, if that collection cannot be searched. */
-export function ReferenceInput(props: InputProps): JSX.Element {
+export function ReferenceInput(props: InputProps & { readonly placeholder?: string }): JSX.Element {
   const target = useReferenceTarget(props.facts.api, props.described);
   if (target !== undefined) return <ReferenceBox {...props} target={target} />;
   const isNumber = [props.described.schema.type].flat().some((type) => type === 'integer' || type === 'number');

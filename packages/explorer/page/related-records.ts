@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Resource } from './api-model.ts';
+import { recordPathOf, type Resource } from './api-model.ts';
 import { Refusal, send } from './exchanges.ts';
 import { hasParameter, pageSizeOf } from './list-query.ts';
 import { isRow, isTitle, type Row, rowsOf, textOf, titleOf } from './records.ts';
@@ -76,7 +76,8 @@ export function useLabel(target: Resource, field: string, value: unknown): [stri
     const isSaid = wanted === '' || isTitle(field) || label?.key === wanted;
     if (isSaid || field !== key || retrieve === undefined) return;
     const controller = new AbortController();
-    const url = `${path}/${encodeURIComponent(wanted)}`;
+    const url = recordPathOf(target, path, wanted);
+    if (url === undefined) return;
     send({ operation: retrieve, url, signal: controller.signal }).then(
       ({ body }) => isRow(body) && remember(body),
       (error: unknown) => {

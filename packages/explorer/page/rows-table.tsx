@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
+import type { ApiDocument, Schema } from './openapi.ts';
 import type { Row } from './records.ts';
+import { describe, propertiesOf } from './schema.ts';
 import { texts } from './texts.ts';
 import { Value } from './value.tsx';
 import { humanized } from './words.ts';
@@ -8,8 +10,17 @@ import { humanized } from './words.ts';
 const MAX_COLUMNS = 8;
 const MAX_ROWS = 100;
 
+interface RowsProps {
+  readonly document: ApiDocument;
+  /** The schema of one of them, as far as there is one. */
+  readonly schema: Schema | undefined;
+  readonly rows: readonly Row[];
+  readonly label: string;
+}
+
 /** Records within an answer, to be read. */
-export function RowsTable({ rows, label }: { readonly rows: readonly Row[]; readonly label: string }): JSX.Element {
+export function RowsTable({ document, schema, rows, label }: RowsProps): JSX.Element {
+  const schemas = new Map(propertiesOf(document, schema));
   const shown = rows.slice(0, MAX_ROWS);
   const names = [...new Set(shown.flatMap((row) => Object.keys(row)))].slice(0, MAX_COLUMNS);
   const classOf = (name: string): string | undefined =>
@@ -32,7 +43,7 @@ export function RowsTable({ rows, label }: { readonly rows: readonly Row[]; read
               <tr key={index}>
                 {names.map((name) => (
                   <td key={name} class={classOf(name)}>
-                    <Value value={row[name]} />
+                    <Value value={row[name]} described={describe(document, schemas.get(name), name)} />
                   </td>
                 ))}
               </tr>

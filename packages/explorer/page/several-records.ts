@@ -1,6 +1,7 @@
 import { type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { type Detail, Refusal, send } from './exchanges.ts';
 import { type Row, textOf } from './records.ts';
+import { texts } from './texts.ts';
 
 /** What came of changing or deleting several records. */
 export interface Outcome {
@@ -26,7 +27,7 @@ export function deleteRows({ resource, path, rows }: Rows): Promise<Outcome> {
   // A comma separates the keys, so it cannot be part of one.
   const isNameable = rows.every((row) => !textOf(row[key]).includes(','));
   if (destroyMany === undefined || parameter === undefined || !isNameable) {
-    return eachRow(resource, rows, (row) => send({ operation: destroy!, url: recordPathOf(resource, path, row[key]) }));
+    return eachRow({ resource, path, rows }, (url) => send({ operation: destroy!, url }));
   }
   return together(resource, rows, parameter.schema?.maxItems, (some) => {
     const keys = some.map((row) => encodeURIComponent(textOf(row[key]))).join(',');
@@ -38,9 +39,7 @@ export function deleteRows({ resource, path, rows }: Rows): Promise<Outcome> {
 export function changeRows({ resource, path, rows }: Rows, name: string, value: unknown): Promise<Outcome> {
   const { updateMany, update, key } = resource;
   if (updateMany === undefined) {
-    return eachRow(resource, rows, (row) =>
-      send({ operation: update!, url: recordPathOf(resource, path, row[key]), body: { [name]: value } }),
-    );
+    return eachRow({ resource, path, rows }, (url) => send({ operation: update!, url, body: { [name]: value } }));
   }
   return together(resource, rows, updateMany.body?.schema.maxItems, (some) =>
     send({ operation: updateMany, url: path, body: some.map((row) => ({ [key]: row[key], [name]: value })) }),
@@ -85,22 +84,20 @@ function faultsOf(details: readonly Detail[], rows: readonly Row[], key: string)
   return faults;
 }
 
-async function eachRow(
-  { key }: Resource,
-  rows: readonly Row[],
-  write: (row: Row) => Promise<unknown>,
-): Promise<Outcome> {
+async function eachRow({ resource, path, rows }: Rows, write: (url: string) => Promise<unknown>): Promise<Outcome> {
   const faults = new Map<string, string>();
   let done = 0;
   let last: Refusal | undefined;
   for (const row of rows) {
-    const refusal = await refusalOf(write(row));
+    const key = row[resource.key];
+    const url = recordPathOf(resource, path, key);
+    const refusal = url === undefined ? new Refusal(404, 'no_path', texts.unnameable) : await refusalOf(write(url));
     if (refusal === undefined) {
       done++;
       continue;
     }
     last = refusal;
-    faults.set(textOf(row[key]), refusal.details.map(({ message }) => message).join('; ') || refusal.message);
+    faults.set(textOf(key), refusal.details.map(({ message }) => message).join('; ') || refusal.message);
     // What is wrong with one record need not be with the next; whatever else is refused once is refused again.
     if (![400, 403, 404, 409, 412, 428].includes(refusal.status)) break;
   }

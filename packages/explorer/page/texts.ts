@@ -11,6 +11,7 @@ export const texts = {
   back: 'Back',
   none: '—',
   noValue: 'No value',
+  blank: 'Blank',
   yes: 'Yes',
   no: 'No',
   any: 'Any',
@@ -51,7 +52,7 @@ export const texts = {
   documentMissingHint: 'This page knows the API from its OpenAPI document. Is the openapi plugin registered?',
   unknownPlace: 'This page has no view of this address.',
   faults: (count: number): string =>
-    count === 1 ? 'One thing needs another value:' : `${count} things need another value:`,
+    count === 1 ? 'One thing needs another value.' : `${count} things need another value.`,
 
   rootTitle: 'Collections',
   noCollections: 'This API has no collections.',
@@ -81,6 +82,7 @@ export const texts = {
   selected: (count: number): string => (count === 1 ? 'One record selected' : `${count} records selected`),
   selection: 'Selection',
   deleteSelected: 'Delete',
+  unnameable: 'No URL can name this record.',
   faultsAtRows: 'What is wrong stands at the rows.',
   changeSelected: 'Change…',
   fieldToChange: 'Field',

@@ -56,6 +56,7 @@ function TextValue({ text, described, length }: { text: string; described: Descr
       );
     }
   }
+  if (text.trim() === '') return <span class="none">{texts.blank}</span>;
   return <bdi>{shortened(text, length)}</bdi>;
 }
 

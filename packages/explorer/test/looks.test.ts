@@ -1,7 +1,7 @@
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
 import { openLibrary } from './support/visitor.ts';
-import axe from 'axe-core';
+import { isWithinScreen, look } from './support/look.ts';
 import { HOSTILE } from './support/shelves.ts';
 
 t.setTimeout(110_000);
@@ -17,10 +17,10 @@ t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
       .waitFor();
     await page.goto('/api/books?sort=-id');
     await page.getByRole('link', { name: 'xxxx' }).waitFor();
-    t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing sticks out');
+    t.ok(await isWithinScreen(page), 'nothing sticks out');
     await page.getByRole('link', { name: 'xxxx' }).click();
     await page.getByRole('heading', { name: 'xxxx' }).waitFor();
-    t.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    t.ok(await isWithinScreen(page));
     await logIn(page);
     t.equal((await page.getByLabel('Summary').inputValue()).length, HOSTILE.long.length, 'whole where it is edited');
     await page.goto('/api/books?search=gnihtyreve');
@@ -66,29 +66,20 @@ t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
   ] as const) {
     t.test(`axe finds nothing, and nothing sticks out: ${name}`, async (t) => {
       const page = await visit('/api', { colorScheme, viewport, bypassCSP: true });
-      const look = async (place: string): Promise<void> => {
-        await page.evaluate(axe.source);
-        const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-        const found = violations.map(({ id, nodes }) => [id, nodes[0]?.html, nodes[0]?.failureSummary]);
-        t.strictSame(found, [], place);
-        t.ok(
-          await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
-          `${place}: within the screen`,
-        );
-      };
+      const seen = (place: string): Promise<void> => look(t, page, place);
       await page.getByRole('link', { name: 'Books' }).first().waitFor({ state: 'attached' });
-      await look('root');
+      await seen('root');
       await page.goto('/api/books?min_price=2');
       await page.getByRole('link', { name: 'Book 02' }).waitFor();
       await page.getByRole('button', { name: 'Filters' }).click();
-      await look('collection with filters');
+      await seen('collection with filters');
       await page.getByRole('button', { name: 'Log in' }).first().click();
-      await look('login');
+      await seen('login');
       await page.keyboard.press('Escape');
       await logIn(page);
       await page.getByRole('checkbox', { name: 'Select Book 02' }).check();
       await page.getByText('Columns', { exact: true }).first().click();
-      await look('selection and columns');
+      await seen('selection and columns');
       await page.goto('/api/books/2');
       await page.getByRole('button', { name: 'Save' }).waitFor();
       await page.getByLabel('Title').fill('');
@@ -96,16 +87,16 @@ t.test('looks in a browser', { skip: skipWithoutBrowser() }, async (t) => {
       await page.locator('.fault').first().waitFor();
       await page.getByRole('combobox', { name: 'Author' }).fill('Author 0001');
       await page.locator('#record-author-list [role=option]').first().waitFor();
-      await look('form with a fault, and proposals');
+      await seen('form with a fault, and proposals');
       await page.getByRole('combobox', { name: 'Author' }).press('Escape');
       await page.getByRole('button', { name: 'Delete' }).click();
-      await look('question');
+      await seen('question');
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Requests' }).click();
-      await look('requests');
+      await seen('requests');
       await page.goto('/api/accounts/4711');
       await page.getByText('There is nothing here').waitFor();
-      await look('problem');
+      await seen('problem');
     });
   }
 
