@@ -2,6 +2,7 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, ownsColumn } from '../fields/property.ts';
+import { saidOf } from '../language/across-relations.ts';
 import { and, type Condition, isAlways } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
@@ -170,6 +171,15 @@ function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouc
   if (!walked.has(key)) walked.set(key, { steps, isTouched });
 }
 
+function addMatching(
+  walked: Relations,
+  condition: Extract<Condition, { kind: 'matching' }>,
+  before: readonly EntityProperty[],
+): void {
+  const said = saidOf(condition);
+  if (said !== undefined) addCondition(walked, said, before);
+}
+
 function addCondition(walked: Relations, condition: Condition, before: readonly EntityProperty[] = []): void {
   switch (condition.kind) {
     case 'compare':
@@ -186,7 +196,8 @@ function addCondition(walked: Relations, condition: Condition, before: readonly 
     case 'or':
       for (const inner of condition.conditions) addCondition(walked, inner, before);
       return;
-    case 'constant':
     case 'matching':
+      return addMatching(walked, condition, before);
+    case 'constant':
   }
 }

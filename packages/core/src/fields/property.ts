@@ -60,16 +60,19 @@ export function referredKey(property: EntityProperty): EntityProperty {
 export function tyingKey(owner: EntityMetadata, relation: EntityProperty): EntityProperty {
   const target = targetOf(relation) as EntityMetadata;
   const mapped = target.properties[relation.mappedBy as never] as EntityProperty | undefined;
-  const isPolymorphic = [relation, mapped].some(
-    (side) => side?.polymorphic === true || side?.discriminatorColumn !== undefined,
-  );
-  if (isPolymorphic) throw new ImproperlyConfigured(`${owner.className}.${relation.name} is polymorphic`);
+  if (isPolymorphic(relation)) throw new ImproperlyConfigured(`${owner.className}.${relation.name} is polymorphic`);
   const key = mapped !== undefined && ownsColumn(mapped) ? referredKey(mapped) : onlyPrimaryKey(owner);
   const composite = key === undefined ? owner : onlyPrimaryKey(target) === undefined ? target : undefined;
   if (key !== undefined && composite === undefined) return key;
   throw new ImproperlyConfigured(
     `${owner.className}.${relation.name} cannot be shown: the primary key of ${composite?.className ?? ''} is not one column`,
   );
+}
+
+/** True of a relation that may lead to several entities, from either end. */
+export function isPolymorphic(relation: EntityProperty): boolean {
+  const mapped: EntityProperty | undefined = targetOf(relation)?.properties[relation.mappedBy as never];
+  return [relation, mapped].some((side) => side?.polymorphic === true || side?.discriminatorColumn !== undefined);
 }
 
 /** Returns the primary key of an entity; undefined if it is not one property. */

@@ -107,8 +107,8 @@ export class QuerySet<Entity extends object> {
    * record of which all of them are true; those of another call may be true of another one.
    *
    * @example
-   * authors.filter({ books__title: 'Ash', books__price__gt: 5 });
-   * // … where exists (select 1 from "book" t1 where t1."author_id" = t0."id" and (t1."title" = $1 and t1."price" > $2))
+   * QuerySet.of(em, Author).filter({ books__title: 'Ash', books__tags__name: 'tea' });
+   * // … where exists (select 1 from "book" t1 where … and t1."title" = $1 and exists (… from "tag" t2 … and t2."name" = $2))
    */
   filter(lookups: Lookups<Entity>): QuerySet<Entity> {
     return this.where(lookupCondition(this.meta, lookups));
@@ -124,7 +124,10 @@ export class QuerySet<Entity extends object> {
     return this.#with({ condition: and(this.condition, condition) });
   }
 
-  /** Keeps what the lookups cannot say, in MikroORM's own words. It joins the statement as a sub-select of keys. */
+  /**
+   * Keeps what the lookups cannot say, in MikroORM's own words. What it asks of columns joins the statement as a sub-select of keys,
+   * what it asks across relations is asked as lookups ask it.
+   */
   matching(where: FilterQuery<Entity>): QuerySet<Entity> {
     return this.where(matching(this.meta, where));
   }

@@ -1,9 +1,11 @@
 import { raw } from '@mikro-orm/core';
 import t from 'tap';
+import { saidOf } from '../../src/language/across-relations.ts';
 import { and, matching, not, or } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
-import { entities, Maker, pick, Product, Tag } from './catalog.ts';
+import { Book, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
+import { Country, entities, Maker, pick, Product, Tag } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
 forEachDatabase(t, { entities }, async (t, orm, database) => {
@@ -62,6 +64,57 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     }
   });
 
+  t.test('asks through relations as em.find does', async (t) => {
+    const em = orm.em.fork();
+    const germany = em.create(Country, { code: 'de', name: 'Germany' });
+    const [hot, cold] = ['hot', 'cold'].map((label, rank) => em.create(Tag, { label, rank }));
+    const parent = em.create(Product, { name: 'p1', note: 'n', origin: germany, tags: [hot!] });
+    em.create(Product, {
+      name: 'p2',
+      parent,
+      maker: em.create(Maker, { name: 'M', country: germany }),
+      tags: [hot!, cold!],
+    });
+    em.create(Product, { name: 'p3', parent, stock: 3, tags: [cold!] });
+    em.create(Product, { name: 'p4', note: 'n' });
+    await em.flush();
+    const asked: readonly (readonly [where: object, isWalked: boolean])[] = [
+      [{ tags: { label: 'hot', rank: 0 } }, true],
+      [{ tags: { label: 'hot', rank: 1 } }, true],
+      [{ tags: { $or: [{ label: 'hot' }, { rank: 1 }] } }, true],
+      [{ $and: [{ tags: { label: 'hot' } }, { tags: { label: 'cold' } }] }, true],
+      [{ $or: [{ tags: { label: 'cold' } }, { name: 'p4' }] }, true],
+      [{ tags: { $some: { label: 'hot' } } }, true],
+      [{ tags: { $none: { label: 'hot' } } }, true],
+      [{ tags: { $some: {} } }, true],
+      [{ tags: { $none: {} } }, true],
+      [{ tags: { label: { $ne: 'hot' } } }, true],
+      [{ tags: { $every: { label: 'hot' } } }, false],
+      [{ children: { note: null } }, false],
+      [{ children: { note: { $ne: null } } }, true],
+      [{ children: { note: { $in: ['n', null] } } }, false],
+      [{ children: { tags: { label: 'cold' } } }, true],
+      [{ children: { tags: { label: 'cold' }, stock: 3 } }, true],
+      [{ parent: { tags: { label: 'hot' } } }, true],
+      [{ parent: { origin: { name: 'Germany' } } }, true],
+      [{ parent: { note: null } }, true],
+      [{ maker: { country: 'de' } }, true],
+      [{ maker: { country: { name: { $like: 'Ger%' } } } }, false],
+      [{ maker: null }, false],
+      [{ maker: { name: null } }, true],
+      [{ maker: { products: { stock: { $lt: 1 } } } }, true],
+    ];
+    for (const [where, isWalked] of asked) {
+      const condition = matching(products.meta, where);
+      t.equal(condition.kind === 'matching' && saidOf(condition) !== undefined, isWalked, JSON.stringify(where));
+      const found = (await products.where(condition).orderBy('name').rows(names)).flat();
+      const expected = await orm.em.fork().find(Product, where, { orderBy: { name: 1 } });
+      t.strictSame(found, [...new Set(expected.map(({ name }) => name))], JSON.stringify(where));
+    }
+    await orm.em.fork().nativeDelete(Product, { parent: { $ne: null } });
+    await orm.em.fork().nativeDelete(Product, { name: ['p1', 'p4'] });
+  });
+
   t.test('joins other conditions, in any place', async (t) => {
     const meta = orm.getMetadata().get(Product);
     const acme = matching(meta, { maker: { name: 'ACME' } });
@@ -116,5 +169,34 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
       name: 'ImproperlyConfigured',
       message: /a condition on Maker cannot be asked of Product/,
     });
+  });
+});
+
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+  await fillTags(orm);
+  const em = orm.em.fork();
+  await em.insertMany(ShelfAuthor, [{ id: 1, name: 'Ada' }]);
+  em.create(Book, { id: 1, title: 'Seen', author: 1, tags: [101, 104] });
+  em.create(Book, { id: 2, title: 'Hidden', hidden: true, author: 1, tags: [101] });
+  await em.flush();
+
+  t.test('what a filter of MikroORM hides is not found, as to em.find and to lookups', async (t) => {
+    const authors = QuerySet.of(orm.em.fork(), ShelfAuthor);
+    const books = QuerySet.of(orm.em.fork(), Book);
+    const tags = QuerySet.of(orm.em.fork(), ShelfTag);
+    t.equal(await authors.matching({ books: { title: 'Hidden' } }).count(), 0);
+    t.equal(await authors.matching({ books: { title: 'Seen' } }).count(), 1);
+    t.equal(await authors.matching({ books: { $some: { title: 'Hidden' } } }).count(), 0);
+    t.equal(await authors.matching({ books: { tags: { name: 'black' } } }).count(), 0);
+    t.equal(await authors.matching({ books: { tags: { name: 'red' } } }).count(), 1);
+    t.equal(await books.matching({ tags: { name: 'black' } }).count(), 0);
+    t.equal(
+      await books
+        .withFilters(false)
+        .matching({ tags: { name: 'black' } })
+        .count(),
+      1,
+    );
+    t.equal(await tags.matching({ books: { title: 'Hidden' } }).count(), 0);
   });
 });

@@ -2,6 +2,7 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
+import { saidOf } from '../../language/across-relations.ts';
 import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
@@ -46,6 +47,8 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
     }
     case 'matching': {
       checkEntity(scope.meta, condition.meta);
+      const said = saidOf(condition);
+      if (said !== undefined) return writeCondition(out, scope, said);
       writeComparison(out, scope, primaryKey(scope.meta), matchingSql(scope.context.em, condition));
     }
   }
