@@ -52,10 +52,8 @@ export class TicketViewSet extends ModelViewSet(Ticket, {
     steps: nested(writeShape(Step, ['text', 'is_done']), { max: 20, update: true }),
   }),
   fill: { author: userId },
-  validate: (data, problems, _request, record) => {
-    const start = data.starts_on === undefined ? record?.starts_on : data.starts_on;
-    const due = data.due_on === undefined ? record?.due_on : data.due_on;
-    if (start && due && due < start) problems.add('/due_on', 'must not be before starts_on');
+  validate: (_data, problems, _request, _record, { starts_on, due_on }) => {
+    if (starts_on && due_on && due_on < starts_on) problems.add('/due_on', 'must not be before starts_on');
   },
   referencePermissions: { assignee: [InSameProject] },
   expand: { comments: many(comment, { orderBy: 'created_at' }) },

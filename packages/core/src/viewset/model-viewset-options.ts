@@ -22,7 +22,7 @@ import type { Counting } from '../language/query.ts';
 import type { LookupName, OrderName } from '../language/lookup-name.ts';
 import type { ExtraFields, ReadShape } from '../shapes/read-shape.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
-import type { PropertyValue } from '../shapes/wire-value.ts';
+import type { NullOf, PropertyValue } from '../shapes/wire-value.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOperation, type BulkOption } from './bulk.ts';
@@ -107,6 +107,13 @@ type JudgedData<Entity, Input> = {
     : Name extends keyof Entity
       ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
       : Input[Name];
+};
+
+/** The values that a record would have after a write, of those fields of its bodies that are no relations. */
+type ValuesAfter<Entity, Input> = {
+  readonly [Name in Exclude<keyof Input, RelationName<Entity>>]?: Name extends keyof Entity
+    ? PropertyValue<Entity, Name> | NullOf<Entity[Name]> | Extract<Input[Name], null>
+    : Input[Name];
 };
 
 /** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
@@ -204,13 +211,20 @@ export interface ModelViewSetOptions<
   /**
    * Rules over several fields: adds faults, which are answered together with those that the schemas have found. `data` is what is
    * sound of the body, `extra` included; anything may be missing from it. `record` is the record of an update, as it is stored and
-   * locked; undefined on create. May be asynchronous.
+   * locked; undefined on create. `after` has the values that the record would have after the write: what was sent, null included, else
+   * what is stored; a field with a fault is missing, and so are relations and files. May be asynchronous.
+   *
+   * @example
+   * validate: (_data, problems, _request, _record, { price, stock = 0 }) => {
+   *   if (price === 0 && stock > 0) problems.add('/stock', 'must be 0 for a free book');
+   * },
    */
   readonly validate?: (
     data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
     problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
     request: FastifyRequest,
     record: Entity | undefined,
+    after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
   ) => Awaitable<void>;
   /**
    * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with

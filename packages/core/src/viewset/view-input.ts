@@ -31,6 +31,7 @@ export interface InputOptions {
     problems: Problems,
     request: FastifyRequest,
     record: object | undefined,
+    after: Values,
   ) => Awaitable<unknown>;
 }
 
@@ -163,8 +164,20 @@ export class ViewInput {
     if (validate === undefined) return [];
     const { extra, problems } = this.#notesOf(body);
     const added = new Problems(this.fields);
-    await validate({ ...(body as object), ...extra }, added, request, record);
+    const after = this.#after(body as Values, record as Values | undefined, problems);
+    await validate({ ...(body as object), ...extra }, added, request, record, after);
     return union(problems, added.found);
+  }
+
+  /** Makes the values that a record would have after the write, of the fields of the body that are its own. One with a fault has none. */
+  #after(body: Values, record: Values | undefined, problems: readonly Problem[]): Values {
+    const { fields } = record === undefined ? this.create : this.update;
+    const wrong = fieldsOf(problems);
+    const own = fields.filter(
+      ({ name, reference, children, file }) => !(wrong.has(name) || (reference ?? children ?? file)),
+    );
+    const source = (name: string): Values | undefined => (Object.hasOwn(body, name) ? body : record);
+    return Object.fromEntries(own.map(({ name }) => [name, source(name)?.[name]]));
   }
 
   /** Adds the values that the view sets to the data of a new record. */
@@ -205,9 +218,14 @@ function union(found: readonly Problem[], more: readonly Problem[]): readonly Pr
   return [...found, ...more.filter(({ path, message }) => !known.has(`${path} ${message}`))];
 }
 
+/** The names of the fields at fault. */
+function fieldsOf(problems: readonly Problem[]): ReadonlySet<string | undefined> {
+  return new Set(problems.map(({ path }) => path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
 /** Reads the fields of a body that have no fault. */
 function soundPart(body: Values, problems: readonly Problem[], inspect: Inspect): object {
-  const wrong = new Set(problems.map(({ path }) => path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~')));
+  const wrong = fieldsOf(problems);
   const part = Object.fromEntries(Object.entries(body).filter(([name]) => !wrong.has(name)));
   const { value, problems: left } = inspect(part);
   return left.length === 0 && isRecord(value) ? value : {};

@@ -31,6 +31,26 @@ class Ruled extends ModelViewSet(LibraryBook, {
   ways = action({}, () => this.explain());
 }
 
+class Compared extends ModelViewSet(LibraryBook, {
+  read,
+  write: {
+    create: writeShape(LibraryBook, ['title', 'pages', 'price', 'publisher']),
+    update: writeShape(LibraryBook, ['title', 'pages', 'price']),
+  },
+  extra: Type.Object({ note: Type.Optional(Type.String()) }),
+  bulk: 3,
+  validate: (data, problems, _request, _record, after) => {
+    seen.push(after);
+    const { price, pages = 0 } = after;
+    if (typeof price === 'number' && price > pages) problems.add('/price', `must be at most ${pages}`);
+    if (price === null && pages > 0) problems.add('/pages', 'must be 0 without a price');
+    // @ts-expect-error -- a relation is in `data` as it was sent, and in `record` as it is stored
+    void after.publisher;
+    void data.publisher;
+  },
+}) {}
+const seen: unknown[] = [];
+
 class TwoShapes extends ModelViewSet(LibraryBook, {
   read: readShape(LibraryBook, ['id', 'title', 'pages', 'price']),
   write: {
@@ -92,6 +112,7 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     new Router()
       .register('ruled', Ruled)
       .register('two', TwoShapes)
+      .register('compared', Compared)
       .register('filled', Filled)
       .register('extra', WithExtra)
       .register('own', OwnCreate) as Router,
@@ -110,6 +131,33 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     em.create(Publisher, { name: 'North' });
     em.create(Publisher, { name: 'South' });
     await em.flush();
+  });
+
+  t.test('rules see the record as it would be after the write', async (t) => {
+    const after = async (...args: Parameters<typeof send>) => {
+      seen.length = 0;
+      return [placesOf(await send(...args)), ...seen];
+    };
+    const made = await send('POST', '/compared', { title: 'a', pages: 10, price: 5, publisher: null });
+    t.equal(made.status, 201, JSON.stringify(made.body));
+    const { id } = made.body;
+    t.strictSame(await after('POST', '/compared', { title: 'b', price: 5 }), [
+      [400, '/price'],
+      { title: 'b', pages: undefined, price: 5 },
+    ]);
+    const url = `/compared/${id}`;
+    t.strictSame(await after('PATCH', url, { pages: 3 }), [[400, '/price'], { title: 'a', pages: 3, price: 5 }]);
+    t.strictSame(await after('PATCH', url, { price: null }), [[400, '/pages'], { title: 'a', pages: 10, price: null }]);
+    t.strictSame(
+      await after('PATCH', url, { pages: 'x', price: 11 }),
+      [[400, '/pages', '/price'], { title: 'a', price: 11 }],
+      'of a field with a fault nothing is known',
+    );
+    t.strictSame(await after('PUT', url, { title: 'c', note: 'x' }), [[200], { title: 'c', pages: 10, price: 5 }]);
+    t.strictSame(await after('PATCH', '/compared', [{ id, price: null, pages: 0 }]), [
+      [200],
+      { title: 'c', pages: 0, price: null },
+    ]);
   });
 
   t.test('rules over several fields answer with all other faults of a body', async (t) => {
