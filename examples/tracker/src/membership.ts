@@ -40,7 +40,7 @@ export class InSameProject extends Permission {
 /** Shows the people of the user's own projects. */
 export class InSharedProjects extends Permission {
   override scope(request: FastifyRequest, view: PermissionView) {
-    return matching(view.meta!, { memberships: { project: { members: { account: userId(request) } } } });
+    return matching<Account>(view.meta!, { memberships: { project: { members: { account: userId(request) } } } });
   }
 }
 

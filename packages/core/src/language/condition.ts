@@ -63,8 +63,21 @@ export function some(steps: readonly EntityProperty[], condition: Condition): Co
   return isNever(condition) ? never : { kind: 'some', steps, condition };
 }
 
-/** Says in MikroORM's own words what the lookups cannot say of the records of one entity. */
-export function matching(meta: EntityMetadata, where: FilterQuery<object>): Condition {
+/**
+ * Says in MikroORM's own words what the lookups cannot say of the records of one entity. Name the entity as the type argument, so that
+ * a misspelt name does not compile.
+ *
+ * @example
+ * class OfOwnTitle extends Permission {
+ *   override scope(request: FastifyRequest, view: PermissionView) {
+ *     return matching<Book>(view.meta!, { author: { books: { $some: { title: 'Ash' } } } });
+ *   }
+ * }
+ */
+export function matching<Entity extends object = object>(
+  meta: EntityMetadata,
+  where: FilterQuery<NoInfer<Entity>>,
+): Condition {
   return { kind: 'matching', meta, where: ofKeys(meta, where) };
 }
 

@@ -3,6 +3,7 @@ import { MikroORM } from '@mikro-orm/sqlite';
 import type { EntityManager } from '@mikro-orm/core';
 import t from 'tap';
 import type { FieldName, PathOf, RelationName } from '../../src/fields/field-name.ts';
+import { matching } from '../../src/language/condition.ts';
 import type { LookupName, OrderName } from '../../src/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { entities, Product, type ProductEntity } from './catalog.ts';
@@ -74,6 +75,19 @@ const right = (em: EntityManager) => {
     }),
     products.exclude({ name: 'x' }).orderBy('-price', 'maker__name').slice(0, 10),
     products.matching({ maker: { name: 'x' } }),
+    products.where(matching<ProductEntity>(products.meta, { children: { tags: { products: { name: 'x' } } } })),
+  ];
+};
+
+/** MikroORM finds these mistakes itself, when the query runs. */
+const wrongMatching = (em: EntityManager) => {
+  const { meta } = QuerySet.of(em, Product);
+  return [
+    // @ts-expect-error misspelt beyond three relations
+    () => matching<ProductEntity>(meta, { children: { tags: { products: { nmae: 'x' } } } }),
+    // @ts-expect-error a value of another type
+    () => matching<ProductEntity>(meta, { tags: { rank: 'x' } }),
+    () => matching(meta, { whatever: 'is said without the type' }),
   ];
 };
 
@@ -120,6 +134,7 @@ t.test('what compiles resolves', async (t) => {
   t.ok([wrongField, manyPath, wrongPath, wrongLookup, unfit, unordered, manyOrder].length > 0);
   const orm = new MikroORM({ dbName: ':memory:', entities });
   t.doesNotThrow(() => right(orm.em));
+  t.equal(wrongMatching(orm.em).length, 3);
 });
 
 t.test('what does not compile is refused at run time as well', async (t) => {
