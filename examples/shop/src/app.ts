@@ -3,16 +3,15 @@ import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewse
 import { HealthRegistry, IPRateLimit, NotFound, serverOptions, UserRateLimit, viewset } from '@viewset/core';
 import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
+import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { addHealthChecks } from './health-checks.ts';
-import { tellRoutes } from './route-table.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
-import { logOptions, logRequests } from './terminal-log.ts';
 
 declare module '@viewset/core' {
   interface ViewsetTypes {

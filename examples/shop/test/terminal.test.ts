@@ -1,3 +1,4 @@
+import { logOptions, logRequests } from '@viewset/terminal';
 import fastify from 'fastify';
 import { PassThrough } from 'node:stream';
 import { isatty } from 'node:tty';
@@ -6,7 +7,6 @@ import t from 'tap';
 import { buildApp } from '../src/app.ts';
 import { examples } from '../src/examples.ts';
 import { readSettings } from '../src/settings.ts';
-import { logOptions, logRequests } from '../src/terminal-log.ts';
 
 const SETTINGS = { DATABASE_URL: 'sqlite::memory:', BCRYPT_ROUNDS: '4', PORT: '0' };
 

@@ -3,6 +3,7 @@ import { type AccountUser, auth, LogEmailSender } from '@viewset/auth';
 import { flydriveStore, serverOptions, viewset } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
 import { openapi } from '@viewset/openapi';
+import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
@@ -23,8 +24,10 @@ export interface AppOptions {
   readonly secret: string;
   /** Default: 12. */
   readonly bcryptRounds?: number;
-  /** True if requests are logged. Default: false. */
-  readonly logger?: boolean;
+  /** Lines and a table of routes for people on a terminal, or JSON for programs. Default: no log. */
+  readonly log?: 'terminal' | 'json';
+  /** Takes what is for people on a terminal beside the log. Default: stdout. */
+  readonly write?: (text: string) => unknown;
 }
 
 /** The tracker, ready to listen. */
@@ -33,9 +36,14 @@ export async function buildApp({
   uploads,
   secret,
   bcryptRounds = 12,
-  logger = false,
+  log,
+  write = (text) => process.stdout.write(text),
 }: AppOptions): Promise<FastifyInstance> {
-  const app = fastify(serverOptions({ logger }));
+  const app = fastify(serverOptions({ ...(log === undefined ? {} : logOptions(log === 'terminal')) }));
+  if (log === 'terminal') {
+    logRequests(app);
+    tellRoutes(app, write);
+  }
   await app.register(openapi, { info: { title: 'Tracker', version: '1.0.0' } });
   await app.register(viewset, { orm });
   await app.register(explorer, { title: 'Tracker' });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { buildApp } from './app.ts';
 import { openDatabase } from './database.ts';
@@ -13,7 +14,7 @@ const app = await buildApp({
   orm,
   uploads: `${folder}uploads`,
   secret: SECRET_KEY ?? randomBytes(32).toString('base64url'),
-  logger: true,
+  log: isatty(process.stdout.fd) ? 'terminal' : 'json',
 });
 app.addHook('onClose', () => orm.close());
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void app.close());
@@ -21,7 +22,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => 
 const url = await app.listen({ host: HOST ?? '127.0.0.1', port: Number(PORT ?? 3000) });
 const [owner] = PEOPLE;
 process.stdout.write(`
-The tracker is listening on ${url}; a browser is shown ${url}/api as a page. Everybody's password is "${PASSWORD}":
+The tracker is listening on ${url}.
+  ${url}/api    the explorer: look at it in a browser, and log in as one of these with ${PASSWORD}
+  ${url}/docs   the reference
+
 ${PEOPLE.map(({ email, about }) => `  ${email.padEnd(20)}${about}`).join('\n')}
 
   TOKEN=$(curl -s ${url}/api/auth/login -H 'content-type: application/json' \\

@@ -1,6 +1,7 @@
+import type { OperationPlan } from '@viewset/core';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 
-/** Writes the routes that are registered from now on as a table, once the shop listens: method, path, and who may call. */
+/** Writes the routes that are registered from now on as a table, once the application listens: method, path, and who may call. */
 export function tellRoutes(app: FastifyInstance, write: (text: string) => unknown): void {
   const routes: RouteOptions[] = [];
   app.addHook('onRoute', (route) => void routes.push(route));
@@ -12,8 +13,9 @@ function routeTable(routes: readonly RouteOptions[]): string {
   for (const route of routes) {
     const { url, config, schema } = route;
     // The page of the explorer and its like are no part of the API.
-    if (schema === undefined || schema.hide === true) continue;
-    const path = (config?.viewset?.path ?? url).replace(/(?<=.)\/$/, '');
+    if (schema === undefined || (schema as { readonly hide?: unknown }).hide === true) continue;
+    const plan: OperationPlan | undefined = config?.viewset;
+    const path = (plan?.path ?? url).replace(/(?<=.)\/$/, '');
     for (const method of [route.method].flat()) {
       if (method !== 'HEAD') lines.set(`${method} ${path}`, [method, path, whoMayCall(route, method)]);
     }

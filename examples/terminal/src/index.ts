@@ -1,0 +1,2 @@
+export { tellRoutes } from './route-table.ts';
+export { logOptions, logRequests } from './terminal-log.ts';
