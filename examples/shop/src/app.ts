@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { HealthRegistry, IPRateLimit, NotFound, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import { addVary, HealthRegistry, IPRateLimit, NotFound, serverOptions, UserRateLimit, viewset } from '@viewset/core';
 import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
@@ -100,7 +100,7 @@ export async function buildApp(
 /** Leads a browser that is at the address of the shop itself to its explorer. */
 function addHome(app: FastifyInstance): void {
   app.get('/', { schema: { hide: true }, config: { public: true } }, (request, reply) => {
-    reply.header('vary', 'Accept');
+    addVary(reply, 'Accept');
     if (!prefersHtml(request)) throw new NotFound(`No route ${request.method} /`);
     return reply.redirect('/api');
   });

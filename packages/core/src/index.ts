@@ -74,6 +74,7 @@ export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/to-many-input.ts';
 export type { ExportFormat } from './viewset/list-export.ts';
 export { acceptedType } from './accepted-type.ts';
+export { addVary } from './add-vary.ts';
 export { file, type FileField, type FileFieldOptions } from './files/file-field.ts';
 export { type FileFacts, type FileStore, type FlydriveDisk, flydriveStore } from './files/file-store.ts';
 export { type FileLink, FileType, type StoredFile } from './files/file-type.ts';

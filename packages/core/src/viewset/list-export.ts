@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { TObject } from 'typebox';
 import { acceptedType } from '../accepted-type.ts';
+import { addVary } from '../add-vary.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { after } from '../language/condition.ts';
@@ -49,7 +50,7 @@ export class ListExport {
 
   /** The type that a request prefers to JSON; undefined if it wants JSON. */
   typeFor({ headers }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
-    addVary(reply, 'accept');
+    addVary(reply, 'Accept');
     const type = acceptedType(headers.accept, ['application/json', ...this.types]);
     return type === 'application/json' ? undefined : type;
   }
@@ -118,11 +119,4 @@ function jsonWriter(reply: FastifyReply, schema: TObject): (record: object) => s
 
 function lineWriter(json: (record: object) => string): WriteBatch {
   return (records) => records.map((record) => `${json(record)}\n`).join('');
-}
-
-/** Tells caches that an answer goes by a header of the request. */
-function addVary(reply: FastifyReply, name: string): void {
-  const told = String(reply.getHeader('vary') ?? '');
-  const isTold = told.split(',').some((each) => ['*', name].includes(each.trim().toLowerCase()));
-  if (!isTold) void reply.header('vary', told === '' ? name : `${told}, ${name}`);
 }
