@@ -3,7 +3,7 @@ import { askForLogin } from './login-dialog.tsx';
 import { notice } from './notice.tsx';
 import { logOut, nameOf, session } from './session.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** Says who is logged in, and lets them out, or in. */
 export function AccountMenu(): JSX.Element {

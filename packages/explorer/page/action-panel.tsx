@@ -9,7 +9,7 @@ import { rowsOf, textOf } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { SchemaForm, type Values } from './schema-form.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** The actions of a collection or a record: each leads to its form. */
 export function ActionButtons({

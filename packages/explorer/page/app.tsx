@@ -12,7 +12,7 @@ import { RequestLog } from './request-log.tsx';
 import { RootPage } from './root-page.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** The whole page. */
 export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Element {

@@ -7,7 +7,7 @@ import type { Schema } from './openapi.ts';
 import type { Row } from './records.ts';
 import { describe, initialValue, propertiesOf } from './schema.ts';
 import { changeOf, changeRows, type Outcome } from './several-records.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 interface ChangeFormProps {

@@ -3,7 +3,7 @@ import { ariaOf, type FieldProps, faultsAt, inputId, pointerTo } from './form-fa
 import { Input } from './input.tsx';
 import type { ApiDocument } from './openapi.ts';
 import { type Described, describe, fieldsOf } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { useListFocus } from './use-list-focus.ts';
 import { humanized } from './words.ts';
 

@@ -12,7 +12,7 @@ import { bodyOf } from './request-body.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { useShown } from './use-shown.ts';
 
 /** A collection: a table of its records, or, as the fragment of the URL says, a new record or an action. */

@@ -8,7 +8,7 @@ import type { ApiDocument, Schema } from './openapi.ts';
 import type { Row } from './records.ts';
 import { type Described, describe, propertiesOf } from './schema.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 /** A column of a table. */

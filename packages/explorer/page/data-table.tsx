@@ -3,7 +3,7 @@ import type { Resource } from './api-model.ts';
 import type { Column } from './columns.tsx';
 import { directionOf, namesOf, sorted } from './list-query.ts';
 import { type Row, textOf, titleOf } from './records.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
 import { decimalsOf, Value } from './value.tsx';
 import { shortened } from './words.ts';

@@ -6,7 +6,7 @@ import { hrefOf, navigate } from './location.ts';
 import { notice } from './notice.tsx';
 import { type Row, titleOf } from './records.ts';
 import { Problem, Question } from './states.tsx';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { ifMatch } from './update-form.tsx';
 import { shortened } from './words.ts';
 

@@ -1,7 +1,7 @@
 import type { Operation } from './api-model.ts';
 import { logOut, rememberRefusal, session } from './session.ts';
 import { createStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** A request, its answer, and the time that they took. */
 export interface Exchange {

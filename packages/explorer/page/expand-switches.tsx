@@ -3,7 +3,7 @@ import type { Operation } from './api-model.ts';
 import { changed, namesOf } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 /** Adds relations to the records that are shown: a switch for each that `expand` names. The URL keeps them. */

@@ -7,7 +7,7 @@ import { hrefOf } from './location.ts';
 import { closeMenu, Menu } from './menu.tsx';
 import { notice } from './notice.tsx';
 import { saveFile } from './save-file.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 const ENDINGS: Readonly<Record<string, string>> = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' };
 

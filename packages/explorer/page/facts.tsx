@@ -4,7 +4,7 @@ import { isRow, type Row } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
 import { isStoredFile, StoredFile } from './stored-file.tsx';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { Value } from './value.tsx';
 import { humanized } from './words.ts';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Detail, Refusal } from './exchanges.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** Says what is wrong with a form as a whole, and with what has no field. What is wrong with a field stands there. */
 export function Faults({

@@ -6,7 +6,7 @@ import type { Schema } from './openapi.ts';
 import { useReferenceTarget } from './reference-input.tsx';
 import { ReferenceSet } from './reference-set.tsx';
 import { type Described, describe, fieldsOf, initialValue } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { useListFocus } from './use-list-focus.ts';
 import { humanized } from './words.ts';
 

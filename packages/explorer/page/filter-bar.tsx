@@ -4,7 +4,7 @@ import type { Api, Operation, Resource } from './api-model.ts';
 import type { Detail } from './exchanges.ts';
 import { FilterField } from './filter-field.tsx';
 import { changed, filtersOf, hasParameter } from './list-query.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized, shortened } from './words.ts';
 
 /** The time between the last letter of a search and its request, in milliseconds. */

@@ -7,7 +7,7 @@ import type { Parameter } from './openapi.ts';
 import { textOf } from './records.ts';
 import { ReferenceInput } from './reference-input.tsx';
 import { type Described, describe } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 interface FilterFieldProps {

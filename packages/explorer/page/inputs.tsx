@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { InputProps } from './form-facts.ts';
 import { textOf } from './records.ts';
 import { isStoredFile, StoredFile } from './stored-file.tsx';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 /** The value of a field that has been emptied: null where there may be one; nothing, where the server fills it in. */

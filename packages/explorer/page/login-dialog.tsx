@@ -5,7 +5,7 @@ import { Refusal, send } from './exchanges.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { logIn } from './session.ts';
 import { createStore, useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** The question for a login, another one each time; undefined if the page does not ask. */
 const asked = createStore<object | undefined>(undefined);

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Operation } from './api-model.ts';
 import { changed, type PageFacts, pageSizeOf } from './list-query.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 const SIZES = [10, 20, 50, 100, 200];
 

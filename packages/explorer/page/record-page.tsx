@@ -13,7 +13,7 @@ import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { UpdateForm } from './update-form.tsx';
 import { useAnswer } from './use-answer.ts';
 import { useShown } from './use-shown.ts';

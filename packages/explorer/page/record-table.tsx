@@ -12,7 +12,7 @@ import { type Row, rowsOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { useAnswer } from './use-answer.ts';
 import { useSelection } from './use-selection.ts';
 

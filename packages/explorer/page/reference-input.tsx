@@ -9,7 +9,7 @@ import { type Proposals, useLabel, useProposals } from './related-records.ts';
 import type { Described } from './schema.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 /** A record of another collection, found by searching there; its key as it is, if that collection cannot be searched. */

@@ -5,7 +5,7 @@ import { ReferenceBox, referenceText } from './reference-input.tsx';
 import { textOf } from './records.ts';
 import { useLabel } from './related-records.ts';
 import type { Described } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { useListFocus } from './use-list-focus.ts';
 import { humanized, shortened } from './words.ts';
 

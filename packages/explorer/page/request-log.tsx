@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { covered, curlOf, type Exchange, exchanges, shownHeader } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
 
 /** The longest body that is shown, in characters. */
@@ -103,7 +103,7 @@ function Raw({ exchange }: { readonly exchange: Exchange }): JSX.Element {
             : texts.waiting
           : `${answer.status} ${answer.statusText}\n${answer.headers.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${pretty(answer.text)}`.trimEnd()}
       </pre>
-      <h2>curl</h2>
+      <h2>{texts.curl}</h2>
       <pre tabIndex={0}>{shortened(curlOf(exchange, location.origin), SHOWN)}</pre>
     </div>
   );

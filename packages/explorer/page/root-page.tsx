@@ -3,7 +3,7 @@ import { type Api, collectionsBelow } from './api-model.ts';
 import { isOfferedAfterLogin, isOffered } from './permissions.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** The collections below a router's root. */
 export function RootPage({ api, path }: { readonly api: Api; readonly path: string }): JSX.Element {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { ApiDocument, Schema } from './openapi.ts';
 import type { Row } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { Value } from './value.tsx';
 import { humanized } from './words.ts';
 

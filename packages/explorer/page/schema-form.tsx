@@ -7,7 +7,7 @@ import { type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
 import type { Schema } from './openapi.ts';
 import { describe, initialValue, propertiesOf } from './schema.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 

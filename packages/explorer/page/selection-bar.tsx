@@ -9,7 +9,7 @@ import { session } from './session.ts';
 import { changeOf, deleteRows, deletionOf, type Outcome } from './several-records.ts';
 import { Problem, Question } from './states.tsx';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import type { Selection } from './use-selection.ts';
 
 interface SelectionProps {

@@ -1,7 +1,7 @@
 import { type Operation, recordPathOf, type Resource } from './api-model.ts';
 import { type Detail, Refusal, send } from './exchanges.ts';
 import { type Row, textOf } from './records.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** What came of changing or deleting several records. */
 export interface Outcome {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api, Place } from './api-model.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 
 /** The collections of the API; on a narrow screen behind a button. */
 export function Sidebar({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {

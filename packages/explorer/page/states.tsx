@@ -4,7 +4,7 @@ import type { Refusal } from './exchanges.ts';
 import { askForLogin } from './login-dialog.tsx';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import type { Awaited } from './use-answer.ts';
 
 /** Says why there is nothing to be seen, and what can be done about it. */

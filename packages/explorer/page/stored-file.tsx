@@ -4,7 +4,7 @@ import { Refusal, sendForFile } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import { isRow } from './records.ts';
 import { saveFile } from './save-file.ts';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
 
 /** A file that the API keeps. */

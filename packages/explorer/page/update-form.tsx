@@ -8,7 +8,7 @@ import { isRow, type Row } from './records.ts';
 import { bodyOf } from './request-body.ts';
 import { propertiesOf, writable } from './schema.ts';
 import { SchemaForm, type Values } from './schema-form.tsx';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
 interface UpdateProps {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Described } from './schema.ts';
 import { isRow, textOf } from './records.ts';
 import { isStoredFile, StoredFile } from './stored-file.tsx';
-import { texts } from './texts.ts';
+import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
 
 /** The longest text in a cell, in characters. */

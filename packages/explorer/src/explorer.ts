@@ -1,11 +1,13 @@
-import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
+import { addVary, ImproperlyConfigured, type OperationPlan } from '@viewset/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { type ExplorerOptions, resolveOptions } from './options.ts';
-import { htmlOf } from './page-html.ts';
-import { readPageFiles } from './page-files.ts';
+import { htmlOf, type PageFacts } from './page-html.ts';
+import { type PageFiles, readPageFiles } from './page-files.ts';
 import { prefersHtml } from './prefers-html.ts';
 import { sendFile, type StaticFile, staticFile } from './static-file.ts';
+import { texts } from './texts.ts';
+import { readTranslation } from './translation.ts';
 
 /** Allows the page scripts and styles of this server, questions to this server, and pictures that it has in its hands. */
 const CONTENT_SECURITY_POLICY = [
@@ -45,11 +47,13 @@ export const explorer = fp(
       );
     }
     const assets = await readPageFiles();
-    const paths = addAssets(app, options.assetsPath, assets);
-    const page = staticFile('text/html; charset=utf-8', htmlOf({ ...options, ...paths }));
+    const translation = options.texts === undefined ? undefined : await readTranslation(options.texts);
+    const paths = addAssets(app, options.assetsPath, { ...assets, texts: translation?.script });
+    const { noScript } = { ...texts, ...translation?.texts };
+    const page = staticFile('text/html; charset=utf-8', htmlOf({ ...options, ...paths, noScript }));
     app.addHook('onRequest', (request, reply, done) => {
       if (!hasPage(request)) return done();
-      addVary(reply);
+      addVary(reply, 'Accept');
       if (!prefersHtml(request)) return done();
       secure(reply);
       sendFile(request, reply, page, 'no-cache');
@@ -62,13 +66,6 @@ export const explorer = fp(
 function hasPage(request: FastifyRequest): boolean {
   const plan: OperationPlan | undefined = request.routeOptions.config.viewset;
   return plan?.method === 'GET' && (plan.action === 'list' || plan.action === 'retrieve');
-}
-
-/** Tells caches that the answer depends on Accept, beside what others have told them. */
-function addVary(reply: FastifyReply): void {
-  const others = [reply.getHeader('vary') ?? []].flat().join(', ');
-  const isTold = others.split(',').some((name) => /^\s*(?:\*|accept)\s*$/i.test(name));
-  if (!isTold) reply.header('vary', others === '' ? 'Accept' : `${others}, Accept`);
 }
 
 function secure(reply: FastifyReply): void {
@@ -85,8 +82,8 @@ const ASSET_ROUTE: RouteShorthandOptions = { config: { public: true } };
 function addAssets(
   app: FastifyInstance,
   path: string,
-  { script, style }: { readonly script: string; readonly style: string },
-): { readonly scriptUrl: string; readonly styleUrl: string } {
+  { script, style, texts: translated }: PageFiles & { readonly texts: string | undefined },
+): Pick<PageFacts, 'scriptUrl' | 'styleUrl' | 'textsUrl'> {
   const add = (file: StaticFile, ending: string): string => {
     const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
     app.get(url, ASSET_ROUTE, async (request, reply) => {
@@ -95,8 +92,10 @@ function addAssets(
     });
     return app.prefix + url;
   };
+  const addScript = (text: string): string => add(staticFile('text/javascript; charset=utf-8', text), 'js');
   return {
-    scriptUrl: add(staticFile('text/javascript; charset=utf-8', script), 'js'),
+    scriptUrl: addScript(script),
+    textsUrl: translated === undefined ? undefined : addScript(translated),
     styleUrl: add(staticFile('text/css; charset=utf-8', style), 'css'),
   };
 }

@@ -4,12 +4,20 @@ export interface PageFacts {
   readonly documentPath: string;
   readonly scriptUrl: string;
   readonly styleUrl: string;
+  readonly language: string;
+  /** The URL of the module whose texts take the place of the page's own; undefined if they stay. */
+  readonly textsUrl: string | undefined;
+  /** What is said where scripts do not run. */
+  readonly noScript: string;
 }
 
 /** Writes the page: no script or style of its own, which a policy would have to allow, and no data. */
-export function htmlOf({ title, documentPath, scriptUrl, styleUrl }: PageFacts): string {
+export function htmlOf(facts: PageFacts): string {
+  const { title, documentPath, scriptUrl, styleUrl, language, textsUrl, noScript } = facts;
+  const data = { document: documentPath, ...(textsUrl === undefined ? {} : { texts: textsUrl }) };
+  const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${escapeHtml(value)}"`);
   return `<!doctype html>
-<html lang="en">
+<html lang="${escapeHtml(language)}">
   <head>
     <meta charset="utf-8">
     <title>${escapeHtml(title)}</title>
@@ -21,8 +29,8 @@ export function htmlOf({ title, documentPath, scriptUrl, styleUrl }: PageFacts):
     <script type="module" src="${escapeHtml(scriptUrl)}"></script>
   </head>
   <body>
-    <div id="explorer" data-document="${escapeHtml(documentPath)}"></div>
-    <noscript>This page needs JavaScript. The API itself does not: ask it for <code>application/json</code>.</noscript>
+    <div id="explorer"${attributes.join('')}></div>
+    <noscript>${escapeHtml(noScript)}</noscript>
   </body>
 </html>
 `;

@@ -1,5 +1,6 @@
-/** Every text of the page, to be translated in this one place. */
+/** Every text of the page. The option `texts` replaces them by their names. */
 export const texts = {
+  noScript: 'This page needs JavaScript. The API itself does not: ask it for application/json.',
   skip: 'Skip to the content',
   navigation: 'Collections',
   menu: 'Menu',
@@ -153,9 +154,13 @@ export const texts = {
   request: 'Request',
   answer: 'Answer',
   copyCurl: 'Copy as curl',
+  curl: 'curl',
   curlHint: 'Set TOKEN in your shell to the token of a login.',
   milliseconds: (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`,
-} as const;
+};
+
+/** The texts of the page by their names: sentences, and functions that make some. */
+export type ExplorerTexts = typeof texts;
 
 function countOf(count: number): string {
   if (count === 0) return 'No record';

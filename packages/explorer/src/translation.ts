@@ -1,0 +1,24 @@
+import { checkOptionNames, ImproperlyConfigured } from '@viewset/core';
+import { readFile } from 'node:fs/promises';
+import { type ExplorerTexts, texts } from './texts.ts';
+
+/** Texts in another language, and the module that has them, as browsers get it. */
+export interface Translation {
+  readonly script: string;
+  readonly texts: Partial<ExplorerTexts>;
+}
+
+/**
+ * Reads the module of a translation.
+ *
+ * @throws ImproperlyConfigured for a name that no text has, or another kind of value than the text of that name
+ */
+export async function readTranslation(file: URL): Promise<Translation> {
+  const { default: given } = (await import(file.href)) as { default?: Partial<ExplorerTexts> };
+  checkOptionNames('explorer texts', given ?? {}, Object.keys(texts));
+  for (const [name, value] of Object.entries(given ?? {})) {
+    const kind = typeof texts[name as keyof ExplorerTexts];
+    if (typeof value !== kind) throw new ImproperlyConfigured(`explorer texts: "${name}" must be a ${kind}`);
+  }
+  return { script: await readFile(file, 'utf8'), texts: given ?? {} };
+}
