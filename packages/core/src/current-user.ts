@@ -36,6 +36,12 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * A request of somebody who is logged in. A permission's `hasPermission` that says `request is AuthenticatedRequest` promises
+ * that it grants nothing to others, so that the actions behind it get such a request.
+ */
+export type AuthenticatedRequest = FastifyRequest & { user: NonNullable<FastifyRequest['user']> };
+
 /** Holds the user of a request whom the application keeps elsewhere, see the plugin's option `user`. */
 export const USER_SOURCE: unique symbol = Symbol('viewset.user');
 

@@ -61,7 +61,14 @@ export {
   type HttpErrorOptions,
 } from './errors.ts';
 
-export { getCurrentUser, requireUser, type AnyUser, type CurrentUser, type ViewsetTypes } from './current-user.ts';
+export {
+  getCurrentUser,
+  requireUser,
+  type AnyUser,
+  type AuthenticatedRequest,
+  type CurrentUser,
+  type ViewsetTypes,
+} from './current-user.ts';
 export { InvalidUsageCollector } from './invalid-usage-collector.ts';
 export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';

@@ -1,15 +1,15 @@
 import { Reference } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { getCurrentUser } from '../current-user.ts';
+import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
 import { wrongOption } from '../options.ts';
-import { Permission, type PermissionClass } from './permission.ts';
+import { Permission } from './permission.ts';
 
 /** Lets everybody in: says that an open view is meant to be open, as an empty list would not. */
 export class AllowAny extends Permission {}
 
 /** Lets in whoever is logged in. */
 export class IsAuthenticated extends Permission {
-  override hasPermission(request: FastifyRequest): boolean {
+  override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     return getCurrentUser(request) !== null;
   }
 }
@@ -45,7 +45,7 @@ export class IsRoleAdminUser extends Permission {
   static readonly role: string = 'admin';
 
   /** The same, for a role of another name. */
-  static named(role: string): PermissionClass {
+  static named(role: string): typeof IsRoleAdminUser {
     if (typeof role !== 'string' || role === '') {
       throw wrongOption('IsRoleAdminUser.named()', 'role', "a role's name", role);
     }
@@ -56,7 +56,7 @@ export class IsRoleAdminUser extends Permission {
     return IsNamedRoleUser;
   }
 
-  override hasPermission(request: FastifyRequest): boolean {
+  override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     const { role } = this.constructor as typeof IsRoleAdminUser;
     return roleName(getCurrentUser(request)) === role;
   }

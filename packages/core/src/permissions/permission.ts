@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import type { AuthenticatedRequest } from '../current-user.ts';
 import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
@@ -22,10 +23,41 @@ export interface PermissionView {
 export interface PermissionClass {
   new (): Permission;
   readonly name: string;
-  and(other: PermissionClass): PermissionClass;
-  or(other: PermissionClass): PermissionClass;
+  and<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): And<This, Other>;
+  or<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): Or<This, Other>;
   not(): PermissionClass;
 }
+
+/** A class of permissions that grant nothing to whoever is not logged in. */
+interface UserPermissionClass extends PermissionClass {
+  new (): UserPermission;
+}
+
+interface UserPermission extends Permission {
+  hasPermission(request: FastifyRequest, view: PermissionView): request is AuthenticatedRequest;
+}
+
+/** True if a class, or every class of a union, grants nothing to whoever is not logged in. */
+type RefusesOthers<Class> = unknown extends Class ? false : [Class] extends [UserPermissionClass] ? true : false;
+
+type And<One, Other> = true extends RefusesOthers<One> | RefusesOthers<Other> ? UserPermissionClass : PermissionClass;
+type Or<One, Other> = RefusesOthers<One> | RefusesOthers<Other> extends true ? UserPermissionClass : PermissionClass;
+
+/** The request that a list of permission classes lets through, all of which have to agree. */
+export type RequestBehind<Classes> = [RefusesAnonymous<Classes>] extends [true]
+  ? Pick<AuthenticatedRequest, 'user'>
+  : unknown;
+
+/** Looks at the classes that are certainly in the list: a part that is spread into it may be empty. */
+type RefusesAnonymous<Classes> = Classes extends readonly [infer First, ...infer Rest]
+  ? RefusesOthers<First> extends true
+    ? true
+    : RefusesAnonymous<Rest>
+  : Classes extends readonly [...infer Rest, infer Last]
+    ? RefusesOthers<Last> extends true
+      ? true
+      : RefusesAnonymous<Rest>
+    : false;
 
 /** Names the method that answers a permission's questions all at once. */
 export const GRANT: unique symbol = Symbol('viewset.grant');
@@ -64,20 +96,20 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  * const MayRead = IsOwner.or(IsRoleAdminUser);   // … where owner_id = 7, and no condition for an administrator
  */
 export class Permission {
-  static and(this: PermissionClass, other: PermissionClass): PermissionClass {
+  static and<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): And<This, Other> {
     return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
       whenReady(ask(0), (first) =>
         first === NONE ? NONE : whenReady(ask(1), (second) => intersection(first, second)),
       ),
-    );
+    ) as And<This, Other>;
   }
 
-  static or(this: PermissionClass, other: PermissionClass): PermissionClass {
+  static or<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): Or<This, Other> {
     return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
       whenReady(ask(0), (first) =>
         first === ALL ? ALL : whenReady(ask(1), (second) => union(first, second, request)),
       ),
-    );
+    ) as Or<This, Other>;
   }
 
   static not(this: PermissionClass): PermissionClass {

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS, wrongOption } from '../options.ts';
-import type { PermissionClass } from '../permissions/permission.ts';
+import type { PermissionClass, RequestBehind } from '../permissions/permission.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -54,6 +54,7 @@ export interface ActionOptions<
   Detail extends boolean = boolean,
   UrlPath extends string | undefined = string | undefined,
   Listed extends boolean | undefined = boolean | undefined,
+  Classes extends readonly PermissionClass[] = readonly PermissionClass[],
 > {
   /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
   readonly methods?: readonly Method[];
@@ -81,9 +82,10 @@ export interface ActionOptions<
   readonly responses?: Responses;
   /**
    * In the place of the view's own questions. The view's scope stays: a record that the view's permissions hide is hidden
-   * from the action, unless `scope` says otherwise.
+   * from the action, unless `scope` says otherwise. If one of them grants nothing to whoever is not logged in (`IsAuthenticated`,
+   * `IsRoleAdminUser`, what is composed of them so), `request.user` is not null for the handler.
    */
-  readonly permissionClasses?: readonly PermissionClass[];
+  readonly permissionClasses?: Classes;
   /** `unrestricted`: the action sees records that the view's own permissions hide. Default: `view`. */
   readonly scope?: 'view' | 'unrestricted';
   /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
@@ -115,11 +117,11 @@ export interface ActionOptions<
 }
 
 /** The request that an action's handler gets, typed by the action's schemas; of a `detail` action its record is known. */
-export type ActionRequest<Body, Query, Detail extends boolean = true> = FastifyRequest<{
+export type ActionRequest<Body, Query, Detail extends boolean = true, Classes = undefined> = FastifyRequest<{
   Body: StaticOr<Body, unknown>;
   Querystring: StaticOr<Query, Record<string, unknown>>;
   Params: true extends Detail ? { pk: string } : unknown;
-}> & { readonly '~record'?: Detail | undefined };
+}> & { readonly '~record'?: Detail | undefined } & RequestBehind<Classes>;
 
 /** A request that names one record: any but that of an action of the collection. */
 export type RecordRequest = FastifyRequest & { readonly '~record'?: true | undefined };
@@ -142,8 +144,15 @@ type Answer<Response, Responses> = Response extends TSchema
     : unknown;
 
 /** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
-export type ActionHandler<Body, Query, Response, Responses = undefined, Detail extends boolean = true> = (
-  request: ActionRequest<Body, Query, Detail>,
+export type ActionHandler<
+  Body,
+  Query,
+  Response,
+  Responses = undefined,
+  Detail extends boolean = true,
+  Classes = undefined,
+> = (
+  request: ActionRequest<Body, Query, Detail, Classes>,
   reply: FastifyReply,
 ) => Answer<Response, Responses> | Reply | Promise<Answer<Response, Responses> | Reply>;
 
@@ -184,10 +193,11 @@ export function action<
   Detail extends boolean = false,
   UrlPath extends string | undefined = undefined,
   Listed extends boolean | undefined = undefined,
+  const Classes extends readonly PermissionClass[] = readonly [],
 >(
-  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed>,
+  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Classes>,
   // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
-  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail>>,
+  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes>>,
 ): Action<{
   readonly methods: Method;
   readonly detail: Detail;

@@ -87,7 +87,7 @@ export class V extends ModelViewSet(Book, { read, write }) {
   featured = action({}, async (request) => ({ title: (await this.getObject(request)).title }));
 }`,
     message:
-      "Argument of type 'ActionRequest<undefined, undefined, false>' is not assignable to parameter of type 'RecordRequest' with 'exactOptionalPropertyTypes: true'. Consider adding 'undefined' to the types of the target's properties.",
+      "Argument of type 'ActionRequest<undefined, undefined, false, readonly []>' is not assignable to parameter of type 'RecordRequest' with 'exactOptionalPropertyTypes: true'. Consider adding 'undefined' to the types of the target's properties.",
   },
   {
     name: 'a number to search',
@@ -241,7 +241,7 @@ export class V extends ModelViewSet(Book, { read }) {
   x = action({ method: ['post'] }, async () => ({}));
 }`,
     message:
-      "Object literal may only specify known properties, but 'method' does not exist in type 'ActionOptions<undefined, undefined, undefined, undefined, \"get\", false, undefined, undefined>'. Did you mean to write 'methods'?",
+      "Object literal may only specify known properties, but 'method' does not exist in type 'ActionOptions<undefined, undefined, undefined, undefined, \"get\", false, undefined, undefined, readonly []>'. Did you mean to write 'methods'?",
   },
   {
     name: 'an answer that is not declared',
