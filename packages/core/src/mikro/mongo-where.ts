@@ -1,5 +1,6 @@
 import { type EntityManager, type EntityMetadata, type FilterQuery, QueryHelper, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isRecord } from '../json.ts';
 import type { Document } from './mongo-driver.ts';
 
 /** The method by which MikroORM's driver writes names of fields for those of properties (internal there). */
@@ -8,10 +9,11 @@ interface MongoDriver {
 }
 
 /**
- * The filter that MikroORM makes of a condition in its words.
+ * The filter that MikroORM makes of a condition in its words, with what its driver would hand to MongoDB in words that this does not
+ * know: `$like`, and `$not` of a whole condition.
  *
  * @param isConverted true if MikroORM has made database values of the condition's values already
- * @throws ImproperlyConfigured for an operator of MikroORM that MongoDB does not know
+ * @throws ImproperlyConfigured for an operator that MongoDB does not have
  */
 export function whereFilter(
   em: EntityManager,
@@ -19,7 +21,6 @@ export function whereFilter(
   where: FilterQuery<object>,
   isConverted: boolean,
 ): Document {
-  checkWhere(meta, where);
   const processed = QueryHelper.processWhere({
     where: Utils.copy(where),
     entityName: meta.class,
@@ -28,31 +29,46 @@ export function whereFilter(
     convertCustomTypes: !isConverted,
     aliased: false,
   }) as object;
-  return (em.getDriver() as unknown as MongoDriver).renameFields(meta.class, processed, true);
+  const driver = em.getDriver() as unknown as MongoDriver;
+  return filterOf(meta, driver.renameFields(meta.class, processed, true));
 }
 
-/** The operators of MikroORM that its driver hands to MongoDB as they are, which knows none of them. */
-const UNKNOWN = new Set(['$like', '$ilike', '$contains', '$contained', '$overlap', '$some', '$none', '$every', '$not']);
+const LISTS = new Set(['$and', '$or', '$nor']);
 
-function checkWhere(meta: EntityMetadata, where: unknown): void {
-  if (Array.isArray(where)) for (const one of where) checkWhere(meta, one);
-  if (!Utils.isPlainObject<Record<string, unknown>>(where)) return;
+function filterOf(meta: EntityMetadata, where: Document): Document {
+  const filter: Document = {};
+  const negated: Document[] = [];
   for (const [name, value] of Object.entries(where)) {
-    if (UNKNOWN.has(name)) throw unsupported(meta, `${name} is no operator of MongoDB at this place`);
-    if (name === '$and' || name === '$or' || name === '$nor') {
-      checkWhere(meta, value);
-      continue;
-    }
-    checkOperators(meta, value);
+    if (name === '$not') negated.push(filterOf(meta, value as Document));
+    else if (LISTS.has(name)) filter[name] = [value].flat().map((one) => filterOf(meta, one as Document));
+    else filter[name] = operatorsOf(meta, value);
   }
+  return negated.length === 0 ? filter : { $and: [filter, { $nor: negated }] };
 }
 
-function checkOperators(meta: EntityMetadata, value: unknown): void {
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return;
-  const unknown = Object.keys(value).find((name) => UNKNOWN.has(name) && name !== '$not');
-  if (unknown !== undefined) throw unsupported(meta, `${unknown} is no operator of MongoDB`);
+/** The operators of MikroORM that MongoDB does not have. */
+const UNKNOWN = new Set(['$ilike', '$contains', '$contained', '$overlap', '$some', '$none', '$every', '$fulltext']);
+
+function operatorsOf(meta: EntityMetadata, value: unknown): unknown {
+  if (!isRecord(value) || !Utils.isPlainObject(value)) return value;
+  const operators: Document = {};
+  for (const [name, operand] of Object.entries(value)) {
+    if (UNKNOWN.has(name)) {
+      throw new ImproperlyConfigured(
+        `${meta.className}: matching() cannot ask for ${name}: MongoDB has no such operator`,
+      );
+    }
+    if (name === '$like') Object.assign(operators, { $regex: likePattern(String(operand)), $options: 's' });
+    else operators[name] = name === '$not' ? operatorsOf(meta, operand) : operand;
+  }
+  return operators;
 }
 
-function unsupported(meta: EntityMetadata, why: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${meta.className}: matching() cannot ask this of MongoDB: ${why}`);
+/** A pattern of LIKE as a regular expression; a backslash escapes. Case counts, as on PostgreSQL. */
+function likePattern(like: string): string {
+  const pattern = like.replaceAll(/\\(.)|[%_]|[\\^$.*+?()[\]{}|]/gs, (found, literal: string | undefined) => {
+    if (literal !== undefined) return literal.replace(/\W/, String.raw`\$&`);
+    return found === '%' ? '.*' : found === '_' ? '.' : `\\${found}`;
+  });
+  return `^${pattern}\\z`;
 }

@@ -1,13 +1,13 @@
 import type { MikroORM } from '@mikro-orm/core';
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
 const LARGE = 100_000;
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
   const em = orm.em.fork();
   for (let index = 1; index <= 25; index++) em.create(Product, { name: `n${index}`, stock: index % 5 });
   await em.flush();
@@ -37,7 +37,8 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
 
   t.test('what a page shows is not asked for, and what is cheap is counted', async (t) => {
     const page = counter();
-    const asked = database === 'postgresql' ? 3 : 2;
+    // MongoDB keeps a number of documents, which is no query.
+    const asked = { sqlite: 2, postgresql: 3, mongodb: 1 }[database];
     t.strictSame(await page('estimated', 0, 10), [10, 25, true, asked], 'the first');
     t.strictSame(await page('estimated', 15, 10), [10, 25, false, 1], 'the last, and full');
     t.strictSame(await page('estimated', 20, 10), [5, 25, false, 1], 'the last');

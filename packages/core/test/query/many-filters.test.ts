@@ -4,7 +4,7 @@ import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { many } from '../../src/shapes/many.ts';
 import { readShape } from '../../src/shapes/read-shape.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { recordQueries } from './record-queries.ts';
 
 const Shop = defineEntity({
@@ -67,7 +67,7 @@ const Label = defineEntity({
   filters: { live: { name: 'live', cond: { gone: false }, default: true } },
 });
 
-forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label], only: EVERY_DATABASE }, async (t, orm, database) => {
   const setUp = orm.em.fork();
   const shop = setUp.create(Shop, { name: 'open', chain: setUp.create(Chain, { gone: true }) });
   setUp.create(Shop, { name: 'closed' });
@@ -114,7 +114,8 @@ forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, or
 
   t.test('a related record that a filter hides is not there', async (t) => {
     const rows = await read(orm.em.fork());
-    t.strictSame(rows, await found(orm.em.fork()));
+    // MikroORM itself reads no relation to apply a filter on MongoDB.
+    if (database !== 'mongodb') t.strictSame(rows, await found(orm.em.fork()));
     t.strictSame(rows[0]?.items, [
       { name: 'plain', maker: 'here', labels: ['red'] },
       { name: 'perhaps of one', maker: null, labels: [] },

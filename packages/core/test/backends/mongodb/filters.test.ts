@@ -63,7 +63,11 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
   t.test("what is asked in MikroORM's words joins in", async (t) => {
     const asked = and(compare(path('stock'), 'gt', 0), matching(meta, { note: { $ne: 'x' } }));
     t.strictSame(filter(asked), { $and: [{ stock: { $gt: 0 } }, { remark: { $ne: 'x' } }] });
-    t.throws(() => filter(matching(meta, { name: { $like: 'x%' } })), { message: /\$like is no operator of MongoDB/ });
+    const like = (pattern: string) => filter(matching(meta, { name: { $like: pattern } }));
+    t.strictSame(like('a.%_'), { name: { $regex: '^a\\..*.\\z', $options: 's' } });
+    t.strictSame(like('\\%'), { name: { $regex: '^\\%\\z', $options: 's' } });
+    t.strictSame(filter(matching(meta, { $not: { name: 'x' } })), { $and: [{}, { $nor: [{ name: 'x' }] }] });
+    t.throws(() => filter(matching(meta, { name: { $ilike: 'x' } })), { message: /\$ilike: MongoDB has no/ });
   });
 
   t.test('a condition that reads other records is none of own columns', async (t) => {
