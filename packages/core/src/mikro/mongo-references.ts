@@ -48,6 +48,7 @@ export async function lockReferences(
 /**
  * Does what the records that refer to deleted ones want (`deleteRule`): they are deleted too, or refer to nothing from now on.
  *
+ * @param gone the keys of the records that are deleted together, by the roots of their entities: they keep none of each other
  * @throws ForeignKeyConstraintViolationException if there are others, which keep a record from being deleted
  */
 export async function releaseReferences(
@@ -55,7 +56,10 @@ export async function releaseReferences(
   session: MongoSession,
   meta: EntityMetadata,
   keys: readonly unknown[],
+  gone: ReadonlyMap<EntityMetadata, readonly unknown[]> = new Map(),
 ): Promise<void> {
+  const root = rootOf(meta);
+  const going = new Map(gone).set(root, [...(gone.get(root) ?? []), ...keys]);
   for (const { owner, relation } of referrersOf(driver, meta)) {
     const [field] = relation.fieldNames as [string];
     const named = { [field]: { $in: keys } };
@@ -70,13 +74,12 @@ export async function releaseReferences(
       );
     } else {
       const options = { session, projection: { _id: 1 }, ...(relation.deleteRule === 'cascade' ? {} : { limit: 1 }) };
-      const found = (await collection.find(named, options).toArray()).map(({ _id }) => _id);
-      // What is deleted along with it refers to it until then.
-      const others = rootOf(owner) === rootOf(meta) ? found.filter((key) => !holds(keys, key)) : found;
-      if (others.length === 0) continue;
+      const others = { ...named, _id: { $nin: going.get(rootOf(owner)) ?? [] } };
+      const found = (await collection.find(others, options).toArray()).map(({ _id }) => _id);
+      if (found.length === 0) continue;
       if (relation.deleteRule !== 'cascade') throw violation(owner, relation, 'is still referenced');
-      await releaseReferences(driver, session, owner, others);
-      await collection.deleteMany({ _id: { $in: others } }, { session });
+      await releaseReferences(driver, session, owner, found, going);
+      await collection.deleteMany({ _id: { $in: found } }, { session });
     }
   }
 }
@@ -124,10 +127,6 @@ function keysIn(value: unknown): unknown[] {
 
 function distinct(keys: readonly unknown[]): unknown[] {
   return [...new Map(keys.map((key) => [String(key), key])).values()];
-}
-
-function holds(keys: readonly unknown[], key: unknown): boolean {
-  return keys.some((each) => String(each) === String(key));
 }
 
 /** Returns a key as it is stored: MikroORM may hand the text of an ObjectId over. */

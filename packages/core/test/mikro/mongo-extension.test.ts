@@ -34,9 +34,18 @@ const Part = defineEntity({
   properties: { id: p.integer().primary(), thing: () => p.manyToOne(Thing).deleteRule('cascade') },
 });
 
+const Task = defineEntity({
+  name: 'Task',
+  properties: {
+    id: p.integer().primary(),
+    parent: () => p.manyToOne(Task).nullable().deleteRule('cascade'),
+    origin: () => p.manyToOne(Task).nullable().deleteRule('no action'),
+  },
+});
+
 forEachDatabase(
   t,
-  { entities: [Maker, Label, Thing, Part], only: ['sqlite', 'postgresql', 'mongodb'] },
+  { entities: [Maker, Label, Thing, Part, Task], only: ['sqlite', 'postgresql', 'mongodb'] },
   async (t, orm, database) => {
     const fork = () => orm.em.fork();
     const maker = async (name: string) => {
@@ -95,6 +104,28 @@ forEachDatabase(
       t.equal(await fork().nativeDelete(Thing, { name: 'holder' }), 1);
       t.equal(await fork().count(Part), 0, 'deleted along with it');
       t.equal(await fork().nativeDelete(Maker, { id: first }), 1, 'nobody refers to it now');
+    });
+
+    t.test('a ring of records that go along with each other is deleted', async (t) => {
+      const em = fork();
+      const first = em.create(Task, {});
+      const second = em.create(Task, { parent: first });
+      await em.flush();
+      first.parent = second;
+      await em.flush();
+      t.equal(await fork().nativeDelete(Task, { id: first.id }), 1);
+      t.equal(await fork().count(Task), 0);
+    });
+
+    t.test('records that refer to one another are deleted together, unless a further one refers to them', async (t) => {
+      const em = fork();
+      const first = em.create(Task, {});
+      const [second, third] = [em.create(Task, { origin: first }), em.create(Task, { origin: first })];
+      await em.flush();
+      const keys = [first.id, second.id];
+      await t.rejects(fork().nativeDelete(Task, { id: { $in: keys } }), ForeignKeyConstraintViolationException);
+      t.equal(await fork().count(Task), 3);
+      t.equal(await fork().nativeDelete(Task, { id: { $in: [...keys, third.id] } }), 3);
     });
 
     t.test('a reference and the deletion of its record never both happen', async (t) => {
