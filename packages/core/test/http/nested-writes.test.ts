@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
   type InputOf,
+  many,
   ModelViewSet,
   nested,
   readShape,
@@ -27,6 +28,18 @@ const created = writeShape(Author, ['name'], { books: nested(book) });
 
 class WholeAuthors extends ModelViewSet(Author, { read, write: whole }) {}
 class CreatedWhole extends ModelViewSet(Author, { read, write: created }) {}
+/** Makes a book with each author; `flushing` ones before the answer is read. */
+class WithBook extends ModelViewSet(Author, {
+  read: readShape(Author, ['id', 'name'], { books: many('books.title') }),
+  write: writeShape(Author, ['name']),
+}) {
+  override async performCreate(request: FastifyRequest, data: { name: string }) {
+    const author = await super.performCreate(request, data);
+    request.em.create(Book, { title: 'First', author });
+    if (data.name.startsWith('flushing')) await request.em.flush();
+    return author;
+  }
+}
 class Hooked extends ModelViewSet(Author, { read, write: whole }) {
   override performCreate(request: FastifyRequest, data: WriteData<InferEntity<typeof Author>, InputOf<typeof whole>>) {
     return super.performCreate(request, { ...data, name: `${data.name}!` });
@@ -48,7 +61,8 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     new Router()
       .register('authors', WholeAuthors)
       .register('created', CreatedWhole)
-      .register('hooked', Hooked) as Router,
+      .register('hooked', Hooked)
+      .register('with-book', WithBook) as Router,
   ]);
   const send = async (method: 'POST' | 'PUT' | 'PATCH', url: string, payload: object) => {
     const response = await app.inject({ method, url, payload });
@@ -310,6 +324,18 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       [`t${last}`, `n${last}`, `m${last}`],
       'all three are of one request',
     );
+  });
+
+  t.test('what else a hook makes is stored with the record; flushed, the answer shows it', async (t) => {
+    for (const [name, books] of [
+      ['lazy', []],
+      ['flushing', ['First']],
+    ] as const) {
+      const { status, body } = await send('POST', '/with-book', { name });
+      t.equal(status, 201);
+      t.strictSame(body.books, books);
+      t.equal(await orm.em.fork().count(Book, { author: body.id }), 1, 'by the end of the transaction');
+    }
   });
 
   t.test('mistakes of a programmer are found at start', async (t) => {
