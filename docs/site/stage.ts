@@ -32,7 +32,7 @@ export async function stageSite(root: string, folder: string): Promise<Site> {
   const addresses = new Map(listed.map(({ source, address }) => [source, address]));
   const pages = listed.map((page) => stagePage(root, folder, page, { addresses, byName }));
   linkGuides(root, folder, pages, byName);
-  for (const image of globSync('docs/*.svg', { cwd: root })) {
+  for (const image of globSync('docs/*.{png,svg}', { cwd: root })) {
     copyFileSync(join(root, image), join(folder, basename(image)));
   }
   return { pages, symbols, addresses, byName };
@@ -49,7 +49,7 @@ export function stagePage(
   const text = relink(withoutMarks(source), (target) => {
     const [path = '', fragment] = target.split('#', 2);
     const address = addresses.get(normalize(join(dirname(page.source), path)));
-    if (address === undefined) return path.endsWith('.svg') ? target : undefined;
+    if (address === undefined) return /\.(?:png|svg)$/.test(path) ? target : undefined;
     return `/${address}${fragment === undefined ? '' : `#${fragment}`}`;
   });
   const path = join(folder, `${page.address}.md`);
