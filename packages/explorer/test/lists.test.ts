@@ -105,4 +105,21 @@ t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => 
     await page.getByText('2 records deleted.').waitFor();
     t.equal((await app.inject('/api/books?search=Book')).json().count, 43);
   });
+
+  t.test('a field of several records is changed one after the other where the API has no way for all', async (t) => {
+    const page = await visit('/api/books?sort=id&page_size=10');
+    await logIn(page);
+    for (const title of ['Book 01', 'Book 02']) await page.getByRole('checkbox', { name: `Select ${title}` }).check();
+    await page.getByRole('button', { name: 'Change…' }).click();
+    await page.getByLabel('Field').selectOption('price');
+    await page.getByRole('textbox', { name: 'Price' }).fill('much');
+    await page.getByRole('button', { name: 'Change 2 records' }).click();
+    await page.locator('.row-fault').nth(1).waitFor();
+    await page.getByLabel('Field').selectOption('binding');
+    await page.locator('#change-binding').selectOption('leather');
+    await page.getByRole('button', { name: 'Change 2 records' }).click();
+    await page.getByText('2 records changed.').waitFor();
+    const changed = (await app.inject('/api/books?sort=id&binding=leather')).json();
+    t.match(changed.results, [{ title: 'Book 01' }, { title: 'Book 02' }]);
+  });
 });
