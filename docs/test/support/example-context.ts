@@ -133,6 +133,8 @@ export const shopRouter = () =>
 export type Api = ReturnType<typeof shopRouter>;
 
 export declare const api: Client<Api>;
+export declare const email: string;
+export declare const password: string;
 export declare const attachment: Blob;
 export declare const bar: { value: number };
 export declare const app: FastifyInstance;

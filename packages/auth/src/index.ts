@@ -1,4 +1,5 @@
 export { auth, type AuthInstance } from './auth.ts';
+export type { AuthApi } from './routes/auth-api.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';

@@ -21,8 +21,9 @@ interface AuthRoute {
   readonly handler: RouteHandlerMethod;
 }
 
-const Message = Type.Object({ message: Type.String() });
-const Registered = Type.Object({
+export const LOGGED_IN = Type.Object({ access_token: Type.String() });
+export const MESSAGE = Type.Object({ message: Type.String() });
+export const REGISTERED = Type.Object({
   message: Type.String(),
   user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String() }),
 });
@@ -60,7 +61,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
       errors: [401, 429],
       body: LOGIN_BODY,
       status: 200,
-      answer: Type.Object({ access_token: Type.String() }),
+      answer: LOGGED_IN,
       handler: loginHandler(parts),
     },
     {
@@ -71,7 +72,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
       errors: [],
       body: REGISTER_BODY,
       status: 201,
-      answer: Registered,
+      answer: REGISTERED,
       handler: registerHandler(parts),
     },
     {
@@ -82,7 +83,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
       errors: [429],
       body: SEND_BODY,
       status: 200,
-      answer: Message,
+      answer: MESSAGE,
       handler: sendHandler(parts),
     },
   ];
