@@ -149,7 +149,6 @@ export class Router {
     const routes = this.#registrations.flatMap((registration) => this.#plan(app, registration, takenIds));
     routes.push(...this.#planRoot(app, takenIds));
     const definitions = new Set(routes.map(({ definition }) => definition));
-    for (const definition of definitions) await definition.load?.();
     readJsonOnly(app);
     const plain = routes.filter(({ form }) => form === undefined);
     const forms = routes.filter(({ form }) => form !== undefined);

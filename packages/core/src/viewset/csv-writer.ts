@@ -12,20 +12,24 @@ type Column = readonly string[];
  *
  * @param json writes a record as JSON has it
  */
-export async function csvWriter(
+export function csvWriter(
   schema: TObject,
   json: (record: object) => string,
-): Promise<(records: readonly object[], isFirst: boolean) => string> {
-  const { stringify } = await import('csv-stringify/sync');
+): (records: readonly object[], isFirst: boolean) => string {
   const columns = columnsOf(schema);
   const names = columns.map((column) => column.join('.'));
   return (records, isFirst) => {
-    const rows = records.map((record) => {
+    let text = isFirst ? line(names) : '';
+    for (const record of records) {
       const sent: unknown = JSON.parse(json(record));
-      return columns.map((column) => cell(valueAt(sent, column)));
-    });
-    return stringify(isFirst ? [names, ...rows] : rows, { record_delimiter: 'windows', quoted_match: SEPARATOR });
+      text += line(columns.map((column) => cell(valueAt(sent, column))));
+    }
+    return text;
   };
+}
+
+function line(cells: readonly string[]): string {
+  return `${cells.map(quoted).join(',')}\r\n`;
 }
 
 function columnsOf({ properties }: Pick<TObject, 'properties'>, way: Column = []): Column[] {
@@ -41,8 +45,16 @@ function valueAt(record: unknown, column: Column): unknown {
   return value;
 }
 
-/** Separates lines, or the cells of a spreadsheet of another language: unquoted, `a;=1+1` would be a text and a formula there. */
-const SEPARATOR = /[\r\n;\t]/;
+/**
+ * Needs quotes: a quote, and what separates lines or cells, also those of a spreadsheet of another language: unquoted, `a;=1+1`
+ * would be a text and a formula there.
+ */
+const QUOTED = /[",\r\n;\t]/;
+
+function quoted(text: string): string {
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
 /** Begins what Excel, LibreOffice and Google Sheets take for a formula. */
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;

@@ -4,7 +4,6 @@ import type { TObject } from 'typebox';
 import { acceptedType } from '../accepted-type.ts';
 import { addVary } from '../add-vary.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import { ImproperlyConfigured } from '../errors.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
 import type { QuerySet } from '../query/queryset.ts';
@@ -40,14 +39,6 @@ export class ListExport {
     this.types = formats.map((format) => MEDIA_TYPES[format]);
   }
 
-  /** @throws ImproperlyConfigured if the package that writes CSV is not installed */
-  async load(): Promise<void> {
-    if (!this.types.includes('text/csv')) return;
-    await import('csv-stringify/sync').catch((cause: unknown) => {
-      throw new ImproperlyConfigured('exports: ["csv"] needs the package csv-stringify', { cause });
-    });
-  }
-
   /** The type that a request prefers to JSON; undefined if it wants JSON. */
   typeFor({ headers }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
     addVary(reply, 'Accept');
@@ -71,7 +62,7 @@ export class ListExport {
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
       .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
     const json = jsonWriter(reply, list.schema);
-    const write = type === 'text/csv' ? await csvWriter(list.schema, json) : lineWriter(json);
+    const write = type === 'text/csv' ? csvWriter(list.schema, json) : lineWriter(json);
     const batches = batchesOf(request, list);
     // An error of the first batch can still be answered as one; a later one cuts the connection.
     const { value: records = [] } = await batches.next();

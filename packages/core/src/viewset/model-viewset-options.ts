@@ -267,7 +267,7 @@ export interface ModelViewSetOptions<
   readonly pagination?: Pages;
   /**
    * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` by `Accept: text/csv`, `ndjson` by
-   * `Accept: application/x-ndjson`. Default: none. `csv` needs the package csv-stringify.
+   * `Accept: application/x-ndjson`. Default: none.
    */
   readonly exports?: readonly ExportFormat[];
   /**

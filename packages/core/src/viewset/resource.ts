@@ -190,10 +190,6 @@ export class Resource implements ViewDefinition {
     this.#referred.findViews(registered);
   }
 
-  async load(): Promise<void> {
-    await this.exports?.load();
-  }
-
   get listHeaders(): Readonly<Record<string, TSchema>> {
     return this.paginator?.headers ?? {};
   }

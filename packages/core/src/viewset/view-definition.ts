@@ -117,8 +117,6 @@ export interface ViewDefinition {
   readonly listTypes?: readonly string[];
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
-  /** Loads the packages that only such a view needs. Throws ImproperlyConfigured if one is not installed. */
-  load?(): Promise<void>;
   /** Further routes that the declarations bring along, by the names of actions. */
   readonly actions?: ReadonlyMap<string, Action>;
   /** Runs before the handler of a detail action. */
