@@ -260,8 +260,8 @@ forEachDatabase(t, { entities: [Author, Book], only: EVERY_DATABASE }, async (t,
       }
     });
 
-    await t.test('a hundred at once share the connections of the pool', async (t) => {
-      const answers = await Promise.all(Array.from({ length: 100 }, async () => ask('/books?sort=-price', LINES)));
+    await t.test('more at once than the pool has connections share them', async (t) => {
+      const answers = await Promise.all(Array.from({ length: 25 }, async () => ask('/books?sort=-price', LINES)));
       t.same(
         [...new Set(answers.map(({ statusCode, body }) => `${statusCode} ${body.split('\n').length}`))],
         ['200 1704'],
