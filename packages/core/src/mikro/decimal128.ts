@@ -37,6 +37,7 @@ export class Decimal128 {
     let exponent = Number(power) - fraction.length;
     let coefficient = BigInt(whole + fraction);
     if (scale !== undefined) ({ coefficient, exponent } = toScale(coefficient, exponent, scale));
+    ({ coefficient, exponent } = withoutExcess(coefficient, exponent));
     const digits = String(coefficient).length;
     if (digits > MAX_DIGITS || exponent > MAX_EXPONENT || exponent < -EXPONENT_BIAS) {
       throw new RangeError(`${String(value)} has more digits than a decimal number of MongoDB`);
@@ -57,6 +58,31 @@ export class Decimal128 {
   toJSON(): string {
     return this.#text;
   }
+}
+
+/**
+ * Returns the greatest number of at most 34 digits that is not above a decimal, and tells if that is the decimal itself.
+ *
+ * @param text a decimal without an exponent
+ */
+export function decimalBelow(text: string): { readonly below: string; readonly isExact: boolean } {
+  const isNegative = text.startsWith('-');
+  const [whole = '', fraction = ''] = text.slice(isNegative ? 1 : 0).split('.');
+  const digits = BigInt(whole + fraction);
+  const excess = String(digits).length - MAX_DIGITS;
+  if (excess <= 0) return { below: text, isExact: true };
+  const unit = 10n ** BigInt(excess);
+  const isExact = digits % unit === 0n;
+  const kept = digits / unit + (isNegative && !isExact ? 1n : 0n);
+  return { below: `${isNegative ? '-' : ''}${kept}e${excess - fraction.length}`, isExact };
+}
+
+/** Leaves out the zeros at the end of a number that has too many digits. */
+function withoutExcess(coefficient: bigint, exponent: number): { coefficient: bigint; exponent: number } {
+  const [digits, zeros] = [String(coefficient).length, /0*$/.exec(String(coefficient))![0].length];
+  if (digits <= MAX_DIGITS || digits - zeros > MAX_DIGITS) return { coefficient, exponent };
+  const excess = digits - MAX_DIGITS;
+  return { coefficient: coefficient / 10n ** BigInt(excess), exponent: exponent + excess };
 }
 
 /** Gives a number as many digits after the point as its column has. */

@@ -85,6 +85,8 @@ const CASES: readonly Case[] = [
       1e21,
       '999999999999999999999999',
       0.005,
+      `0.1${'0'.repeat(40)}`,
+      `${'9'.repeat(40)}.5`,
     ],
     ordered: true,
     key: Number,
@@ -220,6 +222,25 @@ forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) 
     t.equal(await products.filter({ cost: '1234567890123456.0001' }).count(), expected[database]);
     t.equal(await products.filter({ cost__lt: '1234567890123456.0002' }).count(), expected[database] % 2);
     t.equal(await products.filter({ cost__in: ['1234567890123456.0002'] }).count(), expected[database]);
+  });
+
+  t.test('decimals of any length are compared with', { skip: database === 'sqlite' }, async (t) => {
+    const ids = await store(orm, 'cost', ['-1.5', '0.1', '1.5']);
+    const found = (lookup: object) =>
+      QuerySet.of(orm.em.fork(), Product)
+        .filter({ id__in: ids, ...lookup })
+        .count();
+    const above = `0.1${'0'.repeat(40)}1`;
+    const below = `-1.4${'9'.repeat(40)}`;
+    const beyond = `-${'9'.repeat(40)}.9`;
+    t.equal(await found({ cost: above }), 0);
+    t.equal(await found({ cost__ne: above }), 3);
+    t.equal(await found({ cost__in: [above, '1.5'] }), 1);
+    t.strictSame([await found({ cost__gt: above }), await found({ cost__gte: above })], [1, 1]);
+    t.strictSame([await found({ cost__lt: above }), await found({ cost__lte: above })], [2, 2]);
+    t.strictSame([await found({ cost__gt: below }), await found({ cost__lt: below })], [2, 1]);
+    t.strictSame([await found({ cost__gt: beyond }), await found({ cost__lt: beyond })], [3, 0]);
+    t.equal(await found({ cost__range: [below, above] }), 1);
   });
 
   t.test('JSON and bytes can be asked for NULL', async (t) => {

@@ -1,9 +1,8 @@
 import type { Platform } from '@mikro-orm/core';
-import { PreciseDate } from '../../fields/calendar.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Lookup } from '../../language/lookup.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
-import { comparedValue } from './stored-value.ts';
+import { comparedValue, isBetween } from './stored-value.ts';
 import { textFilter } from './text-pattern.ts';
 
 /** A filter that no document passes. */
@@ -33,7 +32,7 @@ export function comparisonOf(
     case 'isnull':
       return isNull(field, path, value === true);
     case 'in': {
-      const values = (value as unknown[]).filter((one) => !(one instanceof PreciseDate));
+      const values = (value as unknown[]).filter((one) => !isBetween(path, one));
       return { [field]: { $in: values.map((one) => comparedValue(path, one, platform)) } };
     }
     case 'range': {
@@ -42,7 +41,7 @@ export function comparisonOf(
     }
     case 'exact':
     case 'ne':
-      if (value instanceof PreciseDate) return lookup === 'exact' ? NOTHING : EVERYTHING;
+      if (isBetween(path, value)) return lookup === 'exact' ? NOTHING : EVERYTHING;
       return { [field]: bound(path, lookup, value, platform) };
     case 'gt':
     case 'gte':
@@ -54,10 +53,9 @@ export function comparisonOf(
   }
 }
 
-/** A date that lies between two milliseconds, which no column holds, has nothing equal to it. */
+/** Of a value between two that columns hold, the lower one is compared with. */
 function bound(path: FieldPath, lookup: Lookup, value: unknown, platform: Platform): Document {
-  const isBetween = value instanceof PreciseDate;
-  const asked = !isBetween ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
+  const asked = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
   return { [OPERATORS[asked] as string]: comparedValue(path, value, platform) };
 }
 

@@ -1,14 +1,26 @@
 import type { Platform } from '@mikro-orm/core';
+import { PreciseDate } from '../../fields/calendar.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { valueProperty } from '../../fields/property.ts';
+import { decimalBelow } from '../../mikro/decimal128.ts';
 import { exactDecimal } from '../../mikro/mongo-metadata.ts';
 
 const OBJECT_ID = /^[0-9a-f]{24}$/i;
 
-/** Returns a value of a field as MongoDB has it, to be compared with: a decimal with all its digits. */
+/**
+ * Returns a value of a field as MongoDB has it, to be compared with: a decimal with all its digits. Of a value that lies between
+ * two that MongoDB has, the lower one.
+ */
 export function comparedValue(path: FieldPath, value: unknown, platform: Platform): unknown {
-  return valueOf(path, value, platform, undefined);
+  const isText = path.type.kind === 'decimal' && typeof value === 'string';
+  return valueOf(path, isText ? decimalBelow(value).below : value, platform, undefined);
+}
+
+/** Tells if a value lies between two that MongoDB has, so that nothing is equal to it: two milliseconds, two decimals of 34 digits. */
+export function isBetween({ type }: FieldPath, value: unknown): boolean {
+  if (value instanceof PreciseDate) return true;
+  return type.kind === 'decimal' && typeof value === 'string' && !decimalBelow(value).isExact;
 }
 
 /** Returns a value of a field as MongoDB has it, to be stored: a decimal with the digits of its column. */
