@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
  *
  * @example
  * addVary(reply, 'Accept');
- * return acceptedType(request.headers.accept, ['application/json', 'text/html']) === 'text/html' ? page : data;
+ * const isPage = acceptedType(request.headers.accept, ['application/json', 'text/html']) === 'text/html';
  */
 export function addVary(reply: FastifyReply, name: string): void {
   const told = [reply.getHeader('vary') ?? []].flat().join(', ');

@@ -215,9 +215,13 @@ export interface ModelViewSetOptions<
    * what is stored; a field with a fault is missing, and so are relations and files. May be asynchronous.
    *
    * @example
-   * validate: (_data, problems, _request, _record, { price, stock = 0 }) => {
-   *   if (price === 0 && stock > 0) problems.add('/stock', 'must be 0 for a free book');
-   * },
+   * class CheckedViewSet extends ModelViewSet(Product, {
+   *   read,
+   *   write,
+   *   validate: (_data, problems, _request, _record, { name, price }) => {
+   *     if (price === 0 && name !== 'Sample') problems.add('/price', 'must be above 0, but of a sample');
+   *   },
+   * }) {}
    */
   readonly validate?: (
     data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
