@@ -1,4 +1,4 @@
-import { TargetObjectAlreadyExist } from '@viewset/core';
+import { QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Account } from './entities/account.ts';
 import { Role } from './entities/role.ts';
@@ -11,7 +11,7 @@ export const ADMIN_ROLE = 'admin';
  * write back, if it took the last active administrator away.
  *
  * If two such writes come at once, the second waits for the first to end, in any process: each begins with a write of the role's
- * row, which leaves the row as it is and locks it. Both databases then count what the first has committed.
+ * row, which leaves the row as it is and locks it. Every database then counts what the first has committed.
  */
 export async function keepAdministrator<Result>(
   request: FastifyRequest,
@@ -19,10 +19,10 @@ export async function keepAdministrator<Result>(
 ): Promise<Result> {
   const { em } = request;
   await em.nativeUpdate(Role, { name: ADMIN_ROLE }, { name: ADMIN_ROLE });
-  const administrators = { role: { name: ADMIN_ROLE }, is_active: true };
-  const before = await em.count(Account, administrators);
+  const administrators = QuerySet.of(em, Account).filter({ role__name: ADMIN_ROLE, is_active: true });
+  const before = await administrators.count();
   const result = await write();
-  if (before > 0 && (await em.count(Account, administrators)) === 0) {
+  if (before > 0 && (await administrators.count()) === 0) {
     throw new TargetObjectAlreadyExist('The last administrator stays: another one has to be there first');
   }
   return result;

@@ -3,9 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MikroORM, type Options } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
+import { MongoDriver } from '@mikro-orm/mongodb';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { SqliteDriver } from '@mikro-orm/sqlite';
-import { ImproperlyConfigured } from '@viewset/core';
+import { ImproperlyConfigured, MongoExtension } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
 import { MIGRATIONS } from '../migrations/index.ts';
 import { Account } from './entities/account.ts';
@@ -24,7 +25,7 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 const SQLITE_JOURNAL = 'pragma journal_mode = wal';
 
 export interface Database {
-  readonly kind: 'sqlite' | 'postgresql';
+  readonly kind: 'sqlite' | 'postgresql' | 'mongodb';
   readonly orm: MikroORM;
 }
 
@@ -33,15 +34,28 @@ type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'databasePoolSize' | 'dat
 /** Connects to the database that a DATABASE_URL names; by default, to the file shop.sqlite beside this package. */
 export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseLogger): Promise<Database> {
   const { databaseUrl: url } = settings;
-  const kind = url === undefined || url.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
+  const kind = kindOf(url);
   const orm = await MikroORM.init({
-    ...(kind === 'sqlite' ? sqlite(url?.slice('sqlite:'.length)) : postgresql(url!, settings)),
+    ...OPTIONS[kind](url, settings),
     entities: [Account, Product, Role],
     logger: (message) => log.info(message),
     colors: false,
   });
   if (kind === 'sqlite') await orm.em.getConnection().execute(SQLITE_JOURNAL);
   return { kind, orm };
+}
+
+const OPTIONS: Readonly<
+  Record<Database['kind'], (url: string | undefined, settings: DatabaseSettings) => Partial<Options>>
+> = {
+  sqlite: (url) => sqlite(url?.slice('sqlite:'.length)),
+  postgresql: (url, settings) => postgresql(url!, settings),
+  mongodb: (url, settings) => mongodb(url!, settings),
+};
+
+function kindOf(url: string | undefined): Database['kind'] {
+  if (url === undefined || url.startsWith('sqlite:')) return 'sqlite';
+  return url.startsWith('mongodb') ? 'mongodb' : 'postgresql';
 }
 
 function sqlite(file: string = DEFAULT_FILE): Partial<Options> {
@@ -66,5 +80,21 @@ function postgresql(url: string, settings: DatabaseSettings): Partial<Options> {
     },
     extensions: [Migrator],
     migrations: { tableName: MIGRATIONS_TABLE, migrationsList: [...MIGRATIONS], snapshot: false, silent: true },
+  };
+}
+
+function mongodb(url: string, settings: DatabaseSettings): Partial<Options> {
+  return {
+    driver: MongoDriver,
+    clientUrl: url,
+    pool: { max: settings.databasePoolSize },
+    driverOptions: {
+      serverSelectionTimeoutMS: CONNECT_TIMEOUT_MS,
+      connectTimeoutMS: CONNECT_TIMEOUT_MS,
+      waitQueueTimeoutMS: CONNECT_TIMEOUT_MS,
+      // The driver tells the server of it (maxTimeMS), for each command.
+      timeoutMS: settings.databaseStatementTimeoutSeconds * 1000,
+    },
+    extensions: [MongoExtension],
   };
 }

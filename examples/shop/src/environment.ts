@@ -36,7 +36,9 @@ export class Environment {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const scheme = text.slice(0, text.indexOf(':'));
-    const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(text);
+    // A URL of MongoDB may name several hosts, mongodb://a:27017,b:27017/shop, which no URL otherwise does.
+    const plain = scheme === 'mongodb' ? text.replace(/,[^/?]*/, '') : text;
+    const isUrl = scheme === 'sqlite' ? text !== 'sqlite:' : URL.canParse(plain);
     if (schemes.includes(scheme) && isUrl) return text;
     // A URL may carry a password: no more of it than the scheme goes into the message.
     throw mistake(name, `a URL that starts with ${schemes.map((each) => `${each}:`).join(' or ')}`, `${scheme}…`);

@@ -1,9 +1,18 @@
-import { type HealthRegistry, PostgresHealthCheck, RedisHealthCheck, SqliteHealthCheck } from '@viewset/core';
+import {
+  type HealthRegistry,
+  MongoHealthCheck,
+  PostgresHealthCheck,
+  RedisHealthCheck,
+  SqliteHealthCheck,
+} from '@viewset/core';
 import type { Redis } from 'ioredis';
 import type { Database } from './database.ts';
 
+const CHECKS = { sqlite: SqliteHealthCheck, postgresql: PostgresHealthCheck, mongodb: MongoHealthCheck } as const;
+
 /** What has to work for the shop to work. */
 export function addHealthChecks(health: HealthRegistry, { kind, orm }: Database, redis: Redis | undefined): void {
-  health.register(kind === 'sqlite' ? new SqliteHealthCheck(orm) : new PostgresHealthCheck(orm));
+  const Check = CHECKS[kind];
+  health.register(new Check(orm));
   if (redis !== undefined) health.register(new RedisHealthCheck(redis));
 }

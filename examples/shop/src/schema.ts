@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 import { MIGRATIONS } from '../migrations/index.ts';
 import { type Database, MIGRATIONS_TABLE } from './database.ts';
+import { startOnMongo } from './mongo-schema.ts';
 
 /**
  * What to do about a schema that is of an earlier version: migrate it, or refuse. A database that is empty is always
@@ -44,6 +45,7 @@ export async function startOnce(
   start: (em: EntityManager, isFirst: boolean) => Promise<void>,
 ): Promise<void> {
   const { orm, kind } = database;
+  if (kind === 'mongodb') return startOnMongo(database, policy, start);
   const dialect = DIALECTS[kind];
   await orm.em.fork().transactional(async (em) => {
     const execute: Execute = (sql) =>

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { PasswordHasher } from '@viewset/auth';
+import { QuerySet } from '@viewset/core';
 import type { FastifyBaseLogger } from 'fastify';
 import { ADMIN_ROLE } from './administrators.ts';
 import { CATALOGUE } from './catalogue.ts';
@@ -36,7 +37,7 @@ export async function seed(
 
 async function seedAdministrator(em: EntityManager, settings: AdminSettings, log: FastifyBaseLogger): Promise<void> {
   const { adminEmail: email, adminPassword, bcryptRounds } = settings;
-  if ((await em.count(Account, { role: { name: ADMIN_ROLE } })) > 0) return;
+  if (await QuerySet.of(em, Account).filter({ role__name: ADMIN_ROLE }).exists()) return;
   const role = await em.findOne(Role, { name: ADMIN_ROLE });
   if (role === null) {
     log.warn('no administrator is seeded: no role has the name "admin"');

@@ -17,9 +17,9 @@ export interface Settings {
   /** How long the shop goes on after SIGTERM while `/health/ready` already says 503: time for a load balancer to notice. */
   readonly shutdownDelaySeconds: number;
   readonly databaseUrl: string | undefined;
-  /** Connections to PostgreSQL that this process may hold. */
+  /** Connections to PostgreSQL or MongoDB that this process may hold. */
   readonly databasePoolSize: number;
-  /** PostgreSQL cancels a statement that takes longer. */
+  /** PostgreSQL and MongoDB cancel a statement that takes longer. */
   readonly databaseStatementTimeoutSeconds: number;
   readonly redisUrl: string | undefined;
   readonly smtpUrl: string | undefined;
@@ -70,7 +70,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     port: environment.integer('PORT', 0, 65535) ?? 3000,
     trustProxy: environment.trustProxy('TRUST_PROXY') ?? false,
     shutdownDelaySeconds: environment.integer('SHUTDOWN_DELAY', 0, 300) ?? 0,
-    databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql']),
+    databaseUrl: environment.url('DATABASE_URL', ['sqlite', 'postgres', 'postgresql', 'mongodb', 'mongodb+srv']),
     databasePoolSize: environment.integer('DATABASE_POOL_SIZE', 2, 1000) ?? 10,
     databaseStatementTimeoutSeconds: environment.integer('DATABASE_STATEMENT_TIMEOUT', 1, 3600) ?? 15,
     redisUrl: environment.url('REDIS_URL', ['redis', 'rediss']),

@@ -134,7 +134,7 @@ withShop({}, async (t, shop) => {
     await shop.delete(`${ACCOUNTS}/${roleless}`, { token: admin });
   });
 
-  await t.test('what is stored', async (t) => {
+  await t.test('what is stored', { skip: shop.kind === 'mongodb' && 'it is asked in SQL' }, async (t) => {
     const before = Date.now();
     await shop.login({ email: 'user@example.com', password: PASSWORD });
     const [row] = await queryDatabase<StoredAccount>(shop, `select * from account where id = ${id}`);

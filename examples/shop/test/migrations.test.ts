@@ -93,7 +93,7 @@ t.test('a migration that fails leaves nothing behind', { skip }, async (t) => {
 });
 
 t.test('every way to a schema ends at the schema of the entities', async (t) => {
-  for (const kind of DATABASES) {
+  for (const kind of DATABASES.filter((each) => each !== 'mongodb')) {
     for (const [way, make] of Object.entries(waysTo(kind))) {
       await t.test(`${way} on ${kind}`, { skip: isMissing(kind) }, async (t) => {
         const databaseUrl = await freshDatabase(t, kind);

@@ -70,9 +70,9 @@ export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Ob
   },
 });
 
-/** True if an ORM was made with the extension. */
-export function isExtended({ driver }: Pick<MikroORM, 'driver'>): boolean {
-  return extended.has(driver);
+/** True if the ORM of an entity manager was made with the extension. */
+export function isExtended(em: EntityManager): boolean {
+  return extended.has(em.getDriver());
 }
 
 /** Has the indexes of several fields forget documents that lack one: MikroORM does so for one field. */

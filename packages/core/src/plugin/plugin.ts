@@ -14,6 +14,7 @@ import type { RuleListFactory } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
 import { releaseLostConnections } from '../mikro/lost-connections.ts';
+import { requireTransactions } from '../mikro/mongo-server.ts';
 import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -77,6 +78,7 @@ export const viewset = fp(
     }
     decorateRequests(app, options);
     app.addHook('onReady', () => releaseLostConnections(options.orm));
+    app.addHook('onReady', () => requireTransactions(options.orm));
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);

@@ -1,16 +1,27 @@
 import type { EntityManager, Platform } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Backend } from '../backends/backend.ts';
+import { MongoBackend } from '../backends/mongodb/mongo-backend.ts';
 import { readerOf, type Source } from '../backends/source.ts';
 import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
+import { isExtended } from '../mikro/mongo-extension.ts';
 
-/** By the names of MikroORM's classes, so that no driver is imported. That of MongoDB is not among them until all of it is there. */
-export const BACKENDS: Record<string, (em: EntityManager) => Backend> = {
+/** By the names of MikroORM's classes, so that no driver is imported. */
+const BACKENDS: Readonly<Record<string, (em: EntityManager) => Backend>> = {
   SqlitePlatform: (em) => new SqlBackend(new SqliteDialect(em)),
   BasePostgreSqlPlatform: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
+  MongoPlatform: makeMongoBackend,
 };
+
+function makeMongoBackend(em: EntityManager): Backend {
+  if (isExtended(em)) return new MongoBackend();
+  throw new ImproperlyConfigured(
+    'On MongoDB, the keys, references and unique fields of entities are kept by an extension of MikroORM: give the ORM ' +
+      'extensions: [MongoExtension], of @viewset/core',
+  );
+}
 
 const known = new WeakMap<Platform, Backend>();
 
@@ -35,7 +46,7 @@ function makeBackend(em: EntityManager): Backend {
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
   throw new ImproperlyConfigured(
-    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3) and PostgreSQL ' +
-      `(@mikro-orm/postgresql); got an ORM on ${platform.constructor.name}`,
+    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3), PostgreSQL ' +
+      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb); got an ORM on ${platform.constructor.name}`,
   );
 }

@@ -1,7 +1,9 @@
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p, Platform } from '@mikro-orm/core';
 import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
+import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
+import { backendOf } from '../../src/query/backend-of.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { resolveLookup } from '../../src/language/resolve-lookup.ts';
 import { entities, Product } from './catalog.ts';
@@ -43,12 +45,23 @@ t.test('a SQLite whose LIKE was made to mind case is refused', async (t) => {
 });
 
 t.test('a database that is not supported is named, with those that are', async (t) => {
-  const Thing = defineEntity({ name: 'Thing', properties: { _id: p.string().primary() } });
-  const orm = new MongoORM({ dbName: 'none', clientUrl: 'mongodb://127.0.0.1:1', entities: [Thing] });
-  t.throws(() => QuerySet.of(orm.em.fork(), Thing), {
+  class OraclePlatform extends Platform {}
+  const em = { getPlatform: () => new OraclePlatform() };
+  t.throws(() => backendOf(em as never), {
     name: 'ImproperlyConfigured',
-    message: /SQLite .* and PostgreSQL .* got an ORM on MongoPlatform/,
+    message: /SQLite .* PostgreSQL .* MongoDB .* got an ORM on OraclePlatform/,
   });
+});
+
+t.test('MongoDB without the extension that keeps references and keys is refused', async (t) => {
+  const Thing = defineEntity({ name: 'Thing', properties: { _id: p.string().primary() } });
+  const options = { dbName: 'none', clientUrl: 'mongodb://127.0.0.1:1', entities: [Thing] };
+  t.throws(() => QuerySet.of(new MongoORM(options).em.fork(), Thing), {
+    name: 'ImproperlyConfigured',
+    message: /extensions: \[MongoExtension\]/,
+  });
+  const extended = new MongoORM({ ...options, extensions: [MongoExtension] });
+  t.doesNotThrow(() => QuerySet.of(extended.em.fork(), Thing));
 });
 
 t.test('a lookup that is not there, or does not fit, is named with those that do', async (t) => {

@@ -4,12 +4,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
-import { MongoBackend } from '../../src/backends/mongodb/mongo-backend.ts';
 import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
-import { BACKENDS } from '../../src/query/backend-of.ts';
-
-// No application has it yet: see BACKENDS.
-BACKENDS['MongoPlatform'] = () => new MongoBackend();
 
 export type DatabaseName = 'sqlite' | 'postgresql' | 'mongodb';
 
