@@ -168,5 +168,6 @@ async function administratorsOf(shop: Shop): Promise<unknown[]> {
 }
 
 async function roleIn(database: Parameters<Parameters<typeof inMongo>[1]>[0], name: string): Promise<unknown> {
-  return (await database.collection('role').findOne({ name }))?._id;
+  const [id] = await database.collection('role').distinct('_id', { name });
+  return id;
 }
