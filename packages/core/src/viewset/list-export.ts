@@ -57,18 +57,19 @@ export class ListExport {
     type: ExportType,
     list: ExportedList<Entity>,
   ): Promise<FastifyReply> {
+    const json = jsonWriter(reply, list.schema);
+    const write = type === 'text/csv' ? csvWriter(list.schema, json) : lineWriter(json);
+    const batches = batchesOf(request, list);
+    // An error of the first batch can still be answered as one, which is no file; a later one cuts the connection.
+    const { value: records = [] } = await batches.next();
+    const first = write(records, true);
     const ending = type === 'text/csv' ? 'csv' : 'ndjson';
     void reply
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
       .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
-    const json = jsonWriter(reply, list.schema);
-    const write = type === 'text/csv' ? csvWriter(list.schema, json) : lineWriter(json);
-    const batches = batchesOf(request, list);
-    // An error of the first batch can still be answered as one; a later one cuts the connection.
-    const { value: records = [] } = await batches.next();
     if (request.method === 'HEAD') return reply.send(Readable.from([]));
     // One batch is read ahead of the client, not the sixteen of a stream of objects.
-    return reply.send(Readable.from(written(write(records, true), batches, write), { highWaterMark: 1 }));
+    return reply.send(Readable.from(written(first, batches, write), { highWaterMark: 1 }));
   }
 }
 
