@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pauses } from '../pauses.ts';
 
 /** The part of a session of the driver that is used. */
 export interface MongoSession {
@@ -10,8 +11,6 @@ export interface MongoSession {
 
 /** The longest wait for a record that others write. Their transactions are short; one that is not is an error of theirs. */
 const PATIENCE_MS = 5000;
-const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 50;
 
 /** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout. */
 const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24]);
@@ -35,13 +34,14 @@ export async function waitingForOthers<Result>(
 ): Promise<Result> {
   const isFirst = session.transaction.isStarting;
   const deadline = performance.now() + PATIENCE_MS;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  const waits = pauses();
+  for (;;) {
     try {
       return await commands();
     } catch (error) {
       if (!isFirst || !isLostRace(error) || performance.now() > deadline) throw error;
       await session.abortTransaction();
-      await sleep(pauseMs * (0.5 + Math.random()));
+      await sleep(waits.next().value);
       session.startTransaction();
     }
   }

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
+import { pauses } from '../pauses.ts';
 import { backendOf } from '../query/backend-of.ts';
 
 /**
@@ -17,8 +18,6 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
 
 /** The number of times that a transaction is begun anew which loses a race each time. */
 const MAX_ATTEMPTS = 20;
-const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 50;
 
 /**
  * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
@@ -41,15 +40,14 @@ export async function inTransaction<Result>(
   if (em.isInTransaction()) {
     return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joined(em, work, isKept);
   }
-  let pauseMs = FIRST_PAUSE_MS;
+  const waits = pauses();
   for (let attempt = 1; ; attempt++) {
     try {
       return await oneTransaction(request, work, isKept);
     } catch (error) {
       if (!backend.isLostRace(error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
       em.clear();
-      await sleep(pauseMs * (0.5 + Math.random()));
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await sleep(waits.next().value);
     }
   }
 }

@@ -9,13 +9,12 @@ import type {
 } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceUnavailable } from '../../../errors.ts';
+import { pauses } from '../../../pauses.ts';
 
 /** SQLite's own wait for another process, during which this process stands still. */
 export const BUSY_TIMEOUT_MS = 10;
-/** The whole wait, in pauses of which each is twice as long as the one before, up to the longest. */
+/** The whole wait. */
 const PATIENCE_MS = 5000;
-const FIRST_PAUSE_MS = 2;
-const LONGEST_PAUSE_MS = 50;
 
 /** True of the error of a statement that another process has kept from the database. */
 export function isBusy(error: unknown): boolean {
@@ -38,7 +37,8 @@ const FORGET_MS = 1000;
  * wait for one lock give up together, whether or not they had to wait for each other first.
  */
 export async function whenFree<Result>(connection: Connection, work: () => Promise<Result> | Result): Promise<Result> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  const waits = pauses();
+  for (;;) {
     try {
       const result = await work();
       locks.delete(connection);
@@ -51,7 +51,7 @@ export async function whenFree<Result>(connection: Connection, work: () => Promi
       locks.set(connection, { sinceMs, seenMs });
       if (seenMs - sinceMs > PATIENCE_MS) throw new ServiceUnavailable(undefined, { cause: error });
     }
-    await sleep(pauseMs);
+    await sleep(waits.next().value);
   }
 }
 
