@@ -2,7 +2,7 @@
  * `pnpm check`: everything that CI runs, one gate after the other, and a line of counts at the end.
  *
  * A gate is a command of its own that a person can run alone (its line says which). All of them run even where one has
- * failed, so that one run tells everything. Needs no package to be installed: installing is the first gate.
+ * failed, so that one run tells everything.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
