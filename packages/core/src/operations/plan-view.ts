@@ -49,6 +49,8 @@ export interface MountedView {
   /** First half of its routes' names, `products`. */
   readonly basename: string;
   readonly context: ViewContext;
+  /** The permissions of the view. */
+  readonly permissions: readonly Permission[];
   /** The actions of the view and those that its router adds, by name. */
   readonly actions: ReadonlyMap<string, Action>;
   /** Makes the path of an action that declares none. */
@@ -130,10 +132,9 @@ export const FORM_TYPE = 'multipart/form-data';
 
 /** Plans every route of a view. Throws ImproperlyConfigured for a wrong declaration of the view. */
 export function planView(mounted: MountedView): PlannedRoute[] {
-  const { view, context } = mounted;
-  const permissions = makePermissions(view.permissionClasses ?? context.defaults.permissionClasses, view.name);
+  const { view } = mounted;
   const declared = [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
-  const routes = declared.map((each) => planRoute(mounted, permissions, declared, each));
+  const routes = declared.map((each) => planRoute(mounted, declared, each));
   const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
   checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);
   return routes;
@@ -283,16 +284,11 @@ function actionHandler(
     );
 }
 
-function planRoute(
-  mounted: MountedView,
-  viewPermissions: readonly Permission[],
-  all: readonly Declared[],
-  declared: Declared,
-): PlannedRoute {
+function planRoute(mounted: MountedView, all: readonly Declared[], declared: Declared): PlannedRoute {
   const { view, definition, context } = mounted;
   const { options } = declared;
   const own = options.permissionClasses;
-  const permissions = own === undefined ? viewPermissions : makePermissions(own, `${view.name}.${declared.action}`);
+  const permissions = own === undefined ? mounted.permissions : makePermissions(own, `${view.name}.${declared.action}`);
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
@@ -323,7 +319,7 @@ function planRoute(
     definition,
     parent: context.parent,
     answers,
-    scopes: isNarrowed ? viewPermissions.filter((permission) => permission[HIDES_RECORDS]) : [],
+    scopes: isNarrowed ? mounted.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
     form: declared.form,
     tagsAnswers,

@@ -258,17 +258,9 @@ export class Router {
     return new Parent({ shown: app.viewset.shownViews.get(view)!, basename, parameter, relation });
   }
 
-  /** Lets other views ask a view for its records. */
-  #show(app: FastifyInstance, view: RegisteredParent['view'], routes: readonly PlannedRoute[]): void {
-    const { defaults, shownViews } = app.viewset;
-    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name);
-    const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
-    shownViews.set(view, new ShownView({ ...view[SHOWS], permissions, plan: route?.plan }));
-  }
-
   /** Plans the routes of a view at its place, and takes their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
-    const { orm, defaults, makeRules, routeNames, addOperation } = app.viewset;
+    const { orm, defaults, makeRules, routeNames, addOperation, shownViews } = app.viewset;
     const context = {
       orm,
       log: app.log,
@@ -277,17 +269,24 @@ export class Router {
       ignoresTrailingSlash: ignoresTrailingSlash(app),
       parent: parent && this.#placeBelow(app, parent),
     };
+    const definition = view[DEFINE](context);
+    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name);
     const routes = planView({
       view,
-      definition: view[DEFINE](context),
+      definition,
       basename,
       context,
+      permissions,
       actions: this.actions(view),
       actionPath: (name) => this.actionPath(name),
       makeRules,
       takenIds,
     });
-    if (view instanceof ModelViewSetBase) this.#show(app, view as RegisteredParent['view'], routes);
+    if (view instanceof ModelViewSetBase) {
+      const shown = view as RegisteredParent['view'];
+      const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
+      shownViews.set(shown, new ShownView({ ...shown[SHOWS], permissions, plan: route?.plan }));
+    }
     for (const { plan } of routes) {
       this.#names.add(plan.route, plan.path);
       routeNames.add(plan.route, plan.path);
