@@ -16,7 +16,7 @@ export abstract class CountedPagination extends Paginator {
    *
    * - `exact` (default): by counting, on every request.
    * - `estimated`: by PostgreSQL's planner, if it expects counting to be expensive; never less than the page proves, and
-   *   exact on the last page. On SQLite, which has no estimate, exact.
+   *   exact on the last page. On MongoDB the number that it keeps of a whole collection, else exact. On SQLite exact.
    * - `none`: not at all: `count` is null, and a page is one statement whose cost does not grow with the table.
    */
   readonly count: Counting = 'exact';

@@ -218,7 +218,8 @@ export class QuerySet<Entity extends object> {
    *
    * - `exact` (default): by counting; with the rows' own statement on PostgreSQL, else by a second one;
    * - `estimated`: exactly if the page shows it, being the last, or if PostgreSQL's planner expects counting to be cheap;
-   *   else what the planner expects, but never less than the page proves. SQLite has no estimate: exactly;
+   *   else what the planner expects, but never less than the page proves. On MongoDB the number that it keeps of a whole
+   *   collection, else exactly; on SQLite exactly;
    * - `none`: not at all; null. One statement.
    *
    * @example
