@@ -30,7 +30,11 @@ interface MongoDatabase {
 export interface MongoConnection {
   getCollection(name: string): MongoCollection;
   dropCollection(entity: EntityMetadata['class']): Promise<unknown>;
-  getClient(): { db(name: string): MongoDatabase };
+  createClient(): void;
+  getClient(): {
+    readonly bsonOptions: { readonly fieldsAsRaw: object };
+    db(name: string): MongoDatabase;
+  };
   transactional<Result>(work: (session: MongoSession) => Promise<Result>): Promise<Result>;
 }
 
@@ -71,7 +75,7 @@ export interface MongoDriver {
     options: WriteOptions & { readonly fields: readonly string[] },
   ): Promise<Document[]>;
   lockPessimistic(entity: object, options: WriteOptions): Promise<void>;
-  getConnection(purpose: 'write'): MongoConnection;
+  getConnection(purpose: 'read' | 'write'): MongoConnection;
   getMetadata(): MetadataStorage;
   getPlatform(): Platform;
 }

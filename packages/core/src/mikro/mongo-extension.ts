@@ -7,6 +7,7 @@ import {
   collectionIn,
   type Document,
   inSession,
+  type MongoConnection,
   type MongoDriver,
   mongoDriverOf,
   type WriteOptions,
@@ -67,12 +68,25 @@ export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Ob
     convertLostConnections(driver.getPlatform());
     extendDriver(driver);
     dropCounters(driver);
+    for (const purpose of ['read', 'write'] as const) readEveryKey(driver.getConnection(purpose));
   },
 });
 
 /** True if the ORM of an entity manager was made with the extension. */
 export function isExtended(em: EntityManager): boolean {
   return extended.has(em.getDriver());
+}
+
+/**
+ * Has the client of a connection read lists under every key: it looks the keys up whose values it leaves as bytes, and finds
+ * `constructor` in an object that has a prototype.
+ */
+function readEveryKey(connection: MongoConnection): void {
+  const createClient = connection.createClient.bind(connection);
+  connection.createClient = () => {
+    createClient();
+    Object.setPrototypeOf(connection.getClient().bsonOptions.fieldsAsRaw, null);
+  };
 }
 
 /** Has the indexes of several fields forget documents that lack one: MikroORM does so for one field. */
