@@ -237,13 +237,23 @@ export class QuerySet<Entity extends object> {
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
-    return (await this.#backend.entities(this.em, this.#query, this.#slice, options)) as Entity[];
+    return (await this.#managed(this.#slice, options)) as Entity[];
   }
 
   /** The first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
-    const [entity] = await this.#backend.entities(this.em, this.#query, firstOf(this.#slice), options);
+    const [entity] = await this.#managed(firstOf(this.#slice), options);
     return entity as Entity | undefined;
+  }
+
+  /** @throws ImproperlyConfigured for a lock outside of a transaction */
+  #managed(slice: Slice | undefined, options: EntityOptions): Promise<object[]> {
+    if (options.lock === true && !this.em.isInTransaction()) {
+      throw new ImproperlyConfigured(
+        `${this.meta.className}: lock needs a transaction, outside of which it would end at once`,
+      );
+    }
+    return this.#backend.entities(this.em, this.#query, slice, options);
   }
 
   /** The same query with changes. One that is changed for a request is not the view's own any more. */

@@ -1,6 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { asksForOne, type Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
@@ -108,11 +107,6 @@ export class MongoBackend implements Backend {
     slice: Slice | undefined,
     { populate = [], lock = false }: EntityOptions,
   ): Promise<object[]> {
-    if (lock && !em.isInTransaction()) {
-      throw new ImproperlyConfigured(
-        `${query.meta.className}: lock needs a transaction, outside of which it would end at once`,
-      );
-    }
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
     const question = await this.#ask(em, query, paths);

@@ -1,7 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
-import { ImproperlyConfigured } from '../../errors.ts';
 import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import { asksForOne, type Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
@@ -111,11 +110,6 @@ export class SqlBackend implements Backend {
     slice: Slice | undefined,
     { populate = [], lock = false }: EntityOptions,
   ): Promise<object[]> {
-    if (lock && !em.isInTransaction()) {
-      throw new ImproperlyConfigured(
-        `${query.meta.className}: lock needs a transaction, outside of which it would end at once`,
-      );
-    }
     const { paths, map } = hydrationOf(query.meta, populate);
     if (asksNothing(query, slice)) return [];
     const question = await this.#ask(em, query, paths);
