@@ -11,7 +11,7 @@ import { humanized } from './words.ts';
 /** The longest text that is shown, in characters. */
 const SHOWN = 20_000;
 
-/** What the server says of a record, to be read. */
+/** The values that the server sends of a record, to be read. */
 export function Facts({
   document,
   schema,

@@ -3,7 +3,7 @@ import type { Detail } from './exchanges.ts';
 import type { Schema } from './openapi.ts';
 import type { Described } from './schema.ts';
 
-/** What the fields of one form have in common. */
+/** The facts that the fields of one form have in common. */
 export interface FormFacts {
   readonly api: Api;
   readonly purpose: string;
@@ -23,7 +23,7 @@ export interface FieldProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** What an input has to know of its field. */
+/** The facts that an input has to know of its field. */
 export interface InputProps {
   readonly facts: FormFacts;
   readonly id: string;

@@ -21,7 +21,7 @@ interface SelectionProps {
   readonly onWritten: () => void;
 }
 
-/** What can be done with the rows that are selected. */
+/** The actions on the rows that are selected. */
 export function SelectionBar(props: SelectionProps): JSX.Element {
   const { api, resource, path, selection, onWritten } = props;
   const { rows, outcome } = selection;

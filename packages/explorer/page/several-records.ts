@@ -3,7 +3,7 @@ import { type Detail, Refusal, send } from './exchanges.ts';
 import { type Row, textOf } from './records.ts';
 import { texts } from '../src/texts.ts';
 
-/** What came of changing or deleting several records. */
+/** The outcome of changing or deleting several records. */
 export interface Outcome {
   /** The number of records that were written. */
   readonly done: number;

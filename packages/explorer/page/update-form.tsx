@@ -21,13 +21,13 @@ interface UpdateProps {
   readonly reload: () => void;
 }
 
-/** What somebody else has made of the record since it was read. */
+/** The record as somebody else has left it since it was read. */
 interface Conflict {
   /** The names of the fields that are others now. */
   readonly names: readonly string[];
   /** The entity tag of the record as it is now. */
   readonly tag: string | undefined;
-  /** What was to be saved. */
+  /** The body that was to be saved. */
   readonly changes: Values;
 }
 
@@ -100,7 +100,7 @@ function requiredAlso({ create }: Resource, { body }: Operation): Schema {
   return { ...body!.schema, required };
 }
 
-/** What the form begins with: the fields that may be written, as the record has them. */
+/** Returns the values that the form begins with: the fields that may be written, as the record has them. */
 function valuesOf(api: Api, { body }: Operation, row: Row): Values {
   const entries = propertiesOf(api.document, body!.schema)
     .filter(([name]) => row[name] !== undefined)

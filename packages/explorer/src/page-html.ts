@@ -1,4 +1,4 @@
-/** What the page is told from outside. */
+/** The facts that the page is told from outside. */
 export interface PageFacts {
   readonly title: string;
   readonly documentPath: string;
@@ -7,7 +7,7 @@ export interface PageFacts {
   readonly language: string;
   /** The URL of the module whose texts take the place of the page's own; undefined if they stay. */
   readonly textsUrl: string | undefined;
-  /** What is said where scripts do not run. */
+  /** The sentence that is shown where scripts do not run. */
   readonly noScript: string;
 }
 

@@ -85,7 +85,7 @@ export function mongoDriverOf({ driver }: Pick<MikroORM, 'driver'>): MongoDriver
   return isMongoPlatform(driver.getPlatform()) ? (driver as unknown as MongoDriver) : undefined;
 }
 
-export function isMongoPlatform(platform: Platform): boolean {
+function isMongoPlatform(platform: Platform): boolean {
   let prototype = Object.getPrototypeOf(platform) as object | null;
   while (prototype !== null && prototype.constructor.name !== 'MongoPlatform') {
     prototype = Object.getPrototypeOf(prototype) as object | null;

@@ -22,12 +22,8 @@ export function nameKeyColumn(meta: EntityMetadata): void {
   if (named.fieldNames === undefined && named.fieldName === undefined) named.fieldNames = ['_id'];
 }
 
+/** The types whose values are stored so already: properties may share one. */
 const exact = new WeakSet<object>();
-
-/** True of a type whose values are stored as numbers of MongoDB: see `storeExactly`. */
-export function isStoredExactly(type: object): boolean {
-  return exact.has(type);
-}
 
 /**
  * Has decimals and bigints stored as MongoDB's own exact numbers: MikroORM stores both as text, which has another order. To be called

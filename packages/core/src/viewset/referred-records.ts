@@ -21,7 +21,7 @@ export interface ReferenceOptions {
   readonly referenceViews?: ByField<unknown>;
 }
 
-/** What decides about the records that one field of a body leads to. */
+/** The declarations that decide about the records that one field of a body leads to. */
 interface Limits {
   readonly field: string;
   readonly permissions: readonly Permission[];

@@ -53,7 +53,7 @@ export function comparisonOf(
   }
 }
 
-/** Of a value between two that columns hold, the lower one is compared with. */
+/** Compares with a value; with the lower one of the two that columns hold if the value lies between them. */
 function bound(path: FieldPath, lookup: Lookup, value: unknown, platform: Platform): Document {
   const asked = !isBetween(path, value) ? lookup : lookup === 'gt' || lookup === 'gte' ? 'gt' : 'lte';
   return { [OPERATORS[asked] as string]: comparedValue(path, value, platform) };
