@@ -21,13 +21,13 @@ interface UpdateProps {
   readonly reload: () => void;
 }
 
-/** The record as somebody else has left it since it was read. */
+/** The conflict of changes with what somebody else has written since the record was read. */
 interface Conflict {
   /** The names of the fields that are others now. */
   readonly names: readonly string[];
   /** The entity tag of the record as it is now. */
   readonly tag: string | undefined;
-  /** The body that was to be saved. */
+  /** The changes that were to be saved. */
   readonly changes: Values;
 }
 
