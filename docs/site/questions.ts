@@ -20,7 +20,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['hide records of other users', ['/permissions']],
   ['redis', ['/stores']],
   ['default ordering of a list', ['/ordering']],
-  ['route without a token', ['/authentication#routes-that-need-no-token']],
+  ['route without a token', ['/authentication#routes-without-a-token']],
   ['two databases', ['/databases', '/existing-application']],
   ['optional field', ['/write-shapes']],
   ['etag', ['/conditional-requests']],
