@@ -13,7 +13,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { Author, Book, fillTags, SHELVES, Tag } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -92,7 +92,7 @@ class Authors extends ModelViewSet(Author, {
   bulk: 5,
 }) {}
 
-forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
+forEachDatabase(t, { entities: [...SHELVES, Part], only: EVERY_DATABASE }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('tags', Tags)
@@ -143,7 +143,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.equal(status, 201, JSON.stringify(body));
     t.match(body, [{ name: 'c', owner: 'Ada' }, { name: 'a', owner: null }, { name: 'b' }]);
     t.equal(headers['location'], undefined);
-    t.equal(queries.texts.filter((sql) => sql.startsWith('insert')).length, 1, queries.texts.join('\n'));
+    t.equal(queries.inserts().length, 1, queries.texts.join('\n'));
     t.equal((await send('POST', '/tags', { name: 'one' })).body.name, 'one');
     t.same((await send('POST', '/tags', [])).body, []);
   });
@@ -371,7 +371,7 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
       },
       { name: 'Bob', books: [{ title: 'Elm' }] },
     ]);
-    t.equal(queries.texts.filter((sql) => sql.startsWith('select') && sql.includes('from "tag"')).length, 1);
+    t.equal(queries.readsOf('tag').length, 1);
     const [ada, bob] = body;
     t.same(
       placesOf(

@@ -12,7 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { Author, Book, Chapter, fillTags, SHELVES } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -56,7 +56,7 @@ class Hooked extends ModelViewSet(Author, { read, write: whole }) {
   }
 }
 
-forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES, only: EVERY_DATABASE }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('authors', WholeAuthors)
@@ -294,11 +294,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     }));
     t.equal((await send('POST', '/authors', { name: 'Ada', books: many })).status, 201);
     queries.stop();
-    t.equal(
-      queries.texts.filter((sql) => sql.startsWith('select') && /from "tag"/.test(sql)).length,
-      2,
-      'of books, of chapters',
-    );
+    t.equal(queries.readsOf('tag').length, 2, 'of books, of chapters');
     t.ok(queries.texts.length < 15, queries.texts.join('\n'));
   });
 
@@ -375,9 +371,7 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
 
 /** The books of an author with all that is below them, hidden ones left out. */
 async function shelf(orm: MikroORM, author: number) {
-  const books = await orm.em
-    .fork()
-    .find(Book, { author }, { populate: ['tags', 'chapters.tags'], orderBy: { id: 1, chapters: { id: 1 } } });
+  const books = await orm.em.fork().find(Book, { author }, { populate: ['tags', 'chapters.tags'], orderBy: { id: 1 } });
   const names = (tags: { getItems(): { name: string }[] }) =>
     tags
       .getItems()
@@ -388,6 +382,9 @@ async function shelf(orm: MikroORM, author: number) {
     title,
     isbn,
     tags: names(tags),
-    chapters: chapters.getItems().map((each) => ({ id: each.id, heading: each.heading, tags: names(each.tags) })),
+    chapters: chapters
+      .getItems()
+      .toSorted((one, other) => one.id - other.id)
+      .map((each) => ({ id: each.id, heading: each.heading, tags: names(each.tags) })),
   }));
 }

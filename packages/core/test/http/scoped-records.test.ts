@@ -15,7 +15,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, openPostgreSql, openSqlite } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase, openMongo, openPostgreSql, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { numbers } from '../support/numbers.ts';
 
@@ -129,8 +129,8 @@ function readersOf(id: number): { name: string; role: string }[] {
   return id % 3 === 2 ? [bob] : [ann, bob];
 }
 
-forEachDatabase(t, { entities }, async (t, whole, database) => {
-  const open = database === 'sqlite' ? openSqlite : openPostgreSql;
+forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, whole, database) => {
+  const open = { sqlite: openSqlite, postgresql: openPostgreSql, mongodb: openMongo }[database];
   const sparse = await open(t, { entities });
   await fill(whole, () => true);
   await fill(sparse, (id) => id % 3 === 0);
