@@ -7,6 +7,7 @@ import {
   type EventManager,
   type EventSubscriber,
   FlushMode,
+  LockMode,
   type MikroORM,
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger } from 'fastify';
@@ -198,7 +199,10 @@ export class FileChanges {
       const names = fileProperties(meta).map(({ name }) => name);
       for (let start = 0; start < keys.length; start += BATCH_SIZE) {
         const batch = keys.slice(start, start + BATCH_SIZE);
-        const records = await this.#read(em, meta, names, { [relation]: { [owner!.name]: { $in: batch } } });
+        const where = { [relation]: { [owner!.name]: { $in: batch } } };
+        // Locked: else others could give one of them a new file before the database deletes it.
+        const lock = em.isInTransaction() ? ({ lockMode: LockMode.PESSIMISTIC_WRITE } as const) : {};
+        const records = await this.#read(em, meta, names, where, lock);
         found.push(...this.#keptBy(meta, names, records));
         if (key === undefined) continue;
         // Records of a tree may lead back to where the deletion began.
@@ -213,9 +217,15 @@ export class FileChanges {
   }
 
   /** Reads records past the unit of work, whatever filters are on. */
-  async #read(em: EntityManager, meta: EntityMetadata, names: readonly string[], where: Values): Promise<Values[]> {
+  async #read(
+    em: EntityManager,
+    meta: EntityMetadata,
+    names: readonly string[],
+    where: Values,
+    lock: { readonly lockMode?: LockMode.PESSIMISTIC_WRITE } = {},
+  ): Promise<Values[]> {
     const fields = [...meta.primaryKeys, ...names] as never[];
-    const options = { fields, filters: false, disableIdentityMap: true, flushMode: FlushMode.COMMIT } as const;
+    const options = { fields, filters: false, disableIdentityMap: true, flushMode: FlushMode.COMMIT, ...lock } as const;
     const found: unknown = await em.find(meta.class, where, options);
     return found as Values[];
   }

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import {
   action,
@@ -141,7 +142,7 @@ function form(fields: Readonly<Record<string, string>>, files: Readonly<Record<s
   return { payload: `${pieces.join('')}--f--\r\n`, headers: { 'content-type': 'multipart/form-data; boundary=f' } };
 }
 
-forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
+forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   let app: FastifyInstance;
   t.beforeEach(async (t) => {
     await orm.schema.clear();
@@ -163,6 +164,12 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     t.equal(answer.statusCode, 201, answer.body);
     return answer.json<{ id: number }>().id;
   };
+
+  /** Waits until a statement on PostgreSQL waits for a lock. */
+  async function someoneWaits(): Promise<void> {
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    while (((await orm.em.getConnection().execute(waiting)) as unknown[]).length === 0) await sleep(10);
+  }
 
   /** Compares the store with the records. */
   async function inStep(t: Test, count: number, message = 'the store and the records'): Promise<void> {
@@ -275,6 +282,21 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm) => {
     await inStep(t, 3, 'by a relation to itself');
     t.equal((await destroy(`/plain/${other}`)).statusCode, 204);
     await inStep(t, 1);
+  });
+
+  await t.test('a record that gets a new file while the database deletes it along takes that file along', async (t) => {
+    const id = await made();
+    const attachment = await attached(id);
+    let deletion: ReturnType<typeof destroy> | undefined;
+    store.onPut = async () => {
+      deletion = destroy(`/plain/${id}`);
+      if (database === 'postgresql') await someoneWaits();
+    };
+    const change = form({}, { file: 'new' });
+    const changed = await app.inject({ method: 'PATCH', url: `/attachments/${attachment}`, ...change });
+    t.equal(changed.statusCode, 200, changed.body);
+    t.equal((await deletion)?.statusCode, 204);
+    await inStep(t, 0);
   });
 
   await t.test('several records that are written at once', async (t) => {
