@@ -1,4 +1,4 @@
-import type { MikroORM } from '@mikro-orm/core';
+import { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
@@ -116,6 +116,13 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
 export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   checkOptions('viewset', options, RULES);
   if (options.orm === undefined) throw wrongOption('viewset', 'orm', RULES.orm[0], undefined);
+  if (!(options.orm instanceof MikroORM)) {
+    // Its errors would be of other classes, and a unique value that is taken a 500.
+    throw new ImproperlyConfigured(
+      'viewset: option "orm" is of another copy of @mikro-orm/core than the one that @viewset/core imports; install all ' +
+        '@mikro-orm/* packages in one version',
+    );
+  }
   if (options.secret !== undefined && Buffer.byteLength(options.secret) < 32) {
     throw new ImproperlyConfigured('viewset: option "secret" must have at least 32 bytes');
   }

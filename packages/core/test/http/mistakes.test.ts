@@ -259,6 +259,9 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     ] as const) {
       t.match(await start(options), { message });
     }
+    t.match(await start({ orm: { em: orm.em } as never }), {
+      message: /^viewset: option "orm" is of another copy of /,
+    });
     t.equal(await start({ pagination: null, filters: [], health: false, ignoreUnknownParameters: true }), undefined);
     t.equal(await start({ health: new HealthRegistry() }), undefined);
   });
