@@ -13,7 +13,7 @@ import {
   RedisHealthCheck,
   SqliteHealthCheck,
 } from '../../src/health/built-in-checks.ts';
-import { openPostgreSql, openSqlite, postgresUrl } from '../support/databases.ts';
+import { mongoDatabase, openPostgreSql, openSqlite, postgresUrl, skipMongo } from '../support/databases.ts';
 import { mongoServer } from '../support/mongo-server.ts';
 import { freePort, redisClient, withOwnRedis, withRedis } from '../support/redis.ts';
 
@@ -134,16 +134,12 @@ t.test('MongoDB, down', async (t) => {
   t.match(await statusOf(new MongoHealthCheck(orm, { timeoutMs: 300 })), { status: 'unavailable', complaint: /\S/ });
 });
 
-const mongoUrl = process.env['TEST_MONGODB_URL'];
-t.test(
-  'MongoDB, a real server',
-  { skip: mongoUrl === undefined ? 'TEST_MONGODB_URL is not set' : false },
-  async (t) => {
-    const orm = await MongoORM.init({ clientUrl: mongoUrl!, entities: [], discovery: { warnWhenNoEntities: false } });
-    t.teardown(() => orm.close(true));
-    t.equal((await statusOf(new MongoHealthCheck(orm))).status, 'ok');
-  },
-);
+t.test('MongoDB, a real server', { skip: skipMongo() }, async (t) => {
+  const clientUrl = mongoDatabase();
+  const orm = await MongoORM.init({ clientUrl, entities: [], discovery: { warnWhenNoEntities: false } });
+  t.teardown(() => orm.close(true));
+  t.equal((await statusOf(new MongoHealthCheck(orm))).status, 'ok');
+});
 
 t.test('sources that are none are refused', async (t) => {
   for (const source of [undefined, null, 'postgres://localhost', {}]) {
