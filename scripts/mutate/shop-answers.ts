@@ -21,6 +21,7 @@ const filter = (field: string, value: unknown): string =>
   `/api/products?filter=${encodeURIComponent(JSON.stringify({ '==': [{ var: field }, value] }))}`;
 
 const PROBES: readonly Probe[] = [
+  ['GET', '/'],
   ['GET', '/api'],
   ['GET', '/health/'],
   ['OPTIONS', '/api/products'],

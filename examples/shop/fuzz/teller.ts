@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MikroORM } from '@mikro-orm/core';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import type { Test } from 'tap';
+import { MongoExtension } from '@viewset/core';
 import { Product } from '../src/entities/product.ts';
 import { type DatabaseKind, freshDatabase } from '../test/support/database.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
@@ -15,6 +17,13 @@ const MAX_PATH_LENGTH = 6000;
 
 type Tokens = Readonly<Record<Person, string | undefined>>;
 
+function open(kind: DatabaseKind, databaseUrl: string): Promise<MikroORM> {
+  const entities = [Product];
+  if (kind === 'sqlite') return SqliteORM.init({ dbName: databaseUrl.slice('sqlite:'.length), entities });
+  if (kind === 'postgresql') return PostgreSqlORM.init({ clientUrl: databaseUrl, entities });
+  return MongoORM.init({ clientUrl: databaseUrl, entities, extensions: [MongoExtension] });
+}
+
 /** Tells stories to one shop, each from a beginning of its own. */
 export class Teller {
   readonly shop: Shop;
@@ -24,9 +33,7 @@ export class Teller {
 
   static async start(t: Test, kind: DatabaseKind): Promise<Teller> {
     const databaseUrl = await freshDatabase(t, kind);
-    const orm = await (kind === 'sqlite'
-      ? SqliteORM.init({ dbName: databaseUrl.slice('sqlite:'.length), entities: [Product] })
-      : PostgreSqlORM.init({ clientUrl: databaseUrl, entities: [Product] }));
+    const orm = await open(kind, databaseUrl);
     t.teardown(() => orm.close());
     const shop = await startShop(t, { kind, databaseUrl });
     const user = await shop.newUser('user@example.com');
