@@ -42,7 +42,13 @@ run(process.execPath, [
 
 /** Runs a command in the copy, without the servers whose drivers do not fit; shows its output if it fails. */
 function run(command: string, args: readonly string[]): void {
-  const { CI: _ci, TEST_POSTGRES_URL: _postgres, TEST_PGBOUNCER_URL: _pgBouncer, ...env } = process.env;
+  const {
+    CI: _ci,
+    TEST_POSTGRES_URL: _postgres,
+    TEST_PGBOUNCER_URL: _pgBouncer,
+    TEST_MONGODB_URL: _mongo,
+    ...env
+  } = process.env;
   const { status, stdout } = spawnSync(command, args, { cwd: copy, env, encoding: 'utf8', maxBuffer: 2 ** 28 });
   console.log(`MikroORM ${NEWEST}: ${command === 'pnpm' ? args.join(' ') : stdout.trimEnd().split('\n').at(-1)}`);
   if (status === 0) return;
