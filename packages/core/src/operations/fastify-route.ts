@@ -8,6 +8,7 @@ import type {
 import type { TSchema } from 'typebox';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
+import { mayHaveBody } from '../methods.ts';
 import type { ActionHooks } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
 import { type AnswerHook, tagAnswers } from './conditional-requests.ts';
@@ -39,7 +40,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
   const { plan, hooks, query } = route;
   const own: OwnHooks = {
     onRequest: compileGate(route),
-    preParsing: scope.readsOtherTypes && plan.method !== 'GET' ? mediaTypeCheck(plan) : undefined,
+    preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
     preSerialization: afterHandler(route),
   };

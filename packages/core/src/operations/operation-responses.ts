@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { RouteOptions } from 'fastify';
 import { Type, type TSchema } from 'typebox';
-import { SAFE_METHODS } from '../permissions/built-in-permissions.ts';
+import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { OperationPlan, OperationResponse } from './operation-plan.ts';
 
@@ -101,9 +101,6 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
   return Object.freeze(responses);
 }
 
-/** The methods whose bodies nobody reads. */
-const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-
 /** Lists the answers of a route of no view: those of its schema, by their headers, and every error that the library can answer there. */
 export function routeResponses(
   { method, schema, config }: RouteOptions,
@@ -118,7 +115,7 @@ export function routeResponses(
     headers: {},
     locatesRecord: false,
     isSafe: methods.every((each) => SAFE_METHODS.has(each)),
-    takesBody: methods.some((each) => !BODILESS_METHODS.has(each)),
+    takesBody: methods.some(mayHaveBody),
     namesRecords: false,
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
     allowsAnonymous: config?.needsToken !== true,

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
+import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
-import { AllowAny, SAFE_METHODS } from '../permissions/built-in-permissions.ts';
+import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
@@ -301,7 +302,7 @@ function planRoute(mounted: MountedView, all: readonly Declared[], declared: Dec
       headers: declared.suffix === '' && plan.action === 'list' ? (definition.listHeaders ?? {}) : {},
       locatesRecord: plan.action === 'create',
       isSafe: SAFE_METHODS.has(plan.method),
-      takesBody: plan.method !== 'GET',
+      takesBody: mayHaveBody(plan.method),
       namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
       allowsAnonymous: plan.allowsAnonymous,

@@ -1,6 +1,7 @@
 import { Reference } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
+import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
 import { Permission } from './permission.ts';
 
@@ -13,9 +14,6 @@ export class IsAuthenticated extends Permission {
     return getCurrentUser(request) !== null;
   }
 }
-
-/** The methods of requests that only read (RFC 9110, section 9.2.1; RFC 10008). */
-export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 /**
  * Lets in requests that only read: GET, HEAD, OPTIONS and QUERY.

@@ -1,13 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
+import { ROUTE_METHODS } from '../methods.ts';
 import { sendError } from './error-handler.ts';
 
-/** Methods that a route may have; OPTIONS is answered here for every path that has any of them. */
-const METHODS = ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
-/** The methods that a path answers to, in the order of `METHODS`, OPTIONS last; empty for an unknown path. */
+/** The methods that a path answers to, in the order of `ROUTE_METHODS`, OPTIONS last; empty for an unknown path. */
 function allowedMethods(app: FastifyInstance, path: string): string[] {
-  const allowed: string[] = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  const allowed: string[] = ROUTE_METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
   return allowed.length === 0 ? allowed : [...allowed, 'OPTIONS'];
 }
 

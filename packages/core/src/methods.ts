@@ -1,0 +1,12 @@
+/** The methods that a route may have, in the order of `Allow`. OPTIONS is answered for every path that has any of them. */
+export const ROUTE_METHODS = ['GET', 'HEAD', 'QUERY', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** The methods of requests that only read (RFC 9110, section 9.2.1; RFC 10008). */
+export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'QUERY', 'OPTIONS']);
+
+const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** True if a request of this method may have a body that is read. */
+export function mayHaveBody(method: string): boolean {
+  return !BODILESS_METHODS.has(method);
+}
