@@ -6,13 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { startPostgres, startRedis, type TestServer } from '../../../scripts/servers.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
+import { onServer } from '../test/support/database.ts';
 import { Arena } from './arena.ts';
+import { AFTER_MS, databaseFault, DOWN_MS, reports } from './database-fault.ts';
 import type { Entry } from './journal.ts';
 import { type Phase, tableOf } from './phase.ts';
-
-/** How long a store stays away, and how long all has to be well after that. */
-const DOWN_MS = 3000;
-const AFTER_MS = 4500;
 
 const [postgres, redis] = await Promise.all([startPostgres('crash'), startRedis()]);
 const missing = postgres === undefined || redis === undefined;
@@ -47,15 +45,18 @@ t.test('faults', { skip }, async (t) => {
   });
   await phase('Redis is killed', (t) => redisFault(t, arena, redis, 'killed'));
   await phase('Redis is silent', (t) => redisFault(t, arena, redis, 'silent'));
-  await phase('PostgreSQL is killed', (t) => postgresFault(t, arena, postgres, 'PostgreSQL is killed'));
-  await phase('PostgreSQL is killed again', (t) => postgresFault(t, arena, postgres, 'PostgreSQL is killed again'));
+  for (const name of ['PostgreSQL is killed', 'PostgreSQL is killed again']) {
+    const crash = { check: 'postgresql', down: () => postgres.kill('SIGQUIT'), up: () => postgres.restart() };
+    await phase(name, (t) => databaseFault(t, arena, name, crash));
+  }
   await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
   await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
 
   await arena.end();
   await t.test('no acknowledged write is lost', async (t) => {
     t.ok(arena.ledger.acknowledged > 100, `${arena.ledger.acknowledged} writes were acknowledged`);
-    t.same(await arena.ledger.losses(postgres.url), []);
+    const rows = await onServer<{ id: number; stock: number }>(postgres.url, 'select id, stock from product');
+    t.same(arena.ledger.losses(rows), []);
   });
   t.same(arena.faults(), [], 'the log of no shop has an error');
   for (const line of tableOf(phases).split('\n')) console.error(line);
@@ -91,33 +92,6 @@ async function redisFault(t: Test, arena: Arena, redis: TestServer, how: 'killed
   return phase;
 }
 
-/** Whatever needs the database is 503, at once; then everything works as before. */
-async function postgresFault(t: Test, arena: Arena, postgres: TestServer, name: string): Promise<Phase> {
-  let downAt = 0;
-  let startedAt = 0;
-  let backAt = 0;
-  const phase = await arena.during(name, async () => {
-    await postgres.kill('SIGQUIT');
-    downAt = performance.now();
-    await sleep(DOWN_MS);
-    for (const shop of arena.shops) await reports(t, shop, 'postgresql', 'unavailable');
-    startedAt = performance.now();
-    await postgres.restart();
-    backAt = performance.now();
-    await sleep(AFTER_MS);
-    for (const shop of arena.shops) await reports(t, shop, 'postgresql', 'ok');
-  });
-  phase.holds(t, { mayFail: () => true });
-  const down = phase.entries.filter((entry) => entry.startedAt > downAt && entry.endedAt < startedAt);
-  const works = down.filter(({ status }) => status !== 503);
-  t.ok(
-    works.every(({ kind }) => kind === 'code'),
-    'meanwhile only what needs no database works',
-  );
-  phase.recovers(t, backAt, arena.shops, ({ status }) => status < 300);
-  return phase;
-}
-
 /** The load balancer is told before the shop stops listening, and every request that was sent is answered. */
 async function rollingRestart(t: Test, arena: Arena, start: () => Promise<Shop>): Promise<Phase> {
   const [old] = arena.shops as [Shop];
@@ -150,11 +124,4 @@ async function suddenDeath(t: Test, arena: Arena, start: () => Promise<Shop>): P
   });
   phase.holds(t, { mayVanish: isGone });
   return phase;
-}
-
-async function reports(t: Test, shop: Shop, check: string, status: 'ok' | 'unavailable'): Promise<void> {
-  const answer = await shop.get<{ status: string; checks: Record<string, { status: string }> }>('/health/');
-  t.equal(answer.body.checks[check]?.status, status, `/health/ says so: ${check} is ${status}`);
-  t.equal(answer.status, status === 'ok' ? 200 : 503);
-  t.equal((await shop.get('/health/live')).status, 200);
 }

@@ -1,5 +1,3 @@
-import { queryDatabase } from '../test/support/database.ts';
-
 /** What a client knows of one record that it alone writes. */
 interface Entry {
   /** What the last acknowledged write left; undefined once its deletion was acknowledged. */
@@ -32,9 +30,12 @@ export class Ledger {
     this.#entries.get(id)?.unsure.push(stock);
   }
 
-  /** A sentence for each record that is not as it was acknowledged. */
-  async losses(databaseUrl: string): Promise<string[]> {
-    const rows = await queryDatabase<{ id: number; stock: number }>({ databaseUrl }, 'select id, stock from product');
+  /**
+   * A sentence for each record that is not as it was acknowledged.
+   *
+   * @param rows all products of the database
+   */
+  losses(rows: readonly { readonly id: number; readonly stock: number }[]): string[] {
     const stored = new Map(rows.map(({ id, stock }) => [id, stock]));
     return [...this.#entries].flatMap(([id, { stock, unsure }]) => {
       const found = stored.get(id);

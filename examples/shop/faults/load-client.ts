@@ -121,7 +121,7 @@ function problemOf({ status, body, text }: Answer): string | undefined {
   if (status < 400) return undefined;
   const { error, code, ...rest } = (body ?? {}) as Partial<ErrorBody>;
   const isContract = typeof error === 'string' && typeof code === 'string' && Object.keys(rest).length === 0;
-  const isQuiet = !/ECONN|postgres|redis|mikro|terminat|timeout|\bat .+:\d+/i.test(text);
+  const isQuiet = !/ECONN|postgres|mongo|redis|mikro|terminat|timeout|\bat .+:\d+/i.test(text);
   const isNamed = status !== 503 || code === 'service_unavailable';
   return isContract && isQuiet && isNamed ? undefined : `${status} ${text}`;
 }
