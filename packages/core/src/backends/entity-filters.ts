@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { isReference, ownsColumn } from '../fields/property.ts';
+import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { saidOf } from '../language/across-relations.ts';
 import { and, type Condition, isAlways } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
@@ -71,8 +71,9 @@ function reachableEntities(meta: EntityMetadata): Walk['entities'] {
  */
 function targetsOf(meta: EntityMetadata, relations: readonly EntityProperty[]): Walk['entities'] {
   const targets = new Set<EntityMetadata>();
-  for (const { filters, where, polymorphic, targetMeta } of relations) {
-    const isPlain = polymorphic !== true && filters === undefined && where === undefined;
+  for (const relation of relations) {
+    const { targetMeta } = relation;
+    const isPlain = !isPolymorphic(relation) && relation.filters === undefined && relation.where === undefined;
     if (!isPlain || targetMeta === undefined) return undefined;
     if (targetMeta !== meta) targets.add(targetMeta);
   }
@@ -126,7 +127,7 @@ async function relatedFilter(
 ): Promise<RelatedFilter | undefined> {
   const step = steps.at(-1) as EntityProperty;
   const target = step.targetMeta;
-  if (step.polymorphic === true || target === undefined) return undefined;
+  if (target === undefined || isPolymorphic(step)) return undefined;
   const condition = relationCondition(step);
   const options = em.config.get('filtersOnRelations') && (relationFilters(step, filters) ?? {});
   const filter = options === false ? undefined : await activeFilter(em, target, options);

@@ -2,7 +2,15 @@ import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { fieldType, type FieldType } from './field-type.ts';
-import { isInlineEmbeddable, isReference, isToMany, onlyPrimaryKey, ownsColumn, targetOf } from './property.ts';
+import {
+  isInlineEmbeddable,
+  isPolymorphic,
+  isReference,
+  isToMany,
+  onlyPrimaryKey,
+  ownsColumn,
+  targetOf,
+} from './property.ts';
 
 /** A way from an entity through its relations to one column, resolved once and then shared. */
 export interface FieldPath {
@@ -126,7 +134,7 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
     rest = rest.slice(name.split(separator).length);
     if (rest.length === 0) return { names, steps, property, nullable };
     const isInline = isInlineEmbeddable(property);
-    const isWay = isInline || (isReference(property) && property.polymorphic !== true);
+    const isWay = isInline || (isReference(property) && !isPolymorphic(property));
     const target = isWay ? targetOf(property) : undefined;
     if (target === undefined) {
       const what = property.kind === ReferenceKind.EMBEDDED ? 'is kept in one column' : 'is not a relation';

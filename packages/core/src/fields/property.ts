@@ -43,11 +43,11 @@ export function referredKey(property: EntityProperty): EntityProperty {
   const target = targetOf(property) as EntityMetadata;
   const key =
     property.targetKey === undefined
-      ? property.polymorphic !== true && onlyPrimaryKey(target)
+      ? !isPolymorphic(property) && onlyPrimaryKey(target)
       : (target.properties[property.targetKey as never] as EntityProperty | undefined);
   if (key) return key;
   throw new ImproperlyConfigured(
-    `"${property.name}" refers to ${target.className} by ${property.polymorphic ? 'a polymorphic' : 'a composite'} key, ` +
+    `"${property.name}" refers to ${target.className} by ${isPolymorphic(property) ? 'a polymorphic' : 'a composite'} key, ` +
       'which has no single value; name a field of the related entity instead',
   );
 }
@@ -71,8 +71,13 @@ export function tyingKey(owner: EntityMetadata, relation: EntityProperty): Entit
 
 /** True of a relation that may lead to several entities, from either end. */
 export function isPolymorphic(relation: EntityProperty): boolean {
-  const mapped: EntityProperty | undefined = targetOf(relation)?.properties[relation.mappedBy as never];
-  return [relation, mapped].some((side) => side?.polymorphic === true || side?.discriminatorColumn !== undefined);
+  if (leadsToSeveral(relation)) return true;
+  const inverse: EntityProperty | undefined = targetOf(relation)?.properties[relation.mappedBy as never];
+  return inverse !== undefined && leadsToSeveral(inverse);
+}
+
+function leadsToSeveral({ polymorphic, discriminatorColumn }: EntityProperty): boolean {
+  return polymorphic === true || discriminatorColumn !== undefined;
 }
 
 /** Returns the primary key of an entity; undefined if it is not one property. */

@@ -1,5 +1,5 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { isToOne, onlyPrimaryKey, ownsColumn, targetOf } from '../fields/property.ts';
+import { isPolymorphic, isToOne, onlyPrimaryKey, ownsColumn, targetOf } from '../fields/property.ts';
 import { isFile } from './file-type.ts';
 
 /** A relation of an entity to another one, with whose records the database deletes those of this entity. */
@@ -40,5 +40,5 @@ export function cascadesToFiles(
 function isCascade(property: EntityProperty): boolean {
   if (!isToOne(property) || !ownsColumn(property) || property.deleteRule !== 'cascade') return false;
   const target = targetOf(property);
-  return property.polymorphic !== true && target !== undefined && onlyPrimaryKey(target) !== undefined;
+  return !isPolymorphic(property) && target !== undefined && onlyPrimaryKey(target) !== undefined;
 }

@@ -2,6 +2,7 @@ import { Utils, type EntityMetadata, type EntityProperty, type FilterQuery } fro
 import { HttpError } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
+import { isPolymorphic } from '../fields/property.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
@@ -71,7 +72,7 @@ function isPlainColumn(property: EntityProperty): boolean {
   return (
     property.fieldNames?.length === 1 &&
     property.persist !== false &&
-    property.polymorphic !== true &&
+    !isPolymorphic(property) &&
     customTypeOf(property) === undefined
   );
 }

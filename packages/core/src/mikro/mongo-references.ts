@@ -4,6 +4,7 @@ import {
   ForeignKeyConstraintViolationException,
   ReferenceKind,
 } from '@mikro-orm/core';
+import { isPolymorphic } from '../fields/property.ts';
 import { isLeftOut } from './mongo-documents.ts';
 import type { Document, MongoDriver } from './mongo-driver.ts';
 import type { MongoSession } from './mongo-session.ts';
@@ -111,8 +112,9 @@ function referrersOf(driver: MongoDriver, meta: EntityMetadata): readonly Referr
   return known;
 }
 
-function isReference({ kind, owner, targetMeta, polymorphic, persist }: EntityProperty): boolean {
-  if (targetMeta === undefined || polymorphic === true || persist === false) return false;
+function isReference(relation: EntityProperty): boolean {
+  const { kind, owner, targetMeta, persist } = relation;
+  if (targetMeta === undefined || persist === false || isPolymorphic(relation)) return false;
   return kind === ReferenceKind.MANY_TO_ONE || (owner && kind !== ReferenceKind.ONE_TO_MANY);
 }
 

@@ -2,7 +2,7 @@ import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
-import { isToOne, ownsColumn, referredKey } from '../fields/property.ts';
+import { isPolymorphic, isToOne, ownsColumn, referredKey } from '../fields/property.ts';
 import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { Parent } from './parent.ts';
@@ -60,7 +60,7 @@ function relationTo(
   { relation, entity, definition, parameter }: Parent,
 ): EntityProperty {
   const leadsThere = (property: EntityProperty): boolean =>
-    property.polymorphic !== true &&
+    !isPolymorphic(property) &&
     property.targetMeta?.root === definition.meta.root &&
     (ownsColumn(property) || property.kind === ReferenceKind.MANY_TO_MANY);
   const property = meta.relations.find((one) => one.name === relation);

@@ -1,23 +1,13 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import type { FieldPath } from '../../fields/field-path.ts';
-import type { Condition } from '../../language/condition.ts';
 import type { Slice } from '../../language/query.ts';
 import { collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { runCommand } from './command.ts';
-import { matchOf, type Question, rootScope, saysNothing, sortingOf } from './question.ts';
+import type { PageSource } from '../page.ts';
+import type { Question, Select } from '../question.ts';
+import type { Reading } from '../reading.ts';
+import { matchOf, rootScope, saysNothing, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
-
-/** The parts of a reading that its query does not say. */
-export interface Select {
-  readonly columns: readonly FieldPath[];
-  /** The number of columns in front that entities are made of. */
-  readonly entityColumns: number;
-  /** A further condition, on the primary key. */
-  readonly key?: Condition | undefined;
-  readonly slice?: Slice | undefined;
-  readonly ordered: boolean;
-}
 
 /** A question as MongoDB takes it: `find` if its own collection answers it, else `aggregate`. */
 interface ReadCommand {
@@ -31,6 +21,16 @@ interface ReadCommand {
   readonly fields: RowFields;
 }
 
+/** The questions that a page is made of, as commands. */
+export function pageSource(question: Question, { columns, entityColumns }: Reading<unknown>): PageSource {
+  return {
+    countsInline: false,
+    rows: (slice) => readRows(question, { columns, entityColumns, slice, ordered: true }),
+    count: () => countRows(question),
+    estimate: () => estimateRows(question),
+  };
+}
+
 /** Reads the rows of a question. */
 export async function readRows(question: Question, select: Select): Promise<unknown[][]> {
   const command = readCommand(question, select);
@@ -38,14 +38,15 @@ export async function readRows(question: Question, select: Select): Promise<unkn
   return documents.map(command.fields.readRow);
 }
 
-function readCommand(question: Question, { columns, entityColumns, key, slice, ordered }: Select): ReadCommand {
+function readCommand(question: Question, { columns, entityColumns, key, slice, ordered, one }: Select): ReadCommand {
   const scope = rootScope(question);
   const { own, rest } = matchOf(scope, question, key);
-  const sorting = ordered ? sortingOf(scope, question.query.order.total) : undefined;
+  const sorting = ordered === true ? sortingOf(scope, question.query.order.total) : undefined;
   const before = [...rest, ...scope.takeStages()];
   if (sorting?.added !== undefined) before.push({ $addFields: sorting.added });
   const fields = rowFields(scope, columns, entityColumns);
-  return { filter: own, before, sort: sorting?.sort, slice, after: scope.takeStages(), fields };
+  const part = one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice;
+  return { filter: own, before, sort: sorting?.sort, slice: part, after: scope.takeStages(), fields };
 }
 
 function runRead(question: Question, command: ReadCommand): Promise<Document[]> {

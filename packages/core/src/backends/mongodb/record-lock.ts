@@ -3,7 +3,8 @@ import { primaryKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { lockDocuments } from '../../mikro/mongo-extension.ts';
-import { matchOf, type Question, rootScope } from './question.ts';
+import type { Question } from '../question.ts';
+import { matchOf, rootScope } from './match.ts';
 import { readRows } from './read-command.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
 import { holdsKeys } from '../../fields/property.ts';
+import { inverseSide } from '../inverse-side.ts';
 import { columnOf, referredColumn } from './scope.ts';
 
 /** The tie of the records of a relation to many to their owner. */
@@ -15,14 +15,12 @@ export interface Tie {
 
 /** @throws ImproperlyConfigured for a polymorphic relation */
 export function tieOf(step: EntityProperty, owner: EntityMetadata): Tie {
-  const target = step.targetMeta as EntityMetadata;
-  if (holdsKeys(step)) return { ownerField: columnOf(step), field: keyColumn(target), listOn: 'owner' };
-  const mapped = target.properties[step.mappedBy] as EntityProperty | undefined;
-  if (mapped === undefined || mapped.polymorphic === true) {
-    throw new ImproperlyConfigured(`query sets cannot ask through "${step.name}": it is polymorphic`);
+  const inverse = inverseSide(step) as EntityProperty;
+  if (holdsKeys(step)) {
+    return { ownerField: columnOf(step), field: keyColumn(step.targetMeta as EntityMetadata), listOn: 'owner' };
   }
-  if (holdsKeys(mapped)) return { ownerField: keyColumn(owner), field: columnOf(mapped), listOn: 'records' };
-  return { ownerField: referredColumn(mapped), field: columnOf(mapped), listOn: undefined };
+  if (holdsKeys(inverse)) return { ownerField: keyColumn(owner), field: columnOf(inverse), listOn: 'records' };
+  return { ownerField: referredColumn(inverse), field: columnOf(inverse), listOn: undefined };
 }
 
 function keyColumn(meta: EntityMetadata): string {

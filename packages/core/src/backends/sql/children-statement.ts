@@ -4,7 +4,7 @@ import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import type { Bound } from './dialects/reader.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
-import { orderSql, type Question, rootScope, whereText } from './statement.ts';
+import { orderSql, type SqlQuestion, rootScope, whereText } from './statement.ts';
 import { tieSql } from './tie-sql.ts';
 
 /**
@@ -13,7 +13,7 @@ import { tieSql } from './tie-sql.ts';
  * once. If a filter is on, it is another one each time.
  */
 export function bindChildren(
-  question: Question,
+  question: SqlQuestion,
   related: RelatedProjection,
   columns: readonly FieldPath[],
   keys: readonly unknown[],
@@ -28,7 +28,7 @@ export function bindChildren(
 }
 
 function writeChildren(
-  { em, plan, query, condition, related: filters }: Question,
+  { em, plan, query, condition, related: filters }: SqlQuestion,
   { relation, owner, limit }: RelatedProjection,
   columns: readonly FieldPath[],
   isOwner: Comparison,

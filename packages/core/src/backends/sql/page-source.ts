@@ -1,11 +1,12 @@
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { PageSource } from '../page.ts';
+import { NO_COLUMNS } from '../question.ts';
 import type { Reader } from './dialects/reader.ts';
-import { bindSelect, COUNT, EXISTS, type Question } from './statement.ts';
+import { bindSelect, COUNT, type SqlQuestion } from './statement.ts';
 
 /** The questions that a page is made of, as statements of one reader. */
-export function pageSource(question: Question, columns: readonly FieldPath[], reader: Reader): PageSource {
+export function pageSource(question: SqlQuestion, columns: readonly FieldPath[], reader: Reader): PageSource {
   return {
     countsInline: question.plan.dialect.countsInline,
     rows(slice, counted) {
@@ -20,10 +21,10 @@ export function pageSource(question: Question, columns: readonly FieldPath[], re
 /** Cheaper than this, in the planner's own unit (the reading of one page of 8 kB in sequence), records are counted. */
 const CHEAP = 1000;
 
-function estimateRows(question: Question, reader: Reader): Awaitable<number> {
+function estimateRows(question: SqlQuestion, reader: Reader): Awaitable<number> {
   const { forecast } = question.plan.dialect;
   if (forecast === undefined) return countRows(question, reader);
-  const { statement, values } = bindSelect(question, { columns: EXISTS, one: true });
+  const { statement, values } = bindSelect(question, { columns: NO_COLUMNS, one: true });
   const asking = { ...statement, sql: forecast.ask(statement.sql) };
   return whenReady(reader.rows(asking, values), ([row]) => {
     const { rows, cost } = forecast.read(row?.[0]);
@@ -32,7 +33,7 @@ function estimateRows(question: Question, reader: Reader): Awaitable<number> {
 }
 
 /** Counts the records of a question. */
-export function countRows(question: Question, reader: Reader): Awaitable<number> {
+export function countRows(question: SqlQuestion, reader: Reader): Awaitable<number> {
   const { statement, values } = bindSelect(question, { columns: COUNT, one: true });
   return whenReady(reader.rows(statement, values), ([row]) => Number(row?.[0]));
 }

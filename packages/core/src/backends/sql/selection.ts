@@ -5,10 +5,13 @@ import { valueProperty } from '../../fields/property.ts';
 import type { Scope } from './scope.ts';
 
 /**
- * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table.
+ * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table. Without a
+ * column it is `1`.
+ *
  * @throws ImproperlyConfigured for a path through a relation to many
  */
 export function selectionSql(scope: Scope, paths: readonly FieldPath[]): string {
+  if (paths.length === 0) return '1';
   return paths.map((path, index) => `${columnSql(scope, path)} as c${index}`).join(', ');
 }
 

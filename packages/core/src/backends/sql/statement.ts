@@ -3,8 +3,9 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { ownsColumn } from '../../fields/property.ts';
 import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import type { Query, Slice } from '../../language/query.ts';
+import type { Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
+import type { Question, Select } from '../question.ts';
 import { writeCondition } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
@@ -17,39 +18,24 @@ export type Columns = readonly FieldPath[] | { readonly sql: string };
 
 /** The column of the number of records. */
 export const COUNT: Columns = Object.freeze({ sql: 'count(*)' });
-/** The column of the question if there is any record. */
-export const EXISTS: Columns = Object.freeze({ sql: '1' });
 
 /** The parts of a select that its query does not say. */
-export interface Select {
+export interface SqlSelect extends Omit<Select, 'columns' | 'entityColumns'> {
   readonly columns: Columns;
-  /** A further condition that changes from call to call: on the primary key, which stands for one record. */
-  readonly key?: Condition | undefined;
-  readonly slice?: Slice | undefined;
-  readonly ordered?: boolean;
   /** Adds the number of all records as the last column. */
   readonly counted?: boolean;
-  readonly locked?: boolean;
-  /** True if there is one row at most, which is told to the driver. */
-  readonly one?: boolean;
 }
 
 /** The records that a select reads. */
-export interface Question {
-  readonly em: EntityManager;
+export interface SqlQuestion extends Question {
   readonly plan: EntityPlan;
-  readonly query: Query;
-  /** The condition of the query, and of the filters that are on. */
-  readonly condition: Condition;
-  /** The filters of related records; undefined if none is hidden. */
-  readonly related: RelatedFilters | undefined;
 }
 
 /**
  * The statement of a select, and its values. That of a view's own query is written once: only a key and a slice change, whose
  * values stand first and last. If a filter is on, the statement is another one each time.
  */
-export function bindSelect(question: Question, select: Select): Bound {
+export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query, condition, related } = question;
   const { columns, key, slice } = select;
   const first = key === undefined ? [] : keyValues(plan, key);
@@ -68,19 +54,19 @@ function keyValues({ dialect }: EntityPlan, key: Condition): readonly unknown[] 
 }
 
 /** A number for everything else that decides the text. */
-function traitsOf({ key, slice, ordered, counted, locked, one }: Select): number {
+function traitsOf({ key, slice, ordered, counted, locked, one }: SqlSelect): number {
   const sliced = slice === undefined ? 0 : slice.offset === 0 ? 1 : 2;
   const asked = (key === undefined ? 0 : 4) + (one === true ? 8 : 0);
   return sliced + asked + (ordered === true ? 16 : 0) + (counted === true ? 32 : 0) + (locked === true ? 64 : 0);
 }
 
 /** Keeps the values between those of the key and those of the slice. */
-function writeBetween(question: Question, select: Select, first: number, last: number): Bound {
+function writeBetween(question: SqlQuestion, select: SqlSelect, first: number, last: number): Bound {
   const { statement, values } = writeSelect(question, select);
   return { statement, values: values.slice(first, values.length - last) };
 }
 
-function writeSelect(question: Question, select: Select): Bound {
+function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
   const text = selectText(question, select);
   const statement = {
@@ -104,7 +90,7 @@ function sliceValues(slice: Slice | undefined): readonly number[] {
 
 const SLICES = ['', ' limit %', ' limit % offset %'] as const;
 
-function selectText({ em, plan, query, condition, related }: Question, select: Select): SqlText {
+function selectText({ em, plan, query, condition, related }: SqlQuestion, select: SqlSelect): SqlText {
   const { dialect } = plan;
   const { columns, key, slice } = select;
   const asked = key === undefined ? condition : and(key, condition);

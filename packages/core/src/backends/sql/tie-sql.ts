@@ -1,5 +1,5 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '../../errors.ts';
+import { inverseSide } from '../inverse-side.ts';
 import { quoted } from './dialects/dialect.ts';
 import { nextAlias, type Scope } from './scope.ts';
 
@@ -18,14 +18,17 @@ export interface Tie {
 /** @throws ImproperlyConfigured for a polymorphic relation */
 export function tieSql(inner: Scope, step: EntityProperty): Tie {
   const { context, meta } = inner;
-  const mapped = meta.properties[step.mappedBy] as EntityProperty | undefined;
+  const inverse = inverseSide(step);
   if (step.pivotEntity === undefined) {
-    if (mapped === undefined || mapped.polymorphic) throw unsupported(step);
+    const { fieldNames, referencedColumnNames } = inverse as EntityProperty;
     // By fieldNames, as a join does.
-    const columns = columnsOf(inner.alias, mapped.fieldNames);
-    return { from: '', on: undefined, columns, ownerColumns: mapped.referencedColumnNames };
+    return {
+      from: '',
+      on: undefined,
+      columns: columnsOf(inner.alias, fieldNames),
+      ownerColumns: referencedColumnNames,
+    };
   }
-  if (step.discriminatorColumn !== undefined || mapped?.discriminatorColumn !== undefined) throw unsupported(step);
   const pivot = context.em.getMetadata().get(step.pivotEntity);
   const alias = nextAlias(context);
   return {
@@ -42,8 +45,4 @@ function columnsOf(alias: string, names: readonly string[]): string[] {
 
 function primaryColumns(meta: EntityMetadata): string[] {
   return meta.getPrimaryProps().flatMap(({ fieldNames }) => fieldNames);
-}
-
-function unsupported(step: EntityProperty): ImproperlyConfigured {
-  return new ImproperlyConfigured(`query sets cannot ask through "${step.name}": it is polymorphic`);
 }

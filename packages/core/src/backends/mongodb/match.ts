@@ -1,23 +1,11 @@
-import type { EntityManager } from '@mikro-orm/core';
 import { ownsColumn } from '../../fields/property.ts';
 import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
-import type { Query } from '../../language/query.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
-import type { RelatedFilters } from '../entity-filters.ts';
+import type { Question } from '../question.ts';
 import { EVERYTHING } from './comparison.ts';
 import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';
 import { columnOf, Scope } from './scope.ts';
-
-/** The records that a command reads. */
-export interface Question {
-  readonly em: EntityManager;
-  readonly query: Query;
-  /** The condition of the query, and of the filters that are on. */
-  readonly condition: Condition;
-  /** The filters of related records; undefined if none is hidden. */
-  readonly related: RelatedFilters | undefined;
-}
 
 /** Makes a scope of the whole collection of a question. */
 export function rootScope({ em, query, related }: Question): Scope {

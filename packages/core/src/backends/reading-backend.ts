@@ -1,0 +1,180 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { type Awaitable, whenReady } from '../awaitable.ts';
+import type { FieldPath } from '../fields/field-path.ts';
+import { asksForOne, type Condition } from '../language/condition.ts';
+import { primaryKey } from '../language/order.ts';
+import type { Projection, RelatedProjection } from '../language/projection.ts';
+import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
+import { dispatchOnLoad } from '../mikro/entities.ts';
+import { relationFilters } from '../mikro/filters.ts';
+import type { Backend, EntityOptions, RowWrite } from './backend.ts';
+import { checkEntity } from './check-entity.ts';
+import { type Visible, withFilters } from './entity-filters.ts';
+import { hydrationOf } from './hydration.ts';
+import type { RowPage } from './page.ts';
+import { NO_COLUMNS, type Question, type Select } from './question.ts';
+import { childrenByOwner, loadChildren, type ReadChildren, type Reading, readingOf, type RowsRead } from './reading.ts';
+import type { Source } from './source.ts';
+
+/**
+ * The part of a backend that is the same on every database: asks about the records that may be seen, and makes records and
+ * entities of the rows that come, with their children. A kind of database reads rows, and writes.
+ */
+export abstract class ReadingBackend<Asked extends Question> implements Backend {
+  abstract readonly name: string;
+  abstract readonly hasSavepoints: boolean;
+
+  abstract isLostRace(error: unknown): boolean;
+  abstract insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record>;
+  abstract update<Record>(
+    write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
+  ): Awaitable<Record | undefined>;
+  abstract remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
+  abstract tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
+
+  /** Adds to a question what this kind of database needs to know to answer it. */
+  protected abstract questionOf(visible: Visible, query: Query): Asked;
+  protected abstract readRows(question: Asked, select: Select): Awaitable<unknown[][]>;
+  protected abstract readPage(
+    question: Asked,
+    reading: Reading<unknown>,
+    slice: Slice | undefined,
+    counting: Counting,
+  ): Awaitable<RowPage>;
+  protected abstract countRows(question: Asked): Awaitable<number>;
+  /**
+   * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
+   *
+   * @param keys the owners' keys as entities hold them
+   */
+  protected abstract readChildRows(
+    question: Asked,
+    related: RelatedProjection,
+    reading: Reading<unknown>,
+    keys: readonly unknown[],
+  ): Awaitable<unknown[][]>;
+
+  checkEntity(meta: EntityMetadata): void {
+    checkEntity(meta);
+  }
+
+  rows<Record>(
+    source: Source,
+    query: Query,
+    slice: Slice | undefined,
+    projection: Projection<Record>,
+  ): Awaitable<Record[]> {
+    if (asksNothing(query, slice)) return [];
+    const reading = readingOf(query, projection);
+    return this.#records(source, query, reading, selectRows(query, slice, reading));
+  }
+
+  find<Record>(
+    source: Source,
+    query: Query,
+    key: Condition,
+    projection: Projection<Record>,
+  ): Awaitable<Record | undefined> {
+    if (asksNothing(query, undefined, key)) return undefined;
+    const reading = readingOf(query, projection);
+    const { columns, entityColumns } = reading;
+    const records = this.#records(source, query, reading, { columns, entityColumns, key, one: true });
+    return whenReady(records, ([record]) => record);
+  }
+
+  page<Record>(
+    source: Source,
+    query: Query,
+    slice: Slice | undefined,
+    projection: Projection<Record>,
+    counting: Counting,
+  ): Awaitable<Page<Record, number | null>> {
+    if (asksNothing(query, slice)) return { rows: [], count: counting === 'none' ? null : 0, next: false };
+    const reading = readingOf(query, projection);
+    return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
+      whenReady(this.readPage(question, reading, slice, counting), ({ rows, count, next }) =>
+        whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (records) => {
+          return { rows: records, count, next };
+        }),
+      ),
+    );
+  }
+
+  count(source: Source, query: Query): Awaitable<number> {
+    if (asksNothing(query)) return 0;
+    return whenReady(this.#ask(source, query, NO_COLUMNS), (question) => this.countRows(question));
+  }
+
+  exists(source: Source, query: Query): Awaitable<boolean> {
+    if (asksNothing(query)) return false;
+    const select = { columns: NO_COLUMNS, entityColumns: 0, slice: FIRST, one: true };
+    return whenReady(this.#ask(source, query, NO_COLUMNS), (question) =>
+      whenReady(this.readRows(question, select), (rows) => rows.length > 0),
+    );
+  }
+
+  async entities(
+    em: EntityManager,
+    query: Query,
+    slice: Slice | undefined,
+    { populate = [], lock = false }: EntityOptions,
+  ): Promise<object[]> {
+    const { paths, map } = hydrationOf(query.meta, populate);
+    if (asksNothing(query, slice)) return [];
+    const question = await this.#ask(em, query, paths);
+    const select = selectRows(query, slice, { columns: paths, entityColumns: paths.length });
+    const rows = await this.readRows(question, { ...select, locked: lock });
+    const entities = rows.map((row) => map(em, row));
+    await dispatchOnLoad(em);
+    return entities;
+  }
+
+  loadChildren(source: Source, entities: readonly object[], projection: Projection<unknown>): Promise<void> {
+    return loadChildren(this.#childrenReader(source, undefined), projection, entities);
+  }
+
+  #records<Record>(source: Source, query: Query, reading: Reading<Record>, select: Select): Awaitable<Record[]> {
+    return whenReady(this.#ask(reading.sourceOf(source), query, reading.columns), (question) =>
+      whenReady(this.readRows(question, select), (rows) => reading.recordsOf(this.#rowsRead(question, source, rows))),
+    );
+  }
+
+  /** Asks about the records of a query that may be seen. */
+  #ask(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Asked> {
+    return whenReady(withFilters(source, query, paths), (visible) => this.questionOf(visible, query));
+  }
+
+  #rowsRead({ em, query }: Question, source: Source, rows: readonly unknown[][]): RowsRead {
+    return { em, rows, readChildren: this.#childrenReader(source, query.filters) };
+  }
+
+  /** Makes the reading of children for the records of a query that asks for some filters: its children are asked for them too. */
+  #childrenReader(source: Source, ofQuery: Query['filters']): ReadChildren {
+    return (related, keys) => {
+      const { relation, projection } = related;
+      const filters = relationFilters(relation, ofQuery);
+      const query = filters === undefined ? related.query : { ...related.query, filters };
+      const reading = readingOf(query, projection);
+      return whenReady(this.#ask(source, query, reading.columns), (question) =>
+        whenReady(this.readChildRows(question, related, reading, keys), (rows) =>
+          whenReady(reading.recordsOf(this.#rowsRead(question, source, rows)), (children) =>
+            childrenByOwner(related, reading.columns.length, rows, children),
+          ),
+        ),
+      );
+    };
+  }
+}
+
+const FIRST: Slice = Object.freeze({ offset: 0, limit: 1 });
+
+/** Among one record there is no order, and no second one. */
+function selectRows(
+  { meta, condition }: Query,
+  slice: Slice | undefined,
+  { columns, entityColumns }: Pick<Select, 'columns' | 'entityColumns'>,
+): Select {
+  const one = slice?.limit === 1;
+  if (one && slice.offset === 0 && asksForOne(condition, primaryKey(meta))) return { columns, entityColumns, one };
+  return { columns, entityColumns, slice, ordered: true, one };
+}
