@@ -11,7 +11,8 @@ export interface ClientOptions {
   readonly token?: TokenSource;
   /**
    * Fetches another token when a 401 says that there is none or that it is no longer good. Called once for all requests
-   * that wait; each is then sent once more. If it rejects, each rejects with its 401. Default: nothing.
+   * that wait; each is then sent once more. If it rejects, each rejects with its 401. What it asks of this client it asks with a
+   * `token` of the call, null or another: else its own 401 would wait for it. Default: nothing.
    */
   readonly refresh?: () => Promise<string>;
   /** Headers of every request. Default: none. */
@@ -42,6 +43,8 @@ export interface CallOptions {
   /** Times that the request is sent again after 429, 503 or no answer. Default: the client's for GET, else 0. */
   readonly retries?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The token in the place of the client's, null for none. A 401 then renews nothing: a login is to say that a password is wrong. */
+  readonly token?: string | null | undefined;
   /** Sends the request in the place of the client's `fetch`: `fetchWithProgress(…)` for an upload. */
   readonly fetch?: Fetch | undefined;
   /** Query parameters that no declaration knows. A list is sent as the parameter several times. */

@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/query-core';
 import t from 'tap';
-import { ApiError, createClient } from '../src/index.ts';
+import { ApiError, type Client, createClient } from '../src/index.ts';
 import { answeringServer } from './support/answering-server.ts';
 import type { Api } from './support/library-router.ts';
 
@@ -174,6 +174,28 @@ t.test('a 401 that no other token would change is thrown as it is', async (t) =>
   const failing = createClient<Api>({ url, token: 'old', refresh: () => Promise.reject(new Error('logged out')) });
   const error = await errorOf(failing.books.retrieve(1));
   t.strictSame([error.status, (error.cause as Error).message], [401, 'logged out']);
+});
+
+t.test('a call with a token of its own, or with none, renews nothing', async (t) => {
+  const { url, seen } = await answeringServer(t, ({ headers }) =>
+    headers.authorization === 'Bearer mine' ? { body: BOOK } : EXPIRED,
+  );
+  const api: Client<Api> = createClient<Api>({
+    url,
+    token: 'old',
+    // Asked with the client's token, it would wait for itself.
+    refresh: async () => (await api.books.retrieve(1, {}, { token: null })).title,
+  });
+  t.equal((await errorOf(api.books.retrieve(2, {}, { token: null }))).status, 401);
+  t.equal((await errorOf(api.books.retrieve(2, {}, { token: 'older' }))).status, 401);
+  t.match(await api.books.retrieve(2, {}, { token: 'mine' }), BOOK);
+  t.strictSame(
+    seen.map(({ headers }) => headers.authorization),
+    [undefined, 'Bearer older', 'Bearer mine'],
+  );
+  const error = await errorOf(api.books.retrieve(3));
+  t.strictSame([error.status, (error.cause as { status?: number }).status], [401, 401], 'the renewal says why');
+  t.equal(seen.at(-1)?.headers.authorization, undefined);
 });
 
 t.test('an answer with an ETag is kept, and asked for by it', async (t) => {
