@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt';
 import t from 'tap';
-import { forEachDatabase } from '../../core/test/support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../../core/test/support/databases.ts';
 import { AccountSubscriber } from '../src/account-subscriber.ts';
 import { PasswordHasher } from '../src/password-hasher.ts';
 import { Account, Role } from './support/entities.ts';
@@ -8,7 +8,7 @@ import { Account, Role } from './support/entities.ts';
 const hasher = new PasswordHasher({ rounds: 4 });
 const subscribers = [new AccountSubscriber(Account, hasher), new AccountSubscriber(Account, hasher)];
 
-forEachDatabase(t, { entities: [Account, Role], orm: { subscribers } }, async (t, orm) => {
+forEachDatabase(t, { entities: [Account, Role], orm: { subscribers }, only: SQL_DATABASES }, async (t, orm) => {
   const stored = (id: number): Promise<Account> => orm.em.fork().findOneOrFail(Account, id);
   const add = async (email: string, password = 'correct horse'): Promise<Account> => {
     const em = orm.em.fork();

@@ -3,7 +3,7 @@ import { Check } from 'typebox/schema';
 import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
 import { JsonLogicFilter } from '../../src/filters/json-logic-filter.ts';
 import { QueryParameters } from '../../src/parameters.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 
 const jsonLogicFields = [
@@ -170,7 +170,7 @@ const REFUSED: readonly (readonly [rule: unknown, message: RegExp])[] = [
   [{ and: [{ '==': [name, 'a'] }, { or: [{ '!': { '==': [price, 'x'] } }] }] }, /at \/and\/1\/or\/0\/!\/==/],
 ];
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const filter = new JsonLogicFilter(target(orm, { jsonLogicFields }));
   const apply = (rule: unknown) =>

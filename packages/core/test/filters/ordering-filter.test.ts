@@ -1,12 +1,12 @@
 import t from 'tap';
 import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
 import { OrderingFilter } from '../../src/filters/ordering-filter.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 
 const orderingFields = { price: 'price', name: 'name', brand: 'brand__name', cost: 'price' };
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const filter = new OrderingFilter(target(orm, { orderingFields }));
   const sorted = async (text: string) => await ids(filter.apply(items(orm), query(text)));

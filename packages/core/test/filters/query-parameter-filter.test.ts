@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { ImproperlyConfigured } from '../../src/errors.ts';
 import { QueryParameterFilter } from '../../src/filters/query-parameter-filter.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 
 const filterFields = {
@@ -21,7 +21,7 @@ const filterFields = {
   made_after: 'made__gt',
 };
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const filter = new QueryParameterFilter(target(orm, { filterFields }));
   const found = async (text: string) => await ids(filter.apply(items(orm), query(text)));

@@ -2,10 +2,10 @@ import t from 'tap';
 import { ImproperlyConfigured, InvalidUsage } from '../../src/errors.ts';
 import { SearchFilter } from '../../src/filters/search-filter.ts';
 import { QueryParameters } from '../../src/parameters.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, fillCatalog, ids, items, query, target } from './catalog.ts';
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
 
   const found = async (search: string, ...searchFields: string[]) => {

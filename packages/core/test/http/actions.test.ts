@@ -10,7 +10,7 @@ import {
   ViewSet,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 class BookViewSet extends ModelViewSet(Book, {
@@ -52,7 +52,7 @@ class BookViewSet extends ModelViewSet(Book, {
   secret = action({ permissionClasses: [IsAuthenticated] }, async () => ({ open: 'sesame' }));
 }
 
-forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router({ prefix: 'api' });
   router.register('books', BookViewSet);

@@ -12,7 +12,7 @@ import {
   Router,
 } from '../../src/index.ts';
 import { entities, Product, type ProductEntity } from '../query/catalog.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { fillEveryKind, RECORDS } from './every-kind.ts';
 import { declared, FILTERS, SORTS } from './list-requests.ts';
@@ -62,7 +62,7 @@ const VIEWS: readonly {
   { path: 'cursors', pagination: CursorPagination, pages: ['', 'page_size=1', 'page_size=3'] },
 ];
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   await fillEveryKind(orm);
   if (database === 'postgresql') {
     // More digits than a Date has: a cursor must not lose them, whichever way the records are made.

@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { fillTags, SHELVES, Tag } from '../support/shelves.ts';
 
@@ -51,7 +51,7 @@ function failing(value: unknown, later: boolean) {
   };
 }
 
-forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
   const names = async () => (await orm.em.fork().findAll(Tag, { orderBy: { id: 1 } })).map(({ name }) => name);
   const before = ['red', 'blue', 'green'];
   t.beforeEach(() => fillTags(orm));

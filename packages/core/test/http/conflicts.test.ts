@@ -14,7 +14,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
 const Author = defineEntity({
   name: 'Author',
@@ -91,7 +91,7 @@ class Misjudged extends Permission {
 
 class MisjudgedViewSet extends ModelViewSet(Title, { read, write, permissionClasses: [Misjudged] }) {}
 
-forEachDatabase(t, { entities: [Author, Title, Label] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Author, Title, Label], only: SQL_DATABASES }, async (t, orm, database) => {
   interface Line {
     readonly level: number;
     readonly constraint?: string;

@@ -9,7 +9,7 @@ import {
   type ViewSet,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 class Uncounted extends PageNumberPagination {
@@ -25,7 +25,7 @@ class CountedAgainViewSet extends ModelViewSet(Book, { ...declared, pagination: 
 class OffsetViewSet extends ModelViewSet(Book, { ...declared, pagination: LimitOffsetPagination, count: 'none' }) {}
 class EstimatedViewSet extends ModelViewSet(Book, { ...declared, count: 'estimated' }) {}
 
-forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router();
   router

@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { action, computed, many, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Author = defineEntity({
@@ -102,7 +102,7 @@ async function fill(orm: MikroORM): Promise<void> {
   await em.flush();
 }
 
-forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Author, Book, Tag], only: SQL_DATABASES }, async (t, orm) => {
   await fill(orm);
   const router = new Router()
     .register('books', BookViewSet)

@@ -18,7 +18,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
@@ -142,7 +142,7 @@ function form(fields: Readonly<Record<string, string>>, files: Readonly<Record<s
   return { payload: `${pieces.join('')}--f--\r\n`, headers: { 'content-type': 'multipart/form-data; boundary=f' } };
 }
 
-forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, database) => {
   let app: FastifyInstance;
   t.beforeEach(async (t) => {
     await orm.schema.clear();

@@ -23,7 +23,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase, openSqlite } from '../support/databases.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
@@ -143,7 +143,7 @@ async function settled(check: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
-forEachDatabase(t, { entities: [Ticket, Note], only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
   let app: FastifyInstance;
   t.beforeEach(async (t) => {
     await freshFolder(t);

@@ -20,7 +20,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 type BookRecord = InferEntity<typeof Book>;
@@ -117,7 +117,6 @@ forEachDatabase(
   {
     entities: LIBRARY,
     orm: { debug: ['query'], logger: (line: string) => statements.push(line) },
-    only: EVERY_DATABASE,
   },
   async (t, orm) => {
     await fillLibrary(orm);

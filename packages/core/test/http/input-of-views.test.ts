@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { Type } from 'typebox';
 import { action, getCurrentUser, ModelViewSet, nested, readShape, refs, Router, writeShape } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book as LibraryBook, LIBRARY, Publisher, testApp } from '../support/library.ts';
 import { Author, Book, fillTags, SHELVES } from '../support/shelves.ts';
 
@@ -107,7 +107,7 @@ class OwnCreate extends ModelViewSet(LibraryBook, {
   }
 }
 
-forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('ruled', Ruled)
@@ -292,7 +292,7 @@ forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm) =
   });
 });
 
-forEachDatabase(t, { entities: SHELVES, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const book = writeShape(Book, ['title'], { tags: refs('tags.name') });
   class Authors extends ModelViewSet(Author, {
     read: readShape(Author, ['id', 'name']),

@@ -19,7 +19,7 @@ import {
   readShape,
   Router,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 /** Asks elsewhere what a word means. */
@@ -86,7 +86,7 @@ class PlacedViewSet extends ModelViewSet(Book, { ...sorted, pagination: Placed }
 class CursorViewSet extends ModelViewSet(Book, { ...sorted, pagination: Cursors }) {}
 class PlainViewSet extends ModelViewSet(Book, sorted) {}
 
-forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router()
     .register('filtered', FilteredViewSet)

@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import t from 'tap';
 import { action, ModelViewSet, readShape, Router, type ViewSet, writeShape } from '../../src/index.ts';
-import { type DatabaseName, forEachDatabase, openSqlite } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Country = defineEntity({
@@ -68,7 +68,7 @@ const LOWER: Record<DatabaseName, string[]> = {
   mongodb: [],
 };
 
-forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Country, City], only: SQL_DATABASES }, async (t, orm, database) => {
   for (const statement of LOWER[database]) await orm.em.getConnection().execute(statement);
   const router = new Router({ prefix: 'api' })
     .register('slugs', SlugViewSet)

@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { computed, many, ModelViewSet, readShape, Router } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Place = defineEntity({
@@ -75,7 +75,7 @@ const FIRST = '00000000-0000-4000-8000-000000000001';
 const SECOND = '00000000-0000-4000-8000-000000000002';
 const THIRD = '00000000-0000-4000-8000-000000000003';
 
-forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label], only: SQL_DATABASES }, async (t, orm) => {
   const em = orm.em.fork();
   const shelf = em.create(Shelf, { key: BIG, label: 'top' });
   em.create(Shelf, { key: BIG + 1n, label: 'next to it, as a number' });

@@ -12,7 +12,7 @@ import {
   writeShape,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Author = defineEntity({
@@ -139,7 +139,7 @@ const ADA = {
 const BOB = { id: 2, name: 'Bob', books: [{ id: 3, title: 'Fir', tags: [] }] };
 const CYD = { id: 3, name: 'Cyd', books: [] };
 
-forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, database) => {
   await fill(orm);
   const router = new Router()
     .register('authors', AuthorViewSet)

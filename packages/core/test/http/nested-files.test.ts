@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import t from 'tap';
 import { type FileStore, FileType, file, many, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Project = defineEntity({
@@ -70,7 +70,7 @@ const form = (text: string, fields = '') => ({
   headers: { 'content-type': 'multipart/form-data; boundary=f' },
 });
 
-forEachDatabase(t, { entities: [Project, Ticket, Attachment], only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: [Project, Ticket, Attachment] }, async (t, orm) => {
   t.beforeEach(async () => {
     files.clear();
     await orm.schema.clear();

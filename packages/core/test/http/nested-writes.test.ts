@@ -12,7 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { Author, Book, Chapter, fillTags, SHELVES } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -56,7 +56,7 @@ class Hooked extends ModelViewSet(Author, { read, write: whole }) {
   }
 }
 
-forEachDatabase(t, { entities: SHELVES, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('authors', WholeAuthors)

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { ModelViewSet, Permission, type PermissionView, readShape, Router, writeShape } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 const read = readShape(Book, ['id', 'title']);
@@ -37,7 +37,7 @@ class SearchedViewSet extends ModelViewSet(Book, { read, searchFields: ['title']
 
 class LongViewSet extends ModelViewSet(Book, { read, permissionClasses: [LongOnly] }) {}
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm, database) => {
   await fillLibrary(orm);
   const router = new Router()
     .register('sliced', SlicedViewSet)

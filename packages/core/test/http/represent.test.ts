@@ -13,7 +13,7 @@ import {
 } from '../../src/index.ts';
 import { Type } from 'typebox';
 import { recordQueries } from '../query/record-queries.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, testApp } from '../support/library.ts';
 
 type BookEntity = InferEntity<typeof Book>;
@@ -48,7 +48,7 @@ class FieldViewSet extends ModelViewSet(Book, declared) {
   override represent = (book: BookEntity) => ({ id: book.id, title: 'a field', price: 1, by: null, size: '' });
 }
 
-forEachDatabase(t, { entities: LIBRARY, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
   await fillLibrary(orm);
   const router = new Router();
   router

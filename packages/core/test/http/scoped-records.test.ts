@@ -15,7 +15,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase, openMongo, openPostgreSql, openSqlite } from '../support/databases.ts';
+import { forEachDatabase, openMongo, openPostgreSql, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { numbers } from '../support/numbers.ts';
 
@@ -129,7 +129,7 @@ function readersOf(id: number): { name: string; role: string }[] {
   return id % 3 === 2 ? [bob] : [ann, bob];
 }
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, whole, database) => {
+forEachDatabase(t, { entities }, async (t, whole, database) => {
   const open = { sqlite: openSqlite, postgresql: openPostgreSql, mongodb: openMongo }[database];
   const sparse = await open(t, { entities });
   await fill(whole, () => true);

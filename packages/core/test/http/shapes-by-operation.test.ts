@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { action, computed, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 type BookRecord = InferEntity<typeof Book>;
@@ -57,7 +57,7 @@ class WatchedViewSet extends ModelViewSet(Book, {
   permissionClasses: [Watched],
 }) {}
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router()
     .register('books', ByOperationViewSet)

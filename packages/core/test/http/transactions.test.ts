@@ -12,7 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
 type Data = WriteData<InferEntity<typeof Book>, { title: string; pages?: number }>;
@@ -64,7 +64,7 @@ function transactionPerRequest(app: FastifyInstance): void {
   });
 }
 
-forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, only: SQL_DATABASES }, async (t, orm, database) => {
   const fill = async () => {
     await orm.schema.clear();
     await orm.em.fork().insertMany(Book, [

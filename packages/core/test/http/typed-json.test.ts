@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { ModelViewSet, Router, writeShape } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 interface Car {
@@ -37,7 +37,7 @@ class TeamViewSet extends ModelViewSet(Team, {
   }),
 }) {}
 
-forEachDatabase(t, { entities: [Team], only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
   const app = await testApp(t, orm, [new Router().register('teams', TeamViewSet)]);
   const car = { year: 1967, tyres: ['soft'] };
   const post = async (payload: object) => app.inject({ method: 'POST', url: '/teams', payload });

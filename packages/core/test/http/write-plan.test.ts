@@ -14,7 +14,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { type DatabaseName, forEachDatabase } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Book, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 type BookRecord = InferEntity<typeof Book>;
@@ -56,7 +56,7 @@ class OfNorth extends Permission {
 /** The same, of books that belong to others. */
 class NeverOfNorth extends OfNorth.not() {}
 
-forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm, database) => {
   const fill = async () => {
     await orm.schema.clear();
     const em = orm.em.fork();
@@ -256,7 +256,7 @@ class Label extends LabelSchema.class {
 }
 LabelSchema.setClass(Label);
 
-forEachDatabase(t, { entities: [Shelf, Label] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Shelf, Label], only: SQL_DATABASES }, async (t, orm) => {
   t.test('an entity whose class is empty is written in one statement, one with fields of its own is not', async (t) => {
     class ShelfViewSet extends ModelViewSet(Shelf, {
       read: readShape(Shelf, ['id', 'name']),

@@ -11,7 +11,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Publisher, testApp } from '../support/library.ts';
 
 /** A field of every kind that a row can be written with. */
@@ -109,7 +109,7 @@ const REQUESTS: readonly (readonly [
 const statements: string[] = [];
 const orm = { debug: ['query' as const], logger: (line: string) => statements.push(line) };
 
-forEachDatabase(t, { entities: [Article, Publisher], orm, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities: [Article, Publisher], orm }, async (t, orm) => {
   const answers = async (t: Test, View: ReturnType<typeof rowView>, requests = REQUESTS) => {
     await orm.schema.refresh();
     const em = orm.em.fork();

@@ -9,7 +9,7 @@ import { inSession, kyselyRows, poolOrClient, sessionOf } from '../../src/mikro/
 import { keysQuery } from '../../src/mikro/query-builder.ts';
 import { tellQueryLog } from '../../src/mikro/query-log.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
 const Thing = defineEntity({
   name: 'Thing',
@@ -17,7 +17,7 @@ const Thing = defineEntity({
   filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
 });
 
-forEachDatabase(t, { entities: [Thing] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, database) => {
   const meta = orm.getMetadata().get(Thing);
 
   t.test(

@@ -5,7 +5,7 @@ import { CursorPagination, type CursorEnvelope } from '../../src/pagination/curs
 import type { OrderName } from '../../src/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { idOnly, query } from '../filters/catalog.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
 const Place = defineEntity({
   name: 'Place',
@@ -49,7 +49,7 @@ const ORDERS: readonly EventOrder[][] = [
   ['-place__name', '-place', 'ratio'],
 ];
 
-forEachDatabase(t, { entities: [Place, Event] }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Place, Event], only: SQL_DATABASES }, async (t, orm, database) => {
   await fill(orm, database === 'postgresql');
   const events = (...order: EventOrder[]) => QuerySet.of(orm.em.fork(), Event).orderBy(...order);
   const read = async <E extends object>(queryset: QuerySet<E>, text: string, by = paginator) =>

@@ -11,7 +11,7 @@ import {
   viewset,
 } from '../../src/index.ts';
 import { entities, fillCatalog, Item } from '../filters/catalog.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 
 class BigPages extends PageNumberPagination {
   override readonly pageSize = 3;
@@ -36,7 +36,7 @@ const Namesake = (() => {
   return ByCursor;
 })();
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const app = fastify(serverOptions());
   t.teardown(() => app.close());

@@ -2,9 +2,9 @@ import t from 'tap';
 import { LimitOffsetPagination, PageNumberPagination } from '../../src/pagination/counted-pagination.ts';
 import type { Paginator } from '../../src/pagination/paginator.ts';
 import { entities, fillCatalog, idOnly, items, query } from '../filters/catalog.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   await fillCatalog(orm);
   const paginate = async (paginator: Paginator, text: string, queryset = items(orm)) =>
     JSON.parse(JSON.stringify(await paginator.paginate(queryset, idOnly(queryset), query(text)))) as unknown;

@@ -5,7 +5,7 @@ import { compare } from '../../src/language/compare.ts';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import type { Lookup } from '../../src/language/lookup.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase, type DatabaseName } from '../support/databases.ts';
+import { forEachDatabase, type DatabaseName } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 
 const U1 = '00000000-0000-4000-8000-000000000001';
@@ -156,7 +156,7 @@ const HOLDS: Partial<Record<Lookup, (order: number) => boolean>> = {
   lte: (order) => order <= 0,
 };
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   for (const { field, stored, asked, ordered, key = asNumber } of CASES) {
     t.test(`${field}: what is found is what JavaScript would find`, async (t) => {
       const ids = await store(orm, field, stored);

@@ -1,13 +1,13 @@
 import type { MikroORM } from '@mikro-orm/core';
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
 const LARGE = 100_000;
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   const em = orm.em.fork();
   for (let index = 1; index <= 25; index++) em.create(Product, { name: `n${index}`, stock: index % 5 });
   await em.flush();

@@ -1,11 +1,11 @@
 import { wrap } from '@mikro-orm/core';
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Country, entities, Maker, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   const germany = em.create(Country, { code: 'de', name: 'Germany' });
   const acme = em.create(Maker, { name: 'ACME', country: germany });

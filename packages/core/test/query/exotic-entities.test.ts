@@ -4,7 +4,7 @@ import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { valueReader } from '../../src/fields/value-reader.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
 class Money {
   readonly cents: number;
@@ -105,7 +105,7 @@ const Owner = defineEntity({
 
 const entities = [Address, Shop, License, Counter, Animal, Cat, Dog, Puppy, Owner];
 
-forEachDatabase(t, { entities: entities as never }, async (t, orm, database) => {
+forEachDatabase(t, { entities: entities as never, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   const key = '0e3c5b0a-0000-4000-8000-00000000000f';
   const license = em.create(License, { code: 'L1' } as never);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { many } from '../../src/shapes/many.ts';
 import { readShape } from '../../src/shapes/read-shape.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { recordQueries } from './record-queries.ts';
 
 const Shop = defineEntity({
@@ -67,7 +67,7 @@ const Label = defineEntity({
   filters: { live: { name: 'live', cond: { gone: false }, default: true } },
 });
 
-forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label], only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Shop, Chain, Maker, Item, Label] }, async (t, orm, database) => {
   const setUp = orm.em.fork();
   const shop = setUp.create(Shop, { name: 'open', chain: setUp.create(Chain, { gone: true }) });
   setUp.create(Shop, { name: 'closed' });

@@ -3,12 +3,12 @@ import t from 'tap';
 import { saidOf } from '../../src/language/across-relations.ts';
 import { and, matching, not, or } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { Book, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
 import { Country, entities, Maker, pick, Product, Tag } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   const maker = em.create(Maker, { name: 'ACME' });
   em.create(Product, {
@@ -172,7 +172,7 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
   });
 });
 
-forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
   await fillTags(orm);
   const em = orm.em.fork();
   await em.insertMany(ShelfAuthor, [{ id: 1, name: 'Ada' }]);

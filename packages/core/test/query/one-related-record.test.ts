@@ -2,7 +2,7 @@
 import t from 'tap';
 import { some } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { numbers } from '../support/numbers.ts';
 import { fillTags, Author as ShelfAuthor, Book, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
 import { entities, Maker, pick, Product, type ProductEntity, Tag } from './catalog.ts';
@@ -10,7 +10,7 @@ import { recordQueries } from './record-queries.ts';
 
 type Lookups = Parameters<QuerySet<ProductEntity>['filter']>[0];
 
-forEachDatabase(t, { entities }, async (t, orm) => {
+forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
   const em = orm.em.fork();
   const random = numbers(0x0e);
   const pickOf = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)]!;
@@ -107,7 +107,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 });
 
-forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
   await fillTags(orm);
   const em = orm.em.fork();
   await em.insertMany(ShelfAuthor, [

@@ -4,7 +4,7 @@ import { after, before } from '../../src/language/condition.ts';
 import { reversed, type OrderKey } from '../../src/language/order.ts';
 import { orderValues, type OrderValue } from '../../src/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';
 
 /** Orders with ties, with NULLs, in one direction and in several, of every kind of field that has an order. */
@@ -31,7 +31,7 @@ const ORDERS = [
   ['maker', '-shelf'],
 ] as const;
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   const em = orm.em.fork();
   const makers = ['one', 'two'].map((name) => em.create(Maker, { name }));
   const sold = [null, -5n, 0n, 9007199254740992n, 9007199254740993n];

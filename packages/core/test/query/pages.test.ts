@@ -3,11 +3,11 @@ import { compare } from '../../src/language/compare.ts';
 import { and, never, or } from '../../src/language/condition.ts';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   const em = orm.em.fork();
   for (let index = 1; index <= 25; index++) em.create(Product, { name: `n${index}`, stock: index % 5 });
   await em.flush();

@@ -5,7 +5,7 @@ import { fieldPath } from '../../src/fields/field-path.ts';
 import { ofEntities, orderValues, type Projection } from '../../src/language/projection.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { RecordFinder } from '../../src/query/record-finder.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { recordQueries } from './record-queries.ts';
 
 const Tree = defineEntity({
@@ -20,7 +20,7 @@ const Tree = defineEntity({
 
 const Coin = defineEntity({ name: 'Coin', properties: { id: p.bigint('bigint').primary(), name: p.string() } });
 
-forEachDatabase(t, { entities: [Tree, Coin], only: EVERY_DATABASE }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Tree, Coin] }, async (t, orm, database) => {
   const em = orm.em.fork();
   em.create(Tree, { id: 1, name: 'Oak', isOld: true, parent: null });
   em.create(Tree, { id: 2, name: 'Elm', isOld: false, parent: 1 });

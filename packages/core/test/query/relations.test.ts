@@ -3,11 +3,11 @@ import { compare } from '../../src/language/compare.ts';
 import { not, or } from '../../src/language/condition.ts';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Country, entities, Maker, pick, Product, Tag } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   const em = orm.em.fork();
   const germany = em.create(Country, { code: 'de', name: 'Germany' });
   const acme = em.create(Maker, { name: 'ACME', country: germany });

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
-forEachDatabase(t, { entities }, async (t, orm, database) => {
+forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   em.create(Product, { name: 'only', maker: em.create(Maker, { name: 'm' }) });
   await em.flush();

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { foldCase } from '../../src/language/fold-case.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { numbers } from '../support/numbers.ts';
 import { entities, pick, Product } from './catalog.ts';
 
@@ -120,7 +120,7 @@ const LOOKUPS: Record<string, (text: string, needle: string) => boolean> = {
   iendswith: (text, needle) => foldCase(text).endsWith(foldCase(needle)),
 };
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   const em = orm.em.fork();
   for (const name of TEXTS) em.create(Product, { name });
   await em.flush();

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { entities, pick, Product } from './catalog.ts';
 
-forEachDatabase(t, { entities, only: EVERY_DATABASE }, async (t, orm) => {
+forEachDatabase(t, { entities }, async (t, orm) => {
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name');
 

@@ -8,14 +8,17 @@ import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
 
 export type DatabaseName = 'sqlite' | 'postgresql' | 'mongodb';
 
-/** Every database, for the tests that MongoDB passes too. */
+/** Every database, which is the default of `forEachDatabase`. */
 export const EVERY_DATABASE: readonly DatabaseName[] = ['sqlite', 'postgresql', 'mongodb'];
+
+/** The databases of tests that are about SQL: its text, its triggers, its types. */
+export const SQL_DATABASES: readonly DatabaseName[] = ['sqlite', 'postgresql'];
 
 export interface DatabaseOptions {
   readonly entities: readonly (EntityClass<AnyEntity> | EntitySchema)[];
   /** Further options of MikroORM, the same for every database. */
   readonly orm?: Partial<Options>;
-  /** Only these databases; by default SQLite and PostgreSQL, and MongoDB only if it is named. */
+  /** Only these databases; by default every one. */
   readonly only?: readonly DatabaseName[];
 }
 
@@ -35,7 +38,7 @@ export function forEachDatabase(
   options: DatabaseOptions,
   body: (t: Test, orm: MikroORM, database: DatabaseName) => Promise<void>,
 ): void {
-  const wanted = options.only ?? ['sqlite', 'postgresql'];
+  const wanted = options.only ?? EVERY_DATABASE;
   if (wanted.includes('sqlite')) {
     t.test('on SQLite', async (t) => {
       await body(t, await openSqlite(t, options), 'sqlite');
