@@ -38,10 +38,10 @@ export class Authentication {
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (request.is404) return done();
     const { config } = request.routeOptions;
-    // The route of a view that opened itself may still ask who the user is; any other public route asks for nobody.
-    const isOpenView = config.viewset?.allowsAnonymous === true;
-    if (config.public === true && !isOpenView) return done();
-    const isPublic = isOpenView || this.#endpoints.includes(request.method, request.url);
+    // The route of a view that opened itself may still ask who the user is; other public routes do so if they say it.
+    const isOpen = config.viewset?.allowsAnonymous === true || config.identifies === true;
+    if (config.public === true && !isOpen) return done();
+    const isPublic = isOpen || this.#endpoints.includes(request.method, request.url);
     if (isPublic && this.#steps.needsHeader && request.headers.authorization === undefined) return done();
     void this.#answer(request, isPublic, done);
   };

@@ -47,12 +47,38 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
       ({ method, url, config }) => void tokens.set(`${String(method)} ${url}`, config?.needsToken),
     );
     app.post('/auth/own', () => ({}));
+    app.get('/hello', { config: { public: true, identifies: true } }, async (request) => who(request));
+    app.get('/about', { config: { public: true } }, async (request) => who(request));
     void app.register(router.plugin);
   });
   await app.addAccount('ann@example.com');
   const token = await app.login('ann@example.com');
   const ask = async (path: string, authorization?: string, method = 'GET') =>
     app.request(method, path, { headers: authorization === undefined ? {} : { authorization } });
+
+  t.test('OPTIONS needs no token, and tells what the person of a good one may do', async (t) => {
+    const permitted = async (path: string, authorization?: string) => {
+      const { status, headers } = await ask(path, authorization, 'OPTIONS');
+      t.equal(status, 204, path);
+      return [headers.get('permitted-methods'), headers.get('permitted-operations')];
+    };
+    for (const nobody of [undefined, 'Bearer forged']) {
+      t.strictSame(await permitted('/closed', nobody), ['OPTIONS', 'openClosed']);
+      t.strictSame(await permitted('/mixed', nobody), ['GET, HEAD, OPTIONS', 'listMixed']);
+      t.strictSame(await permitted('/open', nobody), ['GET, HEAD, OPTIONS', 'listOpen']);
+    }
+    const ann = `Bearer ${token}`;
+    t.strictSame(await permitted('/closed', ann), ['GET, HEAD, OPTIONS', 'listClosed, openClosed, bothClosed']);
+    t.strictSame(await permitted('/mixed', ann), ['GET, HEAD, POST, OPTIONS', 'listMixed, createMixed']);
+    t.strictSame(await permitted('/open', ann), ['GET, HEAD, OPTIONS', 'listOpen, closedOpen, shutOpen']);
+  });
+
+  t.test('a public route of the application is told who sent a good token if it says so', async (t) => {
+    const ann = { user: 'ann@example.com' };
+    t.match(await ask('/hello', `Bearer ${token}`), { status: 200, body: ann });
+    for (const nobody of [undefined, 'Bearer forged']) t.match(await ask('/hello', nobody), { body: { user: null } });
+    t.match(await ask('/about', `Bearer ${token}`), { status: 200, body: { user: null } });
+  });
 
   t.test('a view or an action opens its routes by itself, and by AllowAny alone', async (t) => {
     for (const path of ['/open', '/mixed', '/closed/open']) {

@@ -10,7 +10,7 @@ import { permissionDenied, ViewSet } from '../viewset/viewset.ts';
 /** The operations that ask about each record, whether the path names one or the body several. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
 
-type Step = (request: FastifyRequest) => void | Promise<void>;
+export type Step = (request: FastifyRequest) => void | Promise<void>;
 
 export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void;
 
@@ -19,15 +19,29 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
  * pk, in the contract's order. Undefined if nothing stands before the route; makes no promise if no step needs one.
  */
 export function compileGate(route: PlannedRoute): Gate | undefined {
-  const { view, definition, parent, plan, scopes } = route;
-  const { permissions, detail } = plan;
-  const steps: Step[] = [];
-  if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.push((request) => askView(view, request));
-  if (permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
-  if (parent !== undefined) steps.push((request) => parent.checkKeys(request));
-  if (detail) steps.push((request) => readPk(definition, request));
+  const { view } = route;
+  const steps = admissionSteps(route);
+  if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.unshift((request) => askView(view, request));
   if (steps.length === 0) return undefined;
   return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
+}
+
+/**
+ * Makes the question if a request may have what a route is for, as far as that is known without its body and its record: the
+ * permissions, and the form of the keys. It throws what the route would answer, and counts nothing.
+ */
+export function compileAdmission(route: PlannedRoute): Step {
+  const steps = admissionSteps(route);
+  return (request) => runSteps(steps, 0, request);
+}
+
+function admissionSteps(route: PlannedRoute): Step[] {
+  const { definition, parent, plan, scopes } = route;
+  const steps: Step[] = [];
+  if (plan.permissions.length + scopes.length > 0) steps.push((request) => checkPermissions(route, request));
+  if (parent !== undefined) steps.push((request) => parent.checkKeys(request));
+  if (plan.detail) steps.push((request) => readPk(definition, request));
+  return steps;
 }
 
 function runSteps(steps: readonly Step[], first: number, request: FastifyRequest): void | Promise<void> {

@@ -122,6 +122,8 @@ declare module 'fastify' {
     viewset?: OperationPlan;
     /** True: a route that needs no token. That of a view is still told who sent a good one. */
     public?: boolean;
+    /** True: a public route of the application that is told who sent a good token, as that of a view is. */
+    identifies?: boolean;
     /** True if a request needs a token: the word of the authentication, for documents. */
     needsToken?: boolean;
     /** False: no throttle counts requests to this route. */

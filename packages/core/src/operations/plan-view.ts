@@ -81,6 +81,8 @@ export interface PlannedRoute {
   readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
+  /** True if nobody is let in without a token: the word of the authentication, once the route is registered. */
+  needsToken: boolean;
 }
 
 /** A route as its view declares it: one of the five operations in the terms of an action. */
@@ -333,6 +335,7 @@ function planRoute(mounted: MountedView, all: readonly Declared[], declared: Dec
       ignored: ignoredParameters,
     },
     hooks: options.hooks ?? {},
+    needsToken: false,
   };
 }
 

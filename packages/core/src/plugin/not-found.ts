@@ -1,13 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
-import { ROUTE_METHODS } from '../methods.ts';
+import { allowedMethods, pathOf, sendAllowed } from '../router/allowed-methods.ts';
 import { sendError } from './error-handler.ts';
-
-/** The methods that a path answers to, in the order of `ROUTE_METHODS`, OPTIONS last; empty for an unknown path. */
-function allowedMethods(app: FastifyInstance, path: string): string[] {
-  const allowed: string[] = ROUTE_METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
-  return allowed.length === 0 ? allowed : [...allowed, 'OPTIONS'];
-}
 
 /**
  * Answers unknown paths and wrong methods before a body is read: Fastify would parse it first, and a malformed one would
@@ -29,15 +23,6 @@ export function answerNotFound(app: FastifyInstance): void {
 export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = allowedMethods(this, pathOf(request.raw.url ?? '/'));
   if (allowed.length === 0) return sendError(new NotFound(`No route ${request.method} ${pathOf(request.url)}`), reply);
-  if (request.method === 'OPTIONS') {
-    // RFC 10008: the media types of the queries that the resource takes.
-    if (allowed.includes('QUERY')) void reply.header('accept-query', 'application/json');
-    return reply.code(204).header('allow', allowed.join(', ')).send();
-  }
+  if (request.method === 'OPTIONS') return sendAllowed(reply, allowed);
   return sendError(new MethodNotAllowed(request.method, allowed), reply);
-}
-
-function pathOf(url: string): string {
-  const end = url.search(/[?#]/);
-  return end === -1 ? url : url.slice(0, end);
 }

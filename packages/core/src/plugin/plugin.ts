@@ -10,7 +10,7 @@ import type { ShownView } from '../viewset/shown-view.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { routeResponses } from '../operations/operation-responses.ts';
-import type { RuleListFactory } from '../operations/plan-view.ts';
+import type { PlannedRoute, RuleListFactory } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
 import { releaseLostConnections } from '../mikro/lost-connections.ts';
@@ -34,7 +34,9 @@ export interface ViewsetInstance {
    */
   readonly responsesOf: (route: RouteOptions) => OperationPlan['responses'];
   /** @internal */
-  readonly addOperation: (plan: OperationPlan) => void;
+  readonly plannedRoutes: readonly PlannedRoute[];
+  /** @internal */
+  readonly addRoute: (route: PlannedRoute) => void;
   /** @internal */
   readonly shownViews: Map<object, ShownView<ParentDefinition>>;
   /** @internal */
@@ -86,7 +88,11 @@ export const viewset = fp(
     const { orm, defaults, health, healthPath } = options;
     const { makeRules } = throttles;
     const operations: OperationPlan[] = [];
-    const addOperation = (plan: OperationPlan): void => void operations.push(plan);
+    const plannedRoutes: PlannedRoute[] = [];
+    const addRoute = (route: PlannedRoute): void => {
+      plannedRoutes.push(route);
+      operations.push(route.plan);
+    };
     const routeNames = new RouteNames();
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
       routeResponses(route, makeRules([]), defaults.hasThrottleRate);
@@ -98,7 +104,8 @@ export const viewset = fp(
         operations,
         routeNames,
         responsesOf,
-        addOperation,
+        plannedRoutes,
+        addRoute,
         shownViews: new Map(),
         makeRules,
       }),

@@ -40,6 +40,6 @@ export class RouterRoot extends ViewSet {
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    return { ...super[DEFINE](context), schemasOf: () => ({ response: { 200: LINKS } }) };
+    return { ...super[DEFINE](context), listsCollections: true, schemasOf: () => ({ response: { 200: LINKS } }) };
   }
 }

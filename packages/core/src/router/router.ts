@@ -16,6 +16,7 @@ import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { checkPrefix, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
+import { optionsRoute } from './options-route.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
@@ -160,7 +161,9 @@ export class Router {
     const planned = new Map(routes.map((route) => [route.plan, route]));
     app.addHook('onRoute', ({ schema, config }) => {
       const route = config?.viewset && planned.get(config.viewset);
-      if (schema !== undefined && route !== undefined) keepAnswers(schema, route, scope);
+      if (route === undefined) return;
+      route.needsToken = config?.needsToken === true;
+      if (schema !== undefined) keepAnswers(schema, route, scope);
     });
     const shared = shareSerializers(app);
     for (const route of plain) addRoute(app, shared(fastifyRoute(route, scope)), route.view);
@@ -171,6 +174,7 @@ export class Router {
         for (const route of forms) addRoute(inner, shared(fastifyRoute(route, ofForms)), route.view);
       });
     }
+    this.#addOptions(app, routes);
     scope.isCompiling = true;
     const writes = [...definitions].flatMap((definition) => definition.writes ?? []);
     app.addHook('onReady', () => {
@@ -205,6 +209,14 @@ export class Router {
    */
   protected actions(view: ViewSet): ReadonlyMap<string, Action> {
     return actionsOf(view);
+  }
+
+  /** Adds OPTIONS for each path, but where the application answers it itself. */
+  #addOptions(app: FastifyInstance, routes: readonly PlannedRoute[]): void {
+    const places = new Map(routes.map(({ plan, view }) => [plan.pattern, { plan, view }]));
+    for (const [url, { plan, view }] of places) {
+      if (!app.hasRoute({ method: 'OPTIONS', url })) addRoute(app, optionsRoute(app, plan), view);
+    }
   }
 
   /** Plans `GET` on the prefix, unless there is none, or another router or route has that path. */
@@ -260,7 +272,7 @@ export class Router {
 
   /** Plans the routes of a view at its place, and takes their names. */
   #plan(app: FastifyInstance, { path, basename, view, parent }: Registration, takenIds: Set<string>): PlannedRoute[] {
-    const { orm, defaults, makeRules, routeNames, addOperation, shownViews } = app.viewset;
+    const { orm, defaults, makeRules, routeNames, addRoute: addPlanned, shownViews } = app.viewset;
     const context = {
       orm,
       log: app.log,
@@ -287,10 +299,11 @@ export class Router {
       const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
       shownViews.set(shown, new ShownView({ ...shown[SHOWS], permissions, plan: route?.plan }));
     }
-    for (const { plan } of routes) {
+    for (const route of routes) {
+      const { plan } = route;
       this.#names.add(plan.route, plan.path);
       routeNames.add(plan.route, plan.path);
-      addOperation(plan);
+      addPlanned(route);
     }
     return routes;
   }

@@ -94,6 +94,12 @@ export class Parent {
     return (await find(true)) as object;
   }
 
+  /** Throws NotFound if the view of the record would not show it. */
+  async check(request: FastifyRequest): Promise<void> {
+    const { find } = await this.#ask(request);
+    await find(false);
+  }
+
   /** Makes a handler answer NotFound if the view of the record would not show it. Looks it up only for want of a proof. */
   guard(handler: Handler, proof: ParentProof): Handler {
     if (proof === 'parent') return handler;

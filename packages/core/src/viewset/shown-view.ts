@@ -4,7 +4,8 @@ import { HttpError, NotFound } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../permissions/permission.ts';
-import { REQUEST_STATE, stateOf } from './request-state.ts';
+import { requestFor } from './request-for.ts';
+import { stateOf } from './request-state.ts';
 
 /** Names the property of a view of an entity by which other views ask for its records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
@@ -100,29 +101,13 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
 
   /** Makes the request that asks the view, with the same user and entity manager. */
   #requestOf(request: FastifyRequest, key: string | undefined): FastifyRequest {
-    const outer = stateOf(request);
     const { pk: _pk, ...params } = request.params as Readonly<Record<string, string>>;
-    const state = Object.create(outer, {
-      em: {
-        get: () => outer.em,
-        set: (em: typeof outer.em) => {
-          outer.em = em;
-        },
-      },
-      grant: { value: undefined, writable: true },
-      pk: { value: key === undefined ? undefined : this.#keyOf(key), writable: true },
-      parameters: { value: undefined, writable: true },
-      object: { value: undefined, writable: true },
-      answers: { value: undefined, writable: true },
-    }) as typeof outer;
-    return Object.create(request, {
-      [REQUEST_STATE]: { value: state },
-      method: { value: 'GET' },
-      params: { value: key === undefined ? params : { ...params, pk: key } },
-      query: { value: {} },
-      body: { value: undefined },
-      routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: this.#plan } }) },
-    }) as FastifyRequest;
+    return requestFor(request, {
+      plan: this.#plan,
+      method: 'GET',
+      params: key === undefined ? params : { ...params, pk: key },
+      pk: key === undefined ? undefined : this.#keyOf(key),
+    });
   }
 
   #keyOf(text: string): unknown {

@@ -119,6 +119,8 @@ export interface ViewDefinition {
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */
   readonly actions?: ReadonlyMap<string, Action>;
+  /** True of the root of a router, which lists the collections. */
+  readonly listsCollections?: boolean;
   /** Runs before the handler of a detail action. */
   readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
 }

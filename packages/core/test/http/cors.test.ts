@@ -1,6 +1,6 @@
 /** Holds the example of docs/deployment.md to its word: @fastify/cors before the plugin. */
 import cors from '@fastify/cors';
-import { fastify } from 'fastify';
+import { fastify, type FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
   IPRateLimit,
@@ -24,12 +24,14 @@ t.test('a page of another origin can read every answer, refusals too, and nobody
   const app = fastify(serverOptions());
   t.teardown(() => app.close());
   const origin = 'https://shop.example';
+  const shared = { origin: [origin], exposedHeaders: ['Retry-After', 'WWW-Authenticate'] };
   await app.register(cors, {
-    origin: [origin],
-    exposedHeaders: ['Retry-After', 'WWW-Authenticate'],
-    strictPreflight: false,
+    delegator: async ({ headers }: FastifyRequest) => ({
+      ...shared,
+      preflight: headers['access-control-request-method'] !== undefined,
+    }),
   });
-  await app.register(viewset, { orm, throttles: [new IPRateLimit(2, 60)] });
+  await app.register(viewset, { orm, throttles: [new IPRateLimit(4, 60)] });
   await app.register(new Router().register('books', BookViewSet).plugin);
   const ask = async (method: 'GET' | 'OPTIONS', url: string, headers: Record<string, string>) =>
     app.inject({ method, url, headers });
@@ -37,10 +39,21 @@ t.test('a page of another origin can read every answer, refusals too, and nobody
   const preflight = await ask('OPTIONS', '/books', { origin, 'access-control-request-method': 'POST' });
   t.equal(preflight.statusCode, 204, 'without a token');
   t.equal(preflight.headers['access-control-allow-origin'], origin);
+  t.match(preflight.headers['access-control-allow-methods'], /POST/);
+  t.notOk('allow' in preflight.headers, 'the plugin answers it, and nothing else is done for it');
   const wrong = await app.inject({ method: 'DELETE', url: '/books', headers: { origin } });
   t.equal(wrong.statusCode, 405);
   t.equal(wrong.headers['allow'], 'GET, HEAD, OPTIONS', 'a wrong method still tells of the right ones');
   t.equal(wrong.headers['access-control-allow-origin'], origin);
+  for (const [url, status] of [
+    ['/books', 204],
+    ['/nowhere', 404],
+  ] as const) {
+    const options = await ask('OPTIONS', url, { origin });
+    t.equal(options.statusCode, status, "any other OPTIONS is the API's");
+    t.equal(options.headers['access-control-allow-origin'], origin);
+    t.equal(options.headers['permitted-methods'], url === '/books' ? 'OPTIONS' : undefined);
+  }
   for (const [url, status] of [
     ['/nowhere', 404],
     ['/books', 401],

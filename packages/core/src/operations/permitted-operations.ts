@@ -1,0 +1,101 @@
+import type { FastifyRequest } from 'fastify';
+import { getCurrentUser } from '../current-user.ts';
+import { HttpError } from '../errors.ts';
+import { templateParameters } from '../path-template.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
+import type { Parent } from '../viewset/parent.ts';
+import { requestFor } from '../viewset/request-for.ts';
+import { SHOWS } from '../viewset/shown-view.ts';
+import { compileAdmission, type Step } from './gate.ts';
+import type { OperationPlan } from './operation-plan.ts';
+import type { PlannedRoute } from './plan-view.ts';
+
+/** The operations that a person may ask for at a URL and directly below it. */
+export interface Permitted {
+  /** The methods at the URL itself; HEAD is not among them. */
+  readonly methods: ReadonlySet<string>;
+  /** By their operationIds: those of the URL, of its actions, and of the collections below a record. */
+  readonly operationIds: readonly string[];
+}
+
+interface Asked {
+  readonly route: PlannedRoute;
+  readonly isHere: boolean;
+  readonly admit: Step;
+}
+
+/**
+ * Makes the function that tells what the sender of a request may do at its URL, and at those below it that name no further record. An
+ * operation is permitted if its permissions let the request in, if the views of its parents show them, and if its record is there and
+ * its object permissions agree: whatever would be a 401, 403 or 404 is left out, so that a hidden record is like an absent one. Nothing
+ * is known of a body. Of the root of a router, it tells which collections can be listed.
+ *
+ * @param path the path of the URL with its parameters by name
+ * @param routes the routes of the application
+ */
+export function permittedOperations(
+  path: string,
+  routes: readonly PlannedRoute[],
+): (request: FastifyRequest) => Promise<Permitted> {
+  const here = routes.filter(({ plan }) => plan.path === path);
+  const isRoot = here.some(({ definition }) => definition.listsCollections === true);
+  const start = `${unnamed(path)}/`;
+  const below = routes.filter(({ plan }) => {
+    const each = unnamed(plan.path);
+    return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isList(plan));
+  });
+  const asked = [...here, ...below].map((route): Asked => ({
+    route,
+    isHere: route.plan.path === path,
+    admit: compileAdmission(route),
+  }));
+  const names = templateParameters(path);
+  return async (request) => {
+    const params = request.params as Readonly<Record<string, string>>;
+    const values = names.map((name) => params[name]!);
+    const parents = new Map<Parent, Promise<void>>();
+    const permitted: Asked[] = [];
+    for (const each of asked) if (await isPermitted(each, request, values, parents)) permitted.push(each);
+    return {
+      methods: new Set(permitted.filter(({ isHere }) => isHere).map(({ route }) => route.plan.method)),
+      operationIds: permitted.map(({ route }) => route.plan.operationId),
+    };
+  };
+}
+
+/** Leaves the names of parameters out of a path: the same record is `pk` in its own URL, and `author` in those below it. */
+function unnamed(path: string): string {
+  return path.replaceAll(/:\w+/g, ':');
+}
+
+function isList({ action, method }: OperationPlan): boolean {
+  return action === 'list' && method === 'GET';
+}
+
+async function isPermitted(
+  { route, admit }: Asked,
+  asking: FastifyRequest,
+  values: readonly string[],
+  parents: Map<Parent, Promise<void>>,
+): Promise<boolean> {
+  const { plan, parent, view, needsToken } = route;
+  if (needsToken && getCurrentUser(asking) === null) return false;
+  const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
+  const request = requestFor(asking, { plan, method: plan.method, params });
+  try {
+    await admit(request);
+    if (parent !== undefined) await shownOnce(parent, request, parents);
+    if (plan.detail && view instanceof ModelViewSetBase) await view[SHOWS].show(request, false);
+    return true;
+  } catch (error) {
+    if (error instanceof HttpError && error.statusCode < 500) return false;
+    throw error;
+  }
+}
+
+/** Looks a parent up once for all operations below it: its view is asked by GET, whatever is to be done there. */
+function shownOnce(parent: Parent, request: FastifyRequest, parents: Map<Parent, Promise<void>>): Promise<void> {
+  const known = parents.get(parent) ?? parent.check(request);
+  parents.set(parent, known);
+  return known;
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { type Permitted, permittedOperations } from '../operations/permitted-operations.ts';
+import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
+
+/** The place of routes: their path as it is documented, and as Fastify matches it. */
+interface Place {
+  readonly path: string;
+  readonly pattern: string;
+}
+
+/**
+ * Makes the OPTIONS route of a path with operations: 204, `Allow` as any path has it, and what the person who asks may do there, in
+ * `Permitted-Methods` and `Permitted-Operations`. A preflight request is nobody's, and is told `Allow` alone.
+ */
+export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): RouteOptions {
+  const { plannedRoutes } = app.viewset;
+  let permitted: ((request: FastifyRequest) => Promise<Permitted>) | undefined;
+  return {
+    method: 'OPTIONS',
+    url: pattern,
+    // No operation of documents.
+    schema: { hide: true } as FastifySchema,
+    config: { public: true, identifies: true },
+    // Before the body, of which nothing is asked.
+    onRequest: async (request, reply) => {
+      const allowed = allowedMethods(app, pathOf(request.raw.url ?? '/'));
+      if (request.headers['access-control-request-method'] === undefined) {
+        // Other routers may be registered after this one; by now they are.
+        permitted ??= permittedOperations(path, plannedRoutes);
+        const { methods, operationIds } = await permitted(request);
+        const hasMethod = (method: string): boolean =>
+          method === 'OPTIONS' || methods.has(method === 'HEAD' ? 'GET' : method);
+        void reply
+          .header('permitted-methods', allowed.filter(hasMethod).join(', '))
+          .header('permitted-operations', operationIds.join(', '));
+      }
+      return sendAllowed(reply, allowed);
+    },
+    handler: () => undefined,
+  };
+}

@@ -1,0 +1,41 @@
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { REQUEST_STATE, type RequestState, stateOf } from './request-state.ts';
+
+/** An operation that is asked about in the place of the one that a request is for. */
+export interface AskedOperation {
+  /** The plan of its route; undefined if it has none. */
+  readonly plan: FastifyContextConfig['viewset'];
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+  /** The key of its record, as it was read; undefined if there is none, or none yet. */
+  readonly pk?: unknown;
+}
+
+/**
+ * Makes a request for another operation, by the same user and with the same entity manager: for permissions and hooks to be asked
+ * what they would say to it. It has neither a query string nor a body, and leaves nothing on the request that it is made of.
+ */
+export function requestFor(request: FastifyRequest, { plan, method, params, pk }: AskedOperation): FastifyRequest {
+  const outer = stateOf(request);
+  const state = Object.create(outer, {
+    em: {
+      get: () => outer.em,
+      set: (em: typeof outer.em) => {
+        outer.em = em;
+      },
+    },
+    grant: { value: undefined, writable: true },
+    pk: { value: pk, writable: true },
+    parameters: { value: undefined, writable: true },
+    object: { value: undefined, writable: true },
+    answers: { value: undefined, writable: true },
+  }) as RequestState;
+  return Object.create(request, {
+    [REQUEST_STATE]: { value: state },
+    method: { value: method },
+    params: { value: params },
+    query: { value: {} },
+    body: { value: undefined },
+    routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: plan } }) },
+  }) as FastifyRequest;
+}

@@ -1,0 +1,305 @@
+/** OPTIONS tells what the person who asks may do: by permissions of the application's own, by scopes and by records. */
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest, InjectOptions } from 'fastify';
+import t from 'tap';
+import {
+  action,
+  AllowAny,
+  Forbidden,
+  IPRateLimit,
+  IsSafeMethodOnly,
+  ModelViewSet,
+  Permission,
+  type PermissionView,
+  readShape,
+  Router,
+  UserRateLimit,
+  ViewSet,
+  writeShape,
+} from '../../src/index.ts';
+import { recordQueries } from '../query/record-queries.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Project = defineEntity({
+  name: 'Project',
+  properties: { id: p.integer().primary(), name: p.string(), owner: p.string(), is_public: p.boolean() },
+});
+const Ticket = defineEntity({
+  name: 'Ticket',
+  properties: { id: p.integer().primary(), title: p.string(), author: p.string(), project: () => p.manyToOne(Project) },
+});
+const entities = [Project, Ticket];
+
+const nameOf = ({ user }: FastifyRequest): string => (user as { role?: { name: string } } | null)?.role?.name ?? '';
+
+/** Asks another service, so to say, and has words of its own for some. */
+class IsStaff extends Permission {
+  override async hasPermission(request: FastifyRequest): Promise<boolean> {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (nameOf(request) === 'banned') throw new Forbidden('You are banned');
+    if (nameOf(request) === 'broken') throw new TypeError('a bug');
+    return ['ann', 'bob'].includes(nameOf(request));
+  }
+}
+
+class IsPublic extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<InferEntity<typeof Project>>(view, { is_public: true });
+  }
+}
+
+class IsOwn extends Permission {
+  override scope(request: FastifyRequest, view: PermissionView) {
+    return this.records<InferEntity<typeof Project>>(view, { owner: nameOf(request) });
+  }
+}
+
+/** Looks at the record. */
+class IsAuthor extends Permission {
+  override async hasObjectPermission(request: FastifyRequest, view: PermissionView, ticket: object): Promise<boolean> {
+    const { author } = ticket as InferEntity<typeof Ticket>;
+    return ['retrieve', 'list'].includes(view.getAction(request)) || author === nameOf(request);
+  }
+}
+
+class NeedsAnn extends Permission {
+  override hasPermission(request: FastifyRequest): boolean {
+    return nameOf(request) === 'ann';
+  }
+}
+
+class ProjectViewSet extends ModelViewSet(Project, {
+  read: readShape(Project, ['id', 'name']),
+  write: writeShape(Project, ['name', 'owner', 'is_public']),
+  bulk: 10,
+  queryMethod: true,
+  permissionClasses: [IsSafeMethodOnly.and(IsPublic).or(IsStaff.and(IsOwn))],
+}) {
+  archive = action({ detail: true, methods: ['post', 'delete'], permissionClasses: [NeedsAnn] }, () => ({}));
+  peek = action({ detail: true, permissionClasses: [AllowAny] }, () => ({}));
+  report = action({ urlPath: 'reports/daily', permissionClasses: [NeedsAnn] }, () => ({}));
+}
+class TicketViewSet extends ModelViewSet(Ticket, {
+  read: readShape(Ticket, ['id', 'title']),
+  write: writeShape(Ticket, ['title', 'author']),
+  permissionClasses: [IsAuthor],
+}) {}
+class PingViewSet extends ViewSet {
+  override permissionClasses = [IsStaff.or(IsSafeMethodOnly)];
+  override list() {
+    return { pong: true };
+  }
+  override update() {
+    return {};
+  }
+}
+
+const router = () =>
+  new Router({ prefix: 'api' })
+    .register('projects', ProjectViewSet)
+    .register('projects/:project/tickets', TicketViewSet)
+    .register('ping', PingViewSet);
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const app = await testApp(t, orm, [router()]);
+  const em = orm.em.fork();
+  const make = async (id: number, owner: string, is_public: boolean): Promise<void> => {
+    const project = em.create(Project, { id, name: `Project ${id}`, owner, is_public });
+    em.create(Ticket, { id: id * 10, title: 'One', author: 'ann', project });
+    em.create(Ticket, { id: id * 10 + 1, title: 'Two', author: 'bob', project });
+    await em.flush();
+  };
+  await make(1, 'ann', true);
+  await make(2, 'ann', false);
+  await make(3, 'bob', false);
+  const ask = async (url: string, user?: string, more: InjectOptions = {}) => {
+    const headers = { ...(user === undefined ? {} : { 'x-user': user }), ...more.headers };
+    const { statusCode, headers: answered, body } = await app.inject({ method: 'OPTIONS', url, ...more, headers });
+    return { status: statusCode, body, headers: answered };
+  };
+  const permitted = async (url: string, user?: string) => {
+    const { status, headers } = await ask(url, user);
+    t.equal(status, 204, url);
+    const listed = (name: string) => String(headers[name]).split(', ').filter(Boolean);
+    return { methods: listed('permitted-methods').join(' '), operations: listed('permitted-operations') };
+  };
+
+  await t.test('Allow has what the resource has, whoever asks', async (t) => {
+    for (const user of [undefined, 'ann', 'banned']) {
+      const { headers, body } = await ask('/api/projects', user);
+      t.equal(headers.allow, 'GET, HEAD, QUERY, POST, PATCH, DELETE, OPTIONS');
+      t.equal(headers['accept-query'], 'application/json');
+      t.equal(body, '');
+      t.equal((await ask('/api/projects/1/archive', user)).headers.allow, 'POST, DELETE, OPTIONS');
+    }
+    t.equal((await ask('/api/nothing')).status, 404);
+  });
+
+  await t.test('a collection goes by the permissions of the view, its actions by theirs', async (t) => {
+    t.strictSame(await permitted('/api/projects', 'ann'), {
+      methods: 'GET HEAD QUERY POST PATCH DELETE OPTIONS',
+      operations: [
+        'listProjects',
+        'queryProjects',
+        'createProject',
+        'updateProjects',
+        'destroyProjects',
+        'reportProjects',
+      ],
+    });
+    t.strictSame(await permitted('/api/projects', 'banned'), { methods: 'OPTIONS', operations: [] }, 'by an error');
+    for (const user of [undefined, 'cleo']) {
+      t.strictSame(await permitted('/api/projects', user), {
+        methods: 'GET HEAD QUERY OPTIONS',
+        operations: ['listProjects', 'queryProjects'],
+      });
+    }
+    t.strictSame(await permitted('/api/projects/reports/daily', 'ann'), {
+      methods: 'GET HEAD OPTIONS',
+      operations: ['reportProjects'],
+    });
+    t.strictSame(await permitted('/api/projects/reports/daily'), { methods: 'OPTIONS', operations: [] });
+  });
+
+  await t.test('a record goes by scopes and object permissions, and tells of what stands below it', async (t) => {
+    t.strictSame(await permitted('/api/projects/1', 'ann'), {
+      methods: 'GET HEAD PUT PATCH DELETE OPTIONS',
+      operations: [
+        'retrieveProject',
+        'replaceProject',
+        'updateProject',
+        'destroyProject',
+        'archiveProject',
+        'archiveProjectDelete',
+        'peekProject',
+        'listProjectTickets',
+        'createProjectTicket',
+      ],
+    });
+    t.strictSame(await permitted('/api/projects/1', 'bob'), {
+      methods: 'GET HEAD OPTIONS',
+      operations: ['retrieveProject', 'peekProject', 'listProjectTickets', 'createProjectTicket'],
+    });
+    t.strictSame((await permitted('/api/projects/1/archive', 'ann')).methods, 'POST DELETE OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/archive', 'bob')).methods, 'OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/tickets/10', 'ann')).methods, 'GET HEAD PUT PATCH DELETE OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/tickets/11', 'ann')).methods, 'GET HEAD OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/tickets/11', 'bob')).methods, 'GET HEAD PUT PATCH DELETE OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/tickets')).methods, 'GET HEAD POST OPTIONS');
+  });
+
+  await t.test('it tells what the requests themselves are answered', async (t) => {
+    const places = ['/api/projects/2', '/api/projects/3', '/api/projects/3/tickets', '/api/projects/1/tickets/11'];
+    const requests = [
+      { method: 'GET' },
+      { method: 'POST', payload: { title: 'x', author: 'x' } },
+      { method: 'PATCH', payload: {} },
+    ] as const;
+    const asked = places.flatMap((url) =>
+      ['ann', 'bob', 'cleo'].flatMap((user) => requests.map((request) => ({ url, user, request }))),
+    );
+    for (const { url, user, request } of asked) {
+      const { methods } = await permitted(url, user);
+      const { statusCode } = await app.inject({ ...request, url, headers: { 'x-user': user } });
+      const isPermitted = ![401, 403, 404, 405].includes(statusCode);
+      t.equal(methods.split(' ').includes(request.method), isPermitted, `${user}: ${request.method} ${url}`);
+    }
+  });
+
+  await t.test('a hidden record is like an absent one, and so is all that stands below it', async (t) => {
+    for (const rest of ['', '/tickets', '/tickets/20', '/archive']) {
+      const [hidden, absent, malformed] = await Promise.all(
+        ['2', '999', 'x'].map(async (id) => ask(`/api/projects/${id}${rest}`, 'bob')),
+      );
+      t.strictSame(hidden, absent, rest);
+      t.strictSame(hidden, malformed, rest);
+      t.match(hidden!.headers, { 'permitted-methods': 'OPTIONS', 'permitted-operations': '' }, rest);
+    }
+  });
+
+  await t.test('the root tells which collections one can list', async (t) => {
+    t.strictSame((await permitted('/api')).operations, ['listApiRoot', 'listProjects', 'listPing']);
+  });
+
+  await t.test('a view without an entity, a trailing slash, a query string, a body', async (t) => {
+    t.strictSame(await permitted('/api/ping/7', 'ann'), {
+      methods: 'PUT PATCH OPTIONS',
+      operations: ['replacePing', 'updatePing'],
+    });
+    t.strictSame((await permitted('/api/ping/7')).methods, 'OPTIONS');
+    t.strictSame((await permitted('/api/projects/1/?x=1', 'bob')).methods, 'GET HEAD OPTIONS');
+    const odd = { payload: '{', headers: { 'content-type': 'application/json' } };
+    t.match(await ask('/api/projects/1', 'bob', odd), { status: 204 });
+  });
+
+  await t.test('a bug of a permission is an error of the server', async (t) => {
+    t.equal((await ask('/api/projects', 'broken')).status, 500);
+  });
+
+  await t.test('a preflight request is told nothing of it, and costs nothing', async (t) => {
+    const queries = recordQueries(orm);
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'DELETE' };
+    const preflight = await ask('/api/projects/1', undefined, { headers });
+    queries.stop();
+    t.match(preflight, { status: 204, headers: { allow: 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS' } });
+    t.notOk('permitted-methods' in preflight.headers);
+    t.strictSame(queries.texts, []);
+  });
+
+  await t.test('each parent is looked up once', async (t) => {
+    const queries = recordQueries(orm);
+    await ask('/api/projects/1/tickets', 'ann');
+    queries.stop();
+    t.equal(queries.texts.length, 1, queries.texts.join('\n'));
+  });
+});
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  await t.test('it is one request to the rules of the application, and none to those of the view', async (t) => {
+    const options = { throttles: [new IPRateLimit(3, 60), new UserRateLimit(3, 60)] };
+    const app = await testApp(t, orm, [router()], { options });
+    const headers = { 'x-user': 'ann' };
+    for (const remaining of ['2', '1', '0']) {
+      const answer = await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers });
+      t.match(answer, { statusCode: 204, headers: { 'ratelimit-remaining': remaining } });
+    }
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers })).statusCode, 429);
+  });
+
+  await t.test('the hook throttleRate of a view is not asked', async (t) => {
+    let calls = 0;
+    class CountingViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
+      override throttleRate() {
+        calls += 1;
+        return true;
+      }
+    }
+    const app = await testApp(t, orm, [new Router().register('projects', CountingViewSet)]);
+    await app.inject({ method: 'OPTIONS', url: '/projects' });
+    t.equal(calls, 0);
+    await app.inject('/projects');
+    t.equal(calls, 1);
+  });
+
+  await t.test('an application may answer OPTIONS itself', async (t) => {
+    const before: NonNullable<Parameters<typeof testApp>[3]>['before'] = (app) =>
+      void app.options('/api/projects', async (_request, reply) => reply.code(200).send('own'));
+    const app = await testApp(t, orm, [router()], { before });
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects' })).body, 'own');
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1' })).statusCode, 204);
+  });
+
+  await t.test('two routers with one path tell of both', async (t) => {
+    class ReadViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']), operations: ['list'] }) {}
+    class WriteViewSet extends ModelViewSet(Project, {
+      read: readShape(Project, ['id']),
+      write: writeShape(Project, ['name', 'owner', 'is_public']),
+      operations: ['create'],
+    }) {}
+    const writes = new Router().register('projects', WriteViewSet, { basename: 'writes' });
+    const app = await testApp(t, orm, [new Router().register('projects', ReadViewSet), writes]);
+    const { headers } = await app.inject({ method: 'OPTIONS', url: '/projects' });
+    t.equal(headers['permitted-methods'], 'GET, HEAD, POST, OPTIONS');
+  });
+});
