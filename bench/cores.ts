@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 export interface Cores {
   /** The core of the server under load, alone. */
   readonly server: string | undefined;
-  /** The other cores: the load generator, and PostgreSQL where we start it. */
+  /** The other cores: the load generator, and the database server where we start it. */
   readonly load: string | undefined;
 }
 

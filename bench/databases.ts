@@ -1,31 +1,56 @@
-import type { BenchDatabase, DatabaseKind, TableSizes } from './data/database.ts';
-import { createPostgresDatabase, openPostgresServer, type PostgresServer } from './data/postgres.ts';
+import {
+  type BenchDatabase,
+  DATABASE_KINDS,
+  DATABASE_TITLES,
+  type DatabaseKind,
+  type DatabaseServer,
+  type TableSizes,
+} from './data/database.ts';
+import { createMongoDatabase, openMongoServer } from './data/mongo.ts';
+import { createPostgresDatabase, openPostgresServer } from './data/postgres.ts';
 import { createSqliteDatabase } from './data/sqlite.ts';
+
+type ServerKind = Exclude<DatabaseKind, 'sqlite'>;
+
+const OPEN = { postgresql: openPostgresServer, mongodb: openMongoServer } as const;
+const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL' } as const;
 
 /** Makes databases for one run, and removes what is left of them after it. */
 export class Databases {
   readonly #made: BenchDatabase[] = [];
-  #server: PostgresServer | undefined;
+  readonly #servers = new Map<ServerKind, DatabaseServer>();
+
+  /** The kinds that were named; if none was, every kind, but MongoDB only where it can be had. */
+  async kinds(named: readonly DatabaseKind[] | undefined): Promise<readonly DatabaseKind[]> {
+    if (named !== undefined) return named;
+    if ((await this.#open('mongodb')) !== undefined) return DATABASE_KINDS;
+    console.error('MongoDB cannot be had here, and TEST_MONGODB_URL names none: nothing is measured on it');
+    return DATABASE_KINDS.filter((kind) => kind !== 'mongodb');
+  }
 
   async create(kind: DatabaseKind, sizes: TableSizes): Promise<BenchDatabase> {
-    const database =
-      kind === 'sqlite'
-        ? await createSqliteDatabase(sizes)
-        : await createPostgresDatabase(await this.#postgres(), sizes);
+    const database = await this.#create(kind, sizes);
     this.#made.push(database);
     return database;
   }
 
   async close(): Promise<void> {
     for (const database of this.#made) await database.remove();
-    await this.#server?.stop();
+    for (const server of this.#servers.values()) await server.stop();
   }
 
-  async #postgres(): Promise<PostgresServer> {
-    this.#server ??= await openPostgresServer();
-    if (this.#server === undefined) {
-      throw new Error('PostgreSQL is not installed, and TEST_POSTGRES_URL names no running one; see --db sqlite');
+  async #create(kind: DatabaseKind, sizes: TableSizes): Promise<BenchDatabase> {
+    if (kind === 'sqlite') return createSqliteDatabase(sizes);
+    const server = await this.#open(kind);
+    if (server === undefined) {
+      throw new Error(`${DATABASE_TITLES[kind]} cannot be had, and ${VARIABLES[kind]} names no running one; see --db`);
     }
-    return this.#server;
+    return kind === 'mongodb' ? createMongoDatabase(server, sizes) : createPostgresDatabase(server, sizes);
+  }
+
+  async #open(kind: ServerKind): Promise<DatabaseServer | undefined> {
+    const server = this.#servers.get(kind) ?? (await OPEN[kind]());
+    if (server !== undefined) this.#servers.set(kind, server);
+    return server;
   }
 }

@@ -14,7 +14,7 @@ export interface Heat {
   readonly database: BenchDatabase;
   readonly rows: number;
   readonly workload: Workload;
-  /** Whether the load generator may poll: it has cores to itself, on which PostgreSQL would be too. See `load.ts`. */
+  /** Whether the load generator may poll: it has cores to itself, on which a database server would be too. See `load.ts`. */
   readonly polls: boolean;
   /**
    * Starts the servers, each in a new process, sees to it that all give the same answers, and stops them when `use` is
@@ -35,7 +35,8 @@ export async function forEachHeat(options: HeatOptions, visit: (heat: Heat) => P
   const databases = new Databases();
   const versions = new Set<string>();
   try {
-    const tables = options.databases.flatMap((kind) => options.rows.map((rows) => ({ kind, rows })));
+    const kinds = await databases.kinds(options.databases);
+    const tables = kinds.flatMap((kind) => options.rows.map((rows) => ({ kind, rows })));
     for (const { kind, rows } of tables) {
       const database = await databases.create(kind, { products: rows, accounts: rows, baskets: Math.ceil(rows / 10) });
       versions.add(database.version);
@@ -51,7 +52,7 @@ export async function forEachHeat(options: HeatOptions, visit: (heat: Heat) => P
 function heatsOn(database: BenchDatabase, rows: number, cores: Cores, { servers: names, only }: HeatOptions): Heat[] {
   const { kind, location } = database;
   const secret = randomBytes(32).toString('hex');
-  const chosen = workloads(rows, secret).filter(({ name }) => only.includes(name));
+  const chosen = workloads(kind, rows, secret).filter(({ name }) => only.includes(name));
   return chosen.map((workload) => ({
     database,
     rows,

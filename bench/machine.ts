@@ -20,7 +20,7 @@ export interface MachineFacts {
   readonly packages: Readonly<Record<string, string>>;
 }
 
-const PACKAGES = ['fastify', '@mikro-orm/core', 'pg', 'better-sqlite3', 'autocannon'] as const;
+const PACKAGES = ['fastify', '@mikro-orm/core', 'pg', 'better-sqlite3', 'mongodb', 'autocannon'] as const;
 
 export function machineFacts(databases: readonly string[], cores: Cores, awake: boolean): MachineFacts {
   return {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { DatabaseKind } from './data/database.ts';
+import { DATABASE_KINDS, type DatabaseKind } from './data/database.ts';
 import { SERVER_NAMES, type ServerName } from './server-process.ts';
 import { WORKLOAD_NAMES, type WorkloadName } from './workloads.ts';
 
@@ -14,7 +14,7 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale 
   --help                this text
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
   --only <names>        workloads, separated by commas: ${WORKLOAD_NAMES.join(', ')}
-  --db <names>          sqlite, postgresql; default: both
+  --db <names>          sqlite, postgresql, mongodb; default: all, MongoDB only where it can be had
   --rows <numbers>      table sizes; default: 1000,100000 (in-process, profile: 1000; scale: 1000,10000,100000,1000000)
   --servers <names>     of ${SERVER_NAMES.join(', ')}; default: all (in-process, profile: raw,ours)
   --rounds <number>     of each workload and server, alternating; default: 15. New processes come after every five
@@ -33,7 +33,7 @@ export interface Options {
   readonly command: (typeof COMMANDS)[number];
   readonly quick: boolean;
   readonly only: readonly WorkloadName[];
-  readonly databases: readonly DatabaseKind[];
+  readonly databases: readonly DatabaseKind[] | undefined;
   readonly rows: readonly number[] | undefined;
   readonly servers: readonly ServerName[] | undefined;
   readonly rounds: number;
@@ -44,7 +44,6 @@ export interface Options {
 }
 
 const COMMANDS = ['compare', 'in-process', 'profile', 'scale', 'types'] as const;
-const DATABASES = ['sqlite', 'postgresql'] as const;
 
 /** Throws a UsageError for anything that it does not know, and where help is asked for. */
 export function readOptions(argv: readonly string[]): Options {
@@ -68,7 +67,7 @@ export function readOptions(argv: readonly string[]): Options {
     command,
     quick,
     only: listOf('--only', WORKLOAD_NAMES, values.only),
-    databases: listOf('--db', DATABASES, values.db),
+    databases: values.db === undefined ? undefined : listOf('--db', DATABASE_KINDS, values.db),
     rows: rows ?? (quick ? [1_000] : undefined),
     servers: values.servers === undefined ? undefined : listOf('--servers', SERVER_NAMES, values.servers),
     rounds: values.rounds === undefined ? (quick ? 1 : 15) : positive('--rounds', values.rounds),

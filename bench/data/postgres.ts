@@ -1,25 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { startPostgres, type TestServer } from '../../scripts/servers.ts';
-import { type BenchDatabase, PASSWORD_OF_NOBODY, SEED_BATCH, type TableSizes } from './database.ts';
+import { startPostgres } from '../../scripts/servers.ts';
+import { batches, type BenchDatabase, type DatabaseServer, PASSWORD_OF_NOBODY, type TableSizes } from './database.ts';
 import { openOrm } from './open-orm.ts';
 import { accountRow, CHILDREN, LABELS, labelsOf, lineRow, productRow, ROLES } from './rows.ts';
 
-export interface PostgresServer {
-  readonly url: string;
-  stop(): Promise<void>;
-}
-
 /** The server of TEST_POSTGRES_URL, else one of our own on loopback; undefined where PostgreSQL is not installed. */
-export async function openPostgresServer(): Promise<PostgresServer | undefined> {
+export async function openPostgresServer(): Promise<DatabaseServer | undefined> {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url !== undefined && url !== '') return { url, stop: async () => {} };
-  const server: TestServer | undefined = await startPostgres();
-  return server;
+  return startPostgres();
 }
 
 /** A database of its own on the server. */
-export async function createPostgresDatabase(server: PostgresServer, sizes: TableSizes): Promise<BenchDatabase> {
+export async function createPostgresDatabase(server: DatabaseServer, sizes: TableSizes): Promise<BenchDatabase> {
   const name = `viewset_bench_${randomBytes(6).toString('hex')}`;
   await run(server.url, (client) => client.query(`create database "${name}"`));
   const url = new URL(server.url);
@@ -84,12 +78,6 @@ async function seedBaskets(client: Client, baskets: number): Promise<void> {
       'insert into basket_labels (basket_id, label_id) select * from unnest($1::int[], $2::int[])',
       columns(rows, 2),
     );
-  }
-}
-
-function* batches(count: number): Generator<number[]> {
-  for (let first = 1; first <= count; first += SEED_BATCH) {
-    yield Array.from({ length: Math.min(SEED_BATCH, count - first + 1) }, (_, index) => first + index);
   }
 }
 

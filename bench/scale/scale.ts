@@ -22,7 +22,7 @@ export async function scale(options: Options): Promise<ScaleRun> {
   const lists: ListLatency[] = [];
   const versions = new Set<string>();
   try {
-    for (const kind of options.databases) {
+    for (const kind of await databases.kinds(options.databases)) {
       for (const rows of options.rows ?? DEFAULT_ROWS) {
         const { latency, version } = await listLatency(databases, kind, rows, cores);
         lists.push(latency);

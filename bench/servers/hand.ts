@@ -10,6 +10,7 @@ import {
   wrap,
 } from '@mikro-orm/core';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { DatabaseKind } from '../data/database.ts';
 import { Account, Basket, Draft, Product } from '../data/entities.ts';
 import { openOrm } from '../data/open-orm.ts';
 import * as schemas from './schemas.ts';
@@ -23,12 +24,19 @@ declare module 'fastify' {
   }
 }
 
+/** A text anywhere in a name, in any case, as MikroORM asks each database for it. */
+const CONTAINS: Readonly<Record<DatabaseKind, (text: string) => FilterQuery<ProductEntity>>> = {
+  sqlite: (text) => ({ name: { $like: `%${text}%` } }),
+  postgresql: (text) => ({ name: { $ilike: `%${text}%` } }),
+  mongodb: (text) => ({ name: new RegExp(escapeRegExp(text), 'i') }),
+};
+
 const SORT_NAMES = new Set(['id', 'name', 'price', 'stock']);
 
 await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   const orm = await openOrm(kind, location);
   const { em } = orm;
-  const ignoringCase = kind === 'sqlite' ? '$like' : '$ilike';
+  const contains = CONTAINS[kind];
   const app = fastify();
   app.addHook('onRequest', (_request, _reply, done) => RequestContext.create(em, done));
   app.addHook('onClose', async () => orm.close());
@@ -53,7 +61,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     { schema: { querystring: schemas.ProductsQuery, response: { 200: schemas.pageOf(schemas.ProductShape) } } },
     async ({ query }) => {
       const slice = schemas.sliceOf(query);
-      const where = productsWhere(query, ignoringCase);
+      const where = productsWhere(query, contains);
       const [products, count] = await em.findAndCount(Product, where, { ...slice, orderBy: productsOrder(query.sort) });
       return schemas.envelope(count, slice, serialize(products));
     },
@@ -121,16 +129,23 @@ function toAccount({ id, email, name, is_active, role }: SerializedAccount): sch
   return { id, email, name, is_active, role: role?.name ?? null };
 }
 
-function productsWhere(query: schemas.ProductsQuery, ignoringCase: '$like' | '$ilike'): FilterQuery<ProductEntity> {
+function productsWhere(
+  query: schemas.ProductsQuery,
+  contains: (typeof CONTAINS)[DatabaseKind],
+): FilterQuery<ProductEntity> {
   const conditions: FilterQuery<ProductEntity>[] = [];
   for (const word of query.search?.split(/\s+/).filter(Boolean) ?? []) {
-    conditions.push({ name: { [ignoringCase]: `%${word}%` } });
+    conditions.push(contains(word));
   }
   if (query.min_price !== undefined) conditions.push({ price: { $gte: query.min_price } });
   if (query.max_price !== undefined) conditions.push({ price: { $lte: query.max_price } });
   if (query.min_stock !== undefined) conditions.push({ stock: { $gte: query.min_stock } });
   if (query.name !== undefined) conditions.push({ name: query.name });
-  return { $and: conditions };
+  return conditions.length === 0 ? {} : { $and: conditions };
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
 function productsOrder(sort: string | undefined): QueryOrderMap<ProductEntity>[] {

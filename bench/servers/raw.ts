@@ -1,11 +1,12 @@
-/** raw: Fastify and hand-written SQL on the bare driver, prepared, with response schemas. What an expert writes for speed. */
+/** raw: Fastify and the bare driver with statements or commands written by hand, and response schemas. What an expert writes for speed. */
 import fastifyJwt from '@fastify/jwt';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { MongoStore } from './raw/mongo-store.ts';
 import { PostgresStore } from './raw/postgres-store.ts';
 import { SqliteStore } from './raw/sqlite-store.ts';
 import type { Store, User } from './raw/store.ts';
 import * as schemas from './schemas.ts';
-import { type BenchServer, serve } from './serve.ts';
+import { type BenchServer, serve, type ServerSettings } from './serve.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,7 +15,7 @@ declare module 'fastify' {
 }
 
 await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
-  const store = kind === 'sqlite' ? new SqliteStore(location) : new PostgresStore(location);
+  const store = openStore(kind, location);
   const app = fastify();
   app.addHook('onClose', async () => store.close());
   await app.register(fastifyJwt, { secret, verify: { algorithms: ['HS256'], requiredClaims: ['iat', 'exp'] } });
@@ -69,6 +70,17 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   );
   return { app };
 });
+
+function openStore(kind: ServerSettings['kind'], location: string): Store {
+  switch (kind) {
+    case 'sqlite':
+      return new SqliteStore(location);
+    case 'postgresql':
+      return new PostgresStore(location);
+    case 'mongodb':
+      return new MongoStore(location);
+  }
+}
 
 function listBaskets(app: FastifyInstance, store: Store): void {
   app.get<{ Querystring: schemas.PageQuery }>(

@@ -16,7 +16,7 @@ export interface User {
 
 type Eventually<Value> = Value | Promise<Value>;
 
-/** The SQL of the raw server, written by hand for one driver. */
+/** The statements or commands of the raw server, written by hand for one driver. */
 export interface Store {
   products(query: ProductsQuery, slice: Slice): Eventually<Page<Product>>;
   accounts(slice: Slice): Eventually<Page<Account>>;

@@ -1,0 +1,155 @@
+import { type Collection, Decimal128, type Document, type Filter, MongoClient, type Sort } from 'mongodb';
+import { COUNTERS } from '../../data/mongo.ts';
+import type { Account, Basket, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
+import { BadQuery } from './product-query.ts';
+import type { Page, Store, User } from './store.ts';
+
+interface ProductDocument {
+  readonly _id: number;
+  readonly name: string;
+  readonly price: Decimal128;
+  readonly stock: number;
+}
+
+type AccountDocument = Omit<Account, 'id' | 'role'> & {
+  readonly _id: number;
+  readonly of: readonly [{ name: string }?];
+};
+
+interface Counter {
+  readonly _id: string;
+  readonly last: number;
+}
+
+const FIELDS: Readonly<Record<string, string>> = { id: '_id', name: 'name', price: 'price', stock: 'stock' };
+const PRODUCT = { projection: { _id: 1, name: 1, price: 1, stock: 1 } } as const;
+const BY_ID = { _id: 1 } as const;
+const ACCOUNT = { _id: 1, email: 1, name: 1, is_active: 1, 'of.name': 1 } as const;
+const ROLE = { $lookup: { from: 'role', localField: 'role', foreignField: '_id', as: 'of' } } as const;
+
+/** The driver with its defaults: `find` where one collection answers, `aggregate` where an account shows its role. */
+export class MongoStore implements Store {
+  readonly #client: MongoClient;
+  readonly #products: Collection<ProductDocument>;
+  readonly #drafts: Collection<ProductDocument>;
+  readonly #accounts: Collection<{ _id: number }>;
+  readonly #baskets: Collection<{ readonly _id: number; readonly name: string; readonly labels: readonly number[] }>;
+  readonly #lines: Collection<Basket['lines'][number] & { readonly _id: number; readonly basket: number }>;
+  readonly #labels: Collection<{ readonly _id: number; readonly name: string }>;
+  readonly #counters: Collection<Counter>;
+
+  constructor(location: string) {
+    this.#client = new MongoClient(location);
+    const database = this.#client.db();
+    this.#products = database.collection('product');
+    this.#drafts = database.collection('draft');
+    this.#accounts = database.collection('account');
+    this.#baskets = database.collection('basket');
+    this.#lines = database.collection('line');
+    this.#labels = database.collection('label');
+    this.#counters = database.collection(COUNTERS);
+  }
+
+  async products(query: ProductsQuery, { offset, limit }: Slice): Promise<Page<Product>> {
+    const filter = productFilter(query);
+    const options = { ...PRODUCT, sort: productSort(query.sort), skip: offset, limit };
+    const rows = await this.#products.find(filter, options).toArray();
+    return { count: await countOf(this.#products, filter, offset, limit, rows.length), rows: rows.map(toProduct) };
+  }
+
+  async accounts({ offset, limit }: Slice): Promise<Page<Account>> {
+    const stages = [{ $sort: BY_ID }, { $skip: offset }, { $limit: limit }, ROLE, { $project: ACCOUNT }];
+    const rows = await this.#accounts.aggregate<AccountDocument>(stages).toArray();
+    return { count: await countOf(this.#accounts, {}, offset, limit, rows.length), rows: rows.map(toAccount) };
+  }
+
+  async baskets({ offset, limit }: Slice): Promise<Page<Basket>> {
+    const options = { projection: { _id: 1, name: 1, labels: 1 }, sort: BY_ID, skip: offset, limit };
+    const found = await this.#baskets.find({}, options).toArray();
+    const baskets = found.map(({ _id: id, name }): Basket => ({ id, name, lines: [], labels: [] }));
+    const byId = new Map(baskets.map((basket) => [basket.id, basket]));
+    const lines = this.#lines.find({ basket: { $in: [...byId.keys()] } }, { sort: BY_ID });
+    for (const { _id: id, name, amount, basket } of await lines.toArray()) {
+      byId.get(basket)!.lines.push({ id, name, amount });
+    }
+    const labels = await this.#labels
+      .find({ _id: { $in: [...new Set(found.flatMap((one) => one.labels))] } })
+      .toArray();
+    const names = new Map(labels.map(({ _id: id, name }) => [id, name]));
+    for (const { _id: id, labels: ids } of found) {
+      byId.get(id)!.labels = ids.toSorted((a, b) => a - b).map((label) => names.get(label)!);
+    }
+    return { count: await countOf(this.#baskets, {}, offset, limit, found.length), rows: baskets };
+  }
+
+  async product(id: number): Promise<Product | undefined> {
+    const product = await this.#products.findOne({ _id: id }, PRODUCT);
+    return product === null ? undefined : toProduct(product);
+  }
+
+  async user(id: number): Promise<User | undefined> {
+    const stages = [{ $match: { _id: id } }, ROLE, { $project: ACCOUNT }];
+    const [user] = await this.#accounts.aggregate<AccountDocument>(stages).toArray();
+    return user === undefined ? undefined : toAccount(user);
+  }
+
+  async createDraft({ name, price, stock = 0 }: DraftBody): Promise<Product> {
+    const counted = { upsert: true, returnDocument: 'after' } as const;
+    const counter = await this.#counters.findOneAndUpdate({ _id: 'draft' }, { $inc: { last: 1 } }, counted);
+    const draft = { _id: counter!.last, name, price: Decimal128.fromString(price.toFixed(2)), stock };
+    await this.#drafts.insertOne(draft);
+    return toProduct(draft);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}
+
+/** Counts what a page does not show to be the last of. */
+async function countOf<Item extends Document>(
+  collection: Collection<Item>,
+  filter: Filter<Item>,
+  offset: number,
+  limit: number,
+  found: number,
+): Promise<number> {
+  if (found < limit && (found > 0 || offset === 0)) return offset + found;
+  return collection.countDocuments(filter);
+}
+
+function productFilter(query: ProductsQuery): Filter<ProductDocument> {
+  const conditions: Filter<ProductDocument>[] = [];
+  for (const word of query.search?.split(/\s+/).filter(Boolean) ?? []) {
+    conditions.push({ name: { $regex: word.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`), $options: 'i' } });
+  }
+  if (query.min_price !== undefined) conditions.push({ price: { $gte: toDecimal(query.min_price) } });
+  if (query.max_price !== undefined) conditions.push({ price: { $lte: toDecimal(query.max_price) } });
+  if (query.min_stock !== undefined) conditions.push({ stock: { $gte: query.min_stock } });
+  if (query.name !== undefined && query.name !== '') conditions.push({ name: query.name });
+  return conditions.length === 0 ? {} : { $and: conditions };
+}
+
+function productSort(sort: string | undefined): Sort {
+  const keys: Record<string, 1 | -1> = {};
+  for (const key of sort?.split(',').filter(Boolean) ?? []) {
+    const isDescending = key.startsWith('-');
+    const field = FIELDS[isDescending ? key.slice(1) : key];
+    if (field === undefined) throw new BadQuery(`Unknown sort name; allowed: ${Object.keys(FIELDS).join(', ')}`);
+    keys[field] = isDescending ? -1 : 1;
+  }
+  return { ...keys, _id: keys['_id'] ?? 1 };
+}
+
+function toDecimal(value: number): Decimal128 {
+  return Decimal128.fromString(String(value));
+}
+
+/** A product's price fits a number exactly enough for the wire. */
+function toProduct({ _id: id, name, price, stock }: ProductDocument): Product {
+  return { id, name, price: Number(price.toString()), stock };
+}
+
+function toAccount({ _id: id, email, name, is_active, of: [role] }: AccountDocument): Account {
+  return { id, email, name, is_active, role: role?.name ?? null };
+}
