@@ -186,7 +186,7 @@ function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undef
 function beforeValidation({ plan, definition, query }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
-  const check = compileQueryCheck(query, declared, definition.checkListParameters?.bind(definition));
+  const check = compileQueryCheck(query, declared, definition.lists?.check.bind(definition.lists));
   const checkQuery = query.ofBody === undefined ? check : check && placedInBody(check);
   const checkUrl = query.ofBody && queryStringCheck(query.ofBody, query.ignored);
   if (!needsBody && checkQuery === undefined) return undefined;

@@ -69,7 +69,7 @@ function admit(request: FastifyRequest, grant: PermissionGrant): void {
 }
 
 function readPk(definition: ViewDefinition, request: FastifyRequest): void {
-  const pk = definition.parsePk((request.params as { pk: string }).pk);
+  const pk = definition.key.parse((request.params as { pk: string }).pk);
   if (pk === undefined) throw new NotFound();
   stateOf(request).pk = pk;
 }

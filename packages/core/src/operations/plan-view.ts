@@ -146,7 +146,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
 function declaredOperations({ view, definition }: MountedView): Declared[] {
   return OPERATION_ROUTES.filter(
     ({ operation, method }) =>
-      definition.operations.includes(operation) && (method !== 'QUERY' || definition.takesQuery === true),
+      definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
   ).map(({ operation, method, detail }) => {
     const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
     const { body, response, documented, readShapes, validateBody, form } = schemas;
@@ -298,10 +298,11 @@ function planRoute(mounted: MountedView, all: readonly Declared[], declared: Dec
   const documented = declared.documented === undefined ? answers : Object.entries(declared.documented);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
   const tagsAnswers = sendsTag(declared.preconditions, declared.action);
+  const lists = declared.suffix === '' && declared.action === 'list' ? definition.lists : undefined;
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
-      textTypes: declared.suffix === '' && plan.action === 'list' ? definition.listTypes : undefined,
-      headers: declared.suffix === '' && plan.action === 'list' ? (definition.listHeaders ?? {}) : {},
+      textTypes: lists?.types,
+      headers: lists?.headers ?? {},
       locatesRecord: plan.action === 'create',
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: mayHaveBody(plan.method),
@@ -360,7 +361,7 @@ function operationPlan(
     path,
     pattern,
     detail,
-    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.pkSchema } : {}) }),
+    pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.key.schema } : {}) }),
     queryParameters: method === 'QUERY' ? [] : parameters,
     headerParameters: headerParameters(declared.preconditions, action),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
@@ -388,7 +389,7 @@ function operationPlan(
       basename,
       description: documentation.description,
       entity: meta?.className,
-      key: definition.key?.key,
+      key: definition.key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
     handler: parent?.guard(handler, proof) ?? handler,
@@ -444,13 +445,12 @@ interface QuerySchema {
 
 /** The parameters of lists that a route takes: an action's own come before those of the same names. */
 function listParametersOf(
-  definition: ViewDefinition,
+  { lists }: ViewDefinition,
   { querystring = {}, listParameters }: Declared['options'],
 ): readonly ParameterDeclaration[] {
+  if (listParameters !== true || lists === undefined) return [];
   const { properties = {} } = querystring as QuerySchema;
-  return listParameters === true
-    ? definition.listParameters.filter(({ name }) => !Object.hasOwn(properties, name))
-    : [];
+  return lists.parameters.filter(({ name }) => !Object.hasOwn(properties, name));
 }
 
 function queryParametersOf(

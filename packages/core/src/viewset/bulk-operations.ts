@@ -60,7 +60,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   /** PATCH of an array on the collection. */
   async update(request: FastifyRequest): Promise<Output[]> {
-    const { key, pk } = this.#resource;
+    const { pk } = this.#resource;
+    const key = this.#resource.key.column;
     const answer = this.#answer(request, 'update');
     const sent = (request.body as Record<string, unknown>[]).map((body, index) => ({ body, path: `/${index}` }));
     const keys = sent.map(({ body }) => body[key.property.name]);
@@ -118,7 +119,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
     keys: readonly unknown[],
     place: 'body' | 'query',
   ): Promise<readonly Entity[]> {
-    const { key, bulk } = this.#resource;
+    const { bulk } = this.#resource;
+    const key = this.#resource.key.column;
     const found = await this.#records.entities(request, compare(key, 'in', [...keys]), true);
     const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
     const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));

@@ -11,18 +11,16 @@ export function filePath(field: string): string {
   return kebabCase(field);
 }
 
-export const NO_FILES: FileFields = new Map();
-
 const BYTES = Type.String({ contentMediaType: 'application/octet-stream', description: 'The bytes of the file' });
 
 /** Makes the routes that send the files of a record, to whom the record may be shown. */
 export function fileActions(
-  files: FileFields,
+  files: FileFields | undefined,
   getObject: (request: RecordRequest) => Promise<object>,
 ): ReadonlyMap<string, Action> {
   const responses = { 200: BYTES, 206: BYTES, 304: null, 416: null };
   return new Map(
-    [...files].map(([name, { store }]) => {
+    [...(files ?? [])].map(([name, { store }]) => {
       const fileOf = async (request: RecordRequest): Promise<StoredFile> => {
         const record = (await getObject(request)) as Readonly<Record<string, StoredFile | null | undefined>>;
         return record[name] ?? notFound();

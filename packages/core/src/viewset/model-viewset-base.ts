@@ -17,7 +17,8 @@ import { answerOf, entityTag, namesAny, namesTag, representationsIn, type TagCom
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import { type AnyModelOptions, Resource } from './resource.ts';
+import type { AnyModelOptions } from './model-viewset-options.ts';
+import { Resource } from './resource.ts';
 import { type RecordView, refuses, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
@@ -117,7 +118,7 @@ export abstract class ModelViewSetBase<
    * }
    */
   filterQueryset(request: FastifyRequest, queryset: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
-    return this.#resource.filter(request, queryset);
+    return this.#resource.lists.filter(request, queryset);
   }
 
   /**
@@ -141,17 +142,15 @@ export abstract class ModelViewSetBase<
 
   /** GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { lists } = this.#resource;
     const visible = this.#parts.records.visible(request);
     try {
-      const exports = this.#resource.exports;
-      const type = exports?.typeFor(request, reply);
+      const type = lists.exports?.typeFor(request, reply);
       const queryset = this.filterQueryset(request, visible);
       if (type !== undefined) return await this.#export(request, reply, type, await queryset);
-      return await (this.#resource.paginator === null
-        ? this.rows(queryset, request)
-        : this.paginate(request, queryset, reply));
+      return await (lists.paginator === null ? this.rows(queryset, request) : this.paginate(request, queryset, reply));
     } catch (error) {
-      if (error instanceof InvalidUsage) await this.#resource.checkListParameters(request);
+      if (error instanceof InvalidUsage) await lists.check(request);
       throw error;
     }
   }
@@ -163,7 +162,7 @@ export abstract class ModelViewSetBase<
     const answer = this.#answer(request, 'retrieve');
     if (wantsEntity) return this.#parts.records.represented(request, answer, await this.getObject(request));
     const visible = byAuthor(this.#parts.records.visible(request), answer);
-    const record = await visible.find(stateOf(request).pk, answer.records, this.#resource.key);
+    const record = await visible.find(stateOf(request).pk, answer.records, this.#resource.key.column);
     if (record === undefined) throw new NotFound();
     return record;
   }
@@ -187,7 +186,7 @@ export abstract class ModelViewSetBase<
         return records.stored(request, answer, entity);
       },
     );
-    reply.code(201).header('location', resource.pathOf(key, request));
+    reply.code(201).header('location', resource.key.pathOf(key, request));
     return record;
   }
 
@@ -307,7 +306,7 @@ export abstract class ModelViewSetBase<
     reply?: FastifyReply,
   ): Promise<object> {
     const queryset = isPromise(filtered) ? await filtered : filtered;
-    const { paginator } = this.#resource;
+    const { paginator } = this.#resource.lists;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
     const answer = this.#answer(request, 'list');
@@ -481,7 +480,7 @@ export abstract class ModelViewSetBase<
     const { records, schema } = answer;
     const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
     const queryset = byAuthor(filtered, answer);
-    return this.#resource.exports!.send(request, reply, type, { queryset, records, schema, name });
+    return this.#resource.lists.exports!.send(request, reply, type, { queryset, records, schema, name });
   }
 
   /** Selects the record of the path among those that the request may see. */

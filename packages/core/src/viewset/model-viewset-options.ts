@@ -303,6 +303,9 @@ export interface ModelViewSetOptions<
   readonly allowAnonymous?: boolean;
 }
 
+/** The options of any ModelViewSet. */
+export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
+
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,

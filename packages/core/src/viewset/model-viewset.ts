@@ -13,6 +13,7 @@ import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import type { BulkOperation, BulkOption } from './bulk.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
+  type AnyModelOptions,
   type ExtraOf,
   type FilterFields,
   type InputOf,
@@ -25,7 +26,6 @@ import {
   type WithExtra,
   type WriteOption,
 } from './model-viewset-options.ts';
-import type { AnyModelOptions } from './resource.ts';
 import type { AlternativeName, OneShape } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type Operation, OPERATIONS } from './view-definition.ts';

@@ -76,7 +76,7 @@ function levelsOf(meta: EntityMetadata, nearest: Parent): Level[] {
   const levels: Level[] = [];
   let way = '';
   for (let parent: Parent | undefined = nearest; parent !== undefined; parent = parent.outer) {
-    const { key } = parent.definition;
+    const key = parent.definition.key.column;
     way += way === '' ? parent.relation : `.${parent.relation}`;
     // A relation stands for the key that it refers to.
     const own = fieldPath(meta, way, '.');

@@ -3,13 +3,12 @@ import type { TSchema } from 'typebox';
 import { NotFound } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
+import type { KeyDefinition } from './record-key.ts';
 import type { ShownDefinition, ShownView } from './shown-view.ts';
 
 /** The declarations of a view in which others are nested. */
 export interface ParentDefinition extends ShownDefinition {
-  /** The column whose value names a record. */
-  readonly key: FieldPath;
-  readonly pkSchema: TSchema;
+  readonly key: KeyDefinition & { readonly column: FieldPath };
   /** True if a hook of the view decides which records it shows. */
   readonly narrows: boolean;
   /** The view's own parent. */
@@ -72,12 +71,12 @@ export class Parent {
 
   /** The schemas of the keys in the path, of every level, by their parameters. */
   get keySchemas(): Readonly<Record<string, TSchema>> {
-    return { ...this.outer?.keySchemas, [this.parameter]: this.definition.pkSchema };
+    return { ...this.outer?.keySchemas, [this.parameter]: this.definition.key.schema };
   }
 
   /** Reads the key of a request's path. Throws NotFound for a key of bad form. */
   keyOf(request: FastifyRequest): unknown {
-    const key = this.definition.parsePk(this.#textOf(request));
+    const key = this.definition.key.parse(this.#textOf(request));
     if (key === undefined) throw new NotFound();
     return key;
   }

@@ -4,6 +4,7 @@ import { HttpError, NotFound } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../permissions/permission.ts';
+import type { KeyDefinition } from './record-key.ts';
 import { requestFor } from './request-for.ts';
 import { stateOf } from './request-state.ts';
 
@@ -31,7 +32,7 @@ export interface ShownDefinition {
   readonly overridesGetObject: boolean;
   /** The place of the view below the records of another one. */
   readonly nesting: object | undefined;
-  parsePk(text: string): unknown;
+  readonly key: KeyDefinition;
 }
 
 interface ShownViewOptions<Definition extends ShownDefinition> extends RecordView<Definition> {
@@ -111,7 +112,7 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   }
 
   #keyOf(text: string): unknown {
-    const key = this.definition.parsePk(text);
+    const key = this.definition.key.parse(text);
     if (key === undefined) throw new NotFound();
     return key;
   }

@@ -1,7 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import type { FieldPath } from '../fields/field-path.ts';
 import type { FileFields } from '../files/file-field.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
@@ -11,6 +10,7 @@ import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
+import type { KeyDefinition } from './record-key.ts';
 import type { ShownView } from './shown-view.ts';
 import type { WritePlan } from './write-plan.ts';
 
@@ -80,20 +80,27 @@ export interface Preconditions {
   readonly isRequired: boolean;
 }
 
+/** The lists of a view. */
+export interface ListDefinition {
+  /** The query parameters that they take. */
+  readonly parameters: readonly ParameterDeclaration[];
+  /** True if a list may be asked for by QUERY too, its parameters in the body. */
+  readonly takesQuery: boolean;
+  /** The headers of the view's own list, by their names in lower case, for documents. */
+  readonly headers: Readonly<Record<string, TSchema>>;
+  /** The media types in which a list is sent beside JSON. */
+  readonly types: readonly string[];
+  /** Throws InvalidUsage that names every parameter that does not fit. */
+  check(request: FastifyRequest): Promise<void>;
+}
+
 /** A view as the router sees it: its declarations, resolved at the view's place. */
 export interface ViewDefinition {
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
-  /** The query parameters that the view's lists take. */
-  readonly listParameters: readonly ParameterDeclaration[];
-  /** True if a list may be asked for by QUERY too, its parameters in the body. */
-  readonly takesQuery?: boolean;
-  /** The headers of the view's own list, by their names in lower case, for documents. */
-  readonly listHeaders?: Readonly<Record<string, TSchema>>;
-  /** The schema of a pk in a path, for documents. */
-  readonly pkSchema: TSchema;
-  /** The field that a pk in a path is compared with; undefined if the view has no entity. */
-  readonly key?: FieldPath;
+  readonly key: KeyDefinition;
+  /** Undefined if the view has no entity. */
+  readonly lists?: ListDefinition;
   /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
   readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */
@@ -109,12 +116,6 @@ export interface ViewDefinition {
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
   /** Names the representation of a record that a request is answered with, for its `ETag`. */
   representationOf?(request: FastifyRequest, operation: AnsweringOperation): string;
-  /** Reads the pk of a path; undefined if it cannot be one. */
-  parsePk(text: string): unknown;
-  /** Throws InvalidUsage that names every query parameter of a list that does not fit. */
-  checkListParameters?(request: FastifyRequest): Promise<void>;
-  /** The media types in which a list is sent beside JSON. */
-  readonly listTypes?: readonly string[];
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -1,10 +1,11 @@
-import type { EntityName } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
 import { notStored } from '../backends/backend.ts';
+import { isUnfiltered } from '../backends/entity-filters.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
-import type { Condition } from '../language/condition.ts';
+import { type Condition, ownColumns } from '../language/condition.ts';
 import { type Keyed, type Projection, withKey } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
@@ -43,7 +44,7 @@ export class ViewRecords<Entity extends object, Output extends object> {
 
   /** Selects all records in the view's order that the permissions and the path of a request let through. */
   all(request: FastifyRequest): QuerySet<Entity> {
-    const records = this.#resource.records.using(request) as unknown as QuerySet<Entity>;
+    const records = this.#resource.lists.records.using(request) as unknown as QuerySet<Entity>;
     return this.#scoped(request, this.#nested(request, records));
   }
 
@@ -62,7 +63,7 @@ export class ViewRecords<Entity extends object, Output extends object> {
 
   /** True of the record that the path of a request names. */
   byPath(request: FastifyRequest): Condition {
-    return compare(this.#resource.key, 'exact', stateOf(request).pk);
+    return compare(this.#resource.key.column, 'exact', stateOf(request).pk);
   }
 
   /**
@@ -73,7 +74,7 @@ export class ViewRecords<Entity extends object, Output extends object> {
   async entities(request: FastifyRequest, named: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.visible(request).where(named).orderByPaths([]);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !this.#resource.asksOwnColumns(request, records as unknown as QuerySet<object>)) {
+    if (lock && !asksOwnColumns(request, this.#resource.meta, records)) {
       await this.named(request, named).entities({ lock });
     }
     return records.entities({ populate: this.#resource.answers.populateFor(request), lock });
@@ -84,12 +85,12 @@ export class ViewRecords<Entity extends object, Output extends object> {
    * that has left the scope of whoever wrote it must not have been written.
    */
   async stored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
-    const { pk, key: named } = this.#resource;
+    const { pk, key } = this.#resource;
     const stored = this.named(request, compare(pk, 'exact', this.#keyOf(entity)));
     const record = await byAuthor(this.#scoped(request, stored), answer).first(answer.keyed);
     if (record !== undefined) return record;
-    const key: unknown = entity[named.property.name as keyof Entity];
-    return { key, record: await this.#unread(request, answer, entity) };
+    const named: unknown = entity[key.column.property.name as keyof Entity];
+    return { key: named, record: await this.#unread(request, answer, entity) };
   }
 
   /** Reads records like `stored`, by one statement, in the order of the entities. */
@@ -140,6 +141,15 @@ export class ViewRecords<Entity extends object, Output extends object> {
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? queryset : queryset.where(scope);
   }
+}
+
+/** Tells if the condition of records reads nothing but a record's own row, with the filters of MikroORM that a request has. */
+function asksOwnColumns(
+  { reader }: FastifyRequest,
+  meta: EntityMetadata,
+  { condition, filters }: Pick<QuerySet<object>, 'condition' | 'filters'>,
+): boolean {
+  return filters === undefined && ownColumns(condition) !== undefined && isUnfiltered(reader, meta);
 }
 
 /** Takes the statement of an answer that a client has selected for one of a client, of which there may be many. */

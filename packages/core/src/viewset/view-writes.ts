@@ -72,7 +72,7 @@ export class ViewWrites<Entity extends object> {
     for (const { data, path, entity } of bodies) {
       records.push({ data: entity === undefined ? await input.fill(request, data) : data, path, entity });
     }
-    const resolved = await this.#resource.resolveReferences(request, records);
+    const resolved = await this.#resource.resolution.resolve(request, records);
     return bodies.map(({ body }, index) => ({ resolved: resolved[index]!, extra: input.extraOf(body) }));
   }
 
@@ -111,7 +111,7 @@ export class ViewWrites<Entity extends object> {
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
     const { body, method } = request;
     const { meta, input, key } = this.#resource;
-    const field = key.property.name;
+    const field = key.column.property.name;
     const isNew = method === 'POST';
     const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
     if (!Array.isArray(body)) {

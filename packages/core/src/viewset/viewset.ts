@@ -105,10 +105,8 @@ export abstract class ViewSet implements PermissionView {
   [DEFINE](_context: ViewContext): ViewDefinition {
     return {
       operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
-      listParameters: [],
-      pkSchema: Type.String(),
+      key: { schema: Type.String(), parse: (text) => (text === '' ? undefined : text) },
       schemasOf: () => ({}),
-      parsePk: (text) => (text === '' ? undefined : text),
     };
   }
 

@@ -1,0 +1,92 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { FileFields } from '../files/file-field.ts';
+import { StagedFile } from '../files/staged-file.ts';
+import type { PermissionView } from '../permissions/permission.ts';
+import { replacedRelations } from '../shapes/assign-input.ts';
+import type { Reference } from '../shapes/bound-input.ts';
+import type { RecordData } from '../shapes/references.ts';
+import { type FileChanges, fileChangesOf } from './file-changes.ts';
+import type { AnyModelOptions } from './model-viewset-options.ts';
+import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
+import type { ShownView } from './shown-view.ts';
+import type { ViewContext } from './view-definition.ts';
+import type { ViewInput } from './view-input.ts';
+
+/** The way from what a body names to what is written: the entities of its references, and the files of its forms. */
+export class InputResolution {
+  readonly #input: ViewInput | undefined;
+  readonly #referred: ReferredRecords;
+  /** Undefined if no record of the view has a file. */
+  readonly #fileChanges: FileChanges | undefined;
+
+  /** @throws ImproperlyConfigured for an option about references that names none */
+  constructor(
+    view: PermissionView,
+    input: ViewInput | undefined,
+    options: AnyModelOptions,
+    meta: EntityMetadata,
+    { orm, log, parent }: ViewContext,
+  ) {
+    this.#input = input;
+    this.#referred = new ReferredRecords(view, referencesOf(input), referenceOptions(options, parent));
+    if (input === undefined || input.files.size === 0) return;
+    this.#fileChanges = fileChangesOf(orm, log);
+    for (const [field, { store }] of input.files) this.#fileChanges.declareStore(meta, field, store);
+  }
+
+  /** Finds the views that the option `referenceViews` names, once all are registered. */
+  findViews(registered: readonly ShownView[]): void {
+    this.#referred.findViews(registered);
+  }
+
+  /**
+   * Puts the related entities in the place of the references of bodies, stores their files, and loads the relations that they
+   * replace.
+   *
+   * @throws InvalidUsage for all references to what the request may not refer to
+   */
+  async resolve(request: FastifyRequest, records: readonly RecordData[]): Promise<object[]> {
+    const { em } = request;
+    const changed = records.flatMap(({ entity }) => entity ?? []);
+    const write = changed.length === 0 ? this.#input!.create : this.#input!.update;
+    const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
+    if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[]);
+    const resolved = await write.resolveReferences(records, (reference, condition) =>
+      this.#referred.find(request, reference, condition),
+    );
+    if (write.files.size === 0) return resolved;
+    return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
+  }
+
+  /** Stores the files of a body, and puts what the record keeps of each in the place of it. */
+  async #storeFiles({ em }: FastifyRequest, fields: FileFields, data: object): Promise<object> {
+    const stored: Record<string, unknown> = { ...data };
+    for (const [name, field] of fields) {
+      const staged = stored[name];
+      if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
+    }
+    return stored;
+  }
+}
+
+/** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */
+function referenceOptions(
+  { referencePermissions, referenceViews }: AnyModelOptions,
+  parent: ViewContext['parent'],
+): ReferenceOptions {
+  const without = <Value extends object>(declared: Value | undefined): Value => {
+    const { [parent?.relation as keyof Value]: _parent, ...others } = { ...declared } as Value;
+    return others as Value;
+  };
+  return { referencePermissions: without(referencePermissions), referenceViews: without(referenceViews) };
+}
+
+/** The references of all bodies of a view, by their paths. */
+function referencesOf(input: ViewInput | undefined): ReadonlyMap<string, readonly Reference[]> {
+  const found = new Map<string, Reference[]>();
+  for (const shape of new Set([input?.create, input?.update])) {
+    for (const [path, reference] of shape?.references ?? []) found.set(path, [...(found.get(path) ?? []), reference]);
+  }
+  return found;
+}

@@ -1,0 +1,171 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
+import { FieldValueError } from '../fields/field-value.ts';
+import { checkOptionsAreRead } from '../filters/default-filters.ts';
+import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
+import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
+import { orderKey } from '../language/order.ts';
+import { checkValues } from '../options.ts';
+import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
+import type { ParameterDeclaration } from '../parameters.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import { ListExport } from './list-export.ts';
+import { LIST_RULES } from './list-options.ts';
+import type { AnyModelOptions } from './model-viewset-options.ts';
+import { parametersOf } from './request-state.ts';
+import type { ListDefinition, Operation, ViewContext } from './view-definition.ts';
+
+/** The declarations of a view that decide about its lists. */
+interface ListDeclarations {
+  readonly name: string;
+  /** All records of the entity. */
+  readonly records: QuerySet<object>;
+  readonly options: AnyModelOptions;
+  readonly operations: readonly Operation[];
+  /** The parameters by which clients select what is sent of a record. */
+  readonly answerParameters: readonly ParameterDeclaration[];
+  readonly context: ViewContext;
+}
+
+/** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
+export class RecordLists implements ListDefinition {
+  /** All records in the view's order, to be read with the entity manager of a request. */
+  readonly records: QuerySet<object>;
+  readonly paginator: Paginator | null;
+  /** Undefined if lists are sent as JSON alone. */
+  readonly exports: ListExport | undefined;
+  readonly parameters: readonly ParameterDeclaration[];
+  readonly takesQuery: boolean;
+  readonly #filters: readonly Filter[];
+
+  constructor({ name, records, options, operations, answerParameters, context }: ListDeclarations) {
+    checkValues(name, options, LIST_RULES);
+    this.#filters = makeFilters(name, records.meta, options, context.defaults.filters);
+    this.exports = makeExports(options);
+    this.paginator = makePaginator(name, options, context);
+    this.records = ordered(name, records, options).by('view');
+    this.takesQuery = takesQuery(name, options, operations);
+    this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
+  }
+
+  get types(): readonly string[] {
+    return this.exports?.types ?? [];
+  }
+
+  get headers(): Readonly<Record<string, TSchema>> {
+    return this.paginator?.headers ?? {};
+  }
+
+  /** Applies the filters in order, at once if each answers at once. */
+  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
+    const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
+      narrowed === records ? records : narrowed.by('client');
+    return whenReady(this.#filterFrom(0, request, records), byClient);
+  }
+
+  #filterFrom<Entity extends object>(
+    first: number,
+    request: FastifyRequest,
+    records: QuerySet<Entity>,
+  ): Awaitable<QuerySet<Entity>> {
+    let found = records;
+    for (let index = first; index < this.#filters.length; index++) {
+      const answer = applyFilter(this.#filters[index]!, found, request);
+      if (isPromise(answer)) return answer.then((narrowed) => this.#filterFrom(index + 1, request, narrowed));
+      found = answer;
+    }
+    return found;
+  }
+
+  /** Runs no query of its own. */
+  async check(request: FastifyRequest): Promise<void> {
+    const problems = new InvalidUsageCollector();
+    const queryset = this.records.using(request);
+    for (const filter of this.#filters) await problems.attemptLater(() => applyFilter(filter, queryset, request));
+    problems.attempt(() => this.paginator?.check(parametersOf(request)));
+    problems.throwIfAny();
+  }
+}
+
+function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, operations: readonly Operation[]): boolean {
+  if (!queryMethod || operations.includes('list')) return queryMethod;
+  throw new ImproperlyConfigured(
+    `${name}: option "queryMethod" needs the operation "list", which the view does not offer`,
+  );
+}
+
+function makeExports({ exports = [] }: AnyModelOptions): ListExport | undefined {
+  return exports.length === 0 ? undefined : new ListExport(exports);
+}
+
+function ordered(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
+  const keys = ordering.map((sort) => resolveOption(name, 'ordering', sort, () => orderKey(records.meta, sort)));
+  return records.orderByPaths(keys);
+}
+
+/** Applies a filter. Its values are the client's, so one that does not fit its field is a 400. */
+function applyFilter<Entity extends object>(
+  filter: Filter,
+  queryset: QuerySet<Entity>,
+  request: FastifyRequest,
+): Awaitable<QuerySet<Entity>> {
+  return settle(
+    () => filter.apply(queryset, parametersOf(request), request),
+    (narrowed) => narrowed,
+    (error) => {
+      throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
+    },
+  );
+}
+
+function makeFilters(
+  name: string,
+  meta: EntityMetadata,
+  options: AnyModelOptions,
+  defaults: readonly FilterClass[],
+): Filter[] {
+  const target = {
+    name,
+    meta,
+    searchFields: options.searchFields ?? [],
+    filterFields: options.filterFields ?? {},
+    orderingFields: options.orderingFields ?? {},
+    ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
+  };
+  if (options.filters !== undefined) checkOptionsAreRead(target, options.filters);
+  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
+}
+
+function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
+  const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
+  if (Pagination === null) return null;
+  const { pageSize, maxPageSize, count } = options;
+  return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
+}
+
+/** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */
+function declaredParameters(
+  name: string,
+  ofAnswers: readonly ParameterDeclaration[],
+  filters: readonly Filter[],
+  paginator: Paginator | null,
+): ParameterDeclaration[] {
+  const owners = new Map(ofAnswers.map((parameter) => [parameter.name, `the option "${parameter.name}"`]));
+  return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
+    const who = source.constructor.name;
+    const { parameters } = source;
+    for (const parameter of parameters) {
+      const owner = owners.get(parameter.name);
+      if (owner !== undefined) {
+        throw new ImproperlyConfigured(
+          `${name}: query parameter "${parameter.name}" is declared by both ${owner} and ${who}`,
+        );
+      }
+      owners.set(parameter.name, who);
+    }
+    return parameters;
+  });
+}

@@ -1,0 +1,120 @@
+import type { FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import type { BodyMode } from '../shapes/bound-input.ts';
+import type { AnsweringOperation } from './answer.ts';
+import type { Answers } from './answers.ts';
+import type { Bulk } from './bulk.ts';
+import type { RecordKey } from './record-key.ts';
+import type { RecordLists } from './record-lists.ts';
+import type { BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
+import type { ViewInput } from './view-input.ts';
+
+/** The parts of a view that its schemas are made of. */
+interface SchemaParts {
+  readonly key: RecordKey;
+  readonly answers: Answers;
+  readonly lists: RecordLists;
+  readonly input: ViewInput | undefined;
+  readonly bulk: Bulk | undefined;
+}
+
+/** The schemas of a view's operations: of what they take, and of what they answer with. */
+export class ViewSchemas {
+  readonly #parts: SchemaParts;
+  /** The schemas of lists by those of their records. */
+  readonly #lists = new WeakMap<TSchema, TSchema>();
+  readonly #arrays = new WeakMap<TSchema, TSchema>();
+
+  constructor(parts: SchemaParts) {
+    this.#parts = parts;
+  }
+
+  of(operation: Operation, mode: BodyMode): OperationSchemas {
+    if (operation === 'destroy') return { response: { 204: null } };
+    const status = operation === 'create' ? 201 : 200;
+    const schemas = this.#answersWith(operation, status, (record) => this.#sent(operation, record));
+    if (operation === 'list' || operation === 'retrieve') return schemas;
+    const { bulk } = this.#parts;
+    const input = this.#parts.input!;
+    const { json, form } = input.documented(mode);
+    return {
+      ...schemas,
+      body: json,
+      form: form && { schema: form, files: input.files },
+      validateBody: (body) => input.validate(body, mode),
+      ...(operation === 'create' && bulk?.limit('create') !== undefined && withArrays(schemas, input, bulk)),
+    };
+  }
+
+  ofSeveral(operation: 'update' | 'destroy'): BulkSchemas | undefined {
+    const { bulk, key } = this.#parts;
+    const limit = bulk?.limit(operation);
+    if (bulk === undefined || limit === undefined) return undefined;
+    if (operation === 'update') {
+      return {
+        ...this.#answersWith('update', 200, (record) => this.#array(record)),
+        body: bulk.documented('update'),
+        validateBody: (body) => bulk.validate(body, 'update'),
+      };
+    }
+    const options = { minItems: 1, maxItems: limit, uniqueItems: true, description: 'The records to delete' };
+    const validateQuery = (query: unknown): object => ({
+      pk: bulk.keysOf((query as { pk?: string | readonly string[] }).pk, (text) => key.parse(text)),
+    });
+    return {
+      querystring: Type.Object({ pk: Type.Array(key.schema, options) }),
+      validateQuery,
+      response: { 204: null },
+    };
+  }
+
+  /** Returns the schema of the answer to a request; undefined if it is that of the route. */
+  ofAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
+    const { answers, bulk } = this.#parts;
+    const { schema } = answers.of(request, operation);
+    if (bulk !== undefined && Array.isArray(request.body)) return this.#array(schema);
+    return schema === answers.own(operation).schema ? undefined : this.#sent(operation, schema);
+  }
+
+  /**
+   * Makes the schemas of an operation's answers: as most requests get them, and as documents have them.
+   *
+   * @param sent makes the schema of an answer of that of its records
+   */
+  #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
+    const { answers } = this.#parts;
+    const possible = answers.possible(operation);
+    const [own, ...others] = possible.map((answer) => answers.documentedSchema(answer));
+    const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
+    return {
+      response: { [status]: sent(possible[0]!.schema) },
+      documented: documented === possible[0]!.schema ? undefined : { [status]: sent(documented) },
+      readShapes: possible.map(({ name }) => name),
+    };
+  }
+
+  /** Returns the schema of an array of records of a schema: the same object for the same schema. */
+  #array(record: TSchema): TSchema {
+    const array = this.#arrays.get(record) ?? Type.Array(record);
+    this.#arrays.set(record, array);
+    return array;
+  }
+
+  /** Returns the schema of an operation's answer with records of a schema: the same object for the same schema. */
+  #sent(operation: AnsweringOperation, record: TSchema): TSchema {
+    if (operation !== 'list') return record;
+    const list = this.#lists.get(record) ?? this.#parts.lists.paginator?.envelope(record) ?? Type.Array(record);
+    this.#lists.set(record, list);
+    return list;
+  }
+}
+
+/** Makes the schemas of a POST that takes an array too. */
+function withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
+  const one = (documented ?? response)![201]!;
+  return {
+    body: { oneOf: [input.documented('create').json, bulk.documented('create')] },
+    validateBody: (body) => (Array.isArray(body) ? bulk.validate(body, 'create') : input.validate(body, 'create')),
+    documented: { 201: { oneOf: [one, Type.Array(one)] } },
+  };
+}
