@@ -110,8 +110,17 @@ const MONGOD = {
   path: 'fiftyone/db/bin/mongod',
 } as const;
 
-/** Starts MongoDB as a replica set of one member, which transactions need; undefined if it cannot be had. */
-export async function startMongo(): Promise<TestServer | undefined> {
+export interface MongoOptions {
+  /** True: a server that stands alone, which has no transactions. Default: a replica set of one member. */
+  readonly isStandalone?: boolean;
+  /** True: it takes `configureFailPoint`, by which commands fail as a test wants it. */
+  readonly hasFailPoints?: boolean;
+}
+
+/** Starts MongoDB; undefined if it cannot be had. */
+export async function startMongo({ isStandalone = false, hasFailPoints = false }: MongoOptions = {}): Promise<
+  TestServer | undefined
+> {
   const mongod = programOfWheel(MONGOD.requirement, MONGOD.sha256, MONGOD.path);
   if (mongod === undefined) return undefined;
   const folder = temporaryFolder('mongodb');
@@ -120,14 +129,14 @@ export async function startMongo(): Promise<TestServer | undefined> {
     dbpath: folder,
     bind_ip: '127.0.0.1',
     port,
-    replSet: MONGO_REPLICA_SET,
     wiredTigerCacheSizeGB: 0.25,
-    oplogSize: 64,
     setParameter: 'diagnosticDataCollectionEnabled=false',
+    ...(isStandalone ? {} : { replSet: MONGO_REPLICA_SET, oplogSize: 64 }),
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  if (hasFailPoints) flags.push('--setParameter', 'enableTestCommands=1');
   return ServerProcess.start({
     name: 'MongoDB',
-    url: `mongodb://127.0.0.1:${port}/?replicaSet=${MONGO_REPLICA_SET}`,
+    url: `mongodb://127.0.0.1:${port}/${isStandalone ? '' : `?replicaSet=${MONGO_REPLICA_SET}`}`,
     folder,
     stopSignal: 'SIGTERM',
     spawn: () => spawn(mongod, ['--quiet', ...flags], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] }),

@@ -15,6 +15,11 @@ import { PasswordHasher } from './password-hasher.ts';
 /** The hash that stands in an account's `password`, put there by us: whatever else stands there is a password. */
 const hashes = new WeakMap<object, string>();
 
+/** Says that the password of an account is the hash of one already, which is not to be hashed again. */
+export function markHashed(account: object, hash: string): void {
+  hashes.set(account, hash);
+}
+
 /**
  * Keeps what must hold of every account that goes through the unit of work, whoever saves it: the password is stored
  * as a bcrypt hash, the address trimmed and in lower case. What looks like a hash is hashed like any other password; a

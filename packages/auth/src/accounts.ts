@@ -1,7 +1,9 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { InvalidUsage, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import { InvalidUsage, inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
 import type { AccountEntity, AccountModel, RoleFields } from './account-contract.ts';
+import { markHashed } from './account-subscriber.ts';
+import type { PasswordHasher } from './password-hasher.ts';
 
 /**
  * The user who is logged in, as `request.user` has it: the account and its role, read afresh for each request (frozen and reused
@@ -51,11 +53,13 @@ const MAX_INT4 = 2 ** 31 - 1;
 export class Accounts {
   readonly #model: AccountModel;
   readonly #defaultRole: string;
+  readonly #hasher: PasswordHasher;
   readonly #maxId: number;
   readonly #active: RecordFinder<AccountEntity, AccountRow>;
 
-  constructor(model: AccountModel, defaultRole: string, em: EntityManager) {
+  constructor(model: AccountModel, defaultRole: string, hasher: PasswordHasher, em: EntityManager) {
     this.#model = model;
+    this.#hasher = hasher;
     this.#defaultRole = defaultRole;
     const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], {
       role_id: 'role.id',
@@ -100,22 +104,23 @@ export class Accounts {
   }
 
   /** Throws InvalidUsage if somebody else was faster with the address. */
-  async create(em: EntityManager, { email, password, name }: NewAccount): Promise<AccountEntity> {
-    const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
-    const account = em.create(this.#model.account, {
-      email,
-      password,
-      name,
-      is_active: true,
-      role: role ?? null,
-    } as never);
+  async create(request: FastifyRequest, { email, password, name }: NewAccount): Promise<AccountEntity> {
+    // Before the transaction, so that no connection waits for bcrypt.
+    const hash = await this.#hasher.hash(password);
     try {
-      await em.persist(account).flush();
+      return await inTransaction(request, async () => {
+        const { em } = request;
+        const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
+        const fields = { email, password: hash, name, is_active: true, role: role ?? null };
+        const account = em.create(this.#model.account, fields as never);
+        markHashed(account, hash);
+        await em.persist(account).flush();
+        return account;
+      });
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException && this.#concernsEmail(error)) throw taken(error);
       throw error;
     }
-    return account;
   }
 
   /** Not every integer fits the column, and a database refuses to compare with one that does not. */

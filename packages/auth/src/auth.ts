@@ -49,7 +49,7 @@ export const auth = fp(
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
-    const accounts = new Accounts(model, options.defaultRole, orm.em);
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
     const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
     const tokens = new AccessTokens(options.token);
     const instance = makeInstance(options, users, tokens);

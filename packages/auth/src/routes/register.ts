@@ -27,7 +27,7 @@ export function registerHandler({ accounts, codes }: RegisterParts) {
     if (taken === undefined) throw wrongCode('is wrong or has expired');
     try {
       await accounts.requireUnregistered(request.em, account.email);
-      const { id, email, name } = await accounts.create(request.em, account);
+      const { id, email, name } = await accounts.create(request, account);
       request.log.info({ ...securityEvent(request, 'auth.registered'), account: id }, 'an account was registered');
       reply.code(201);
       return { message: 'The account is registered', user: { id, email, name } };

@@ -196,7 +196,7 @@ t.test('a unique violation is told apart from the others', async (t) => {
     const rival = {
       getSubscribedEntities: () => [Account],
       rivals: 1,
-      async onFlush(): Promise<void> {
+      async beforeTransactionStart(): Promise<void> {
         if (this.rivals-- > 0) {
           await orm.em
             .fork()

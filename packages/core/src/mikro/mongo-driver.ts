@@ -1,5 +1,4 @@
 import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM, Platform } from '@mikro-orm/core';
-import type { MongoSession } from './mongo-session.ts';
 
 /** A document, or a part of a command. */
 export type Document = Record<string, unknown>;
@@ -26,6 +25,15 @@ interface MongoDatabase {
   command(command: Document): Promise<Document>;
 }
 
+/** The part of a session of the driver that is used. */
+export interface MongoSession {
+  readonly transaction: { readonly isStarting: boolean; readonly isActive: boolean };
+  startTransaction(): void;
+  commitTransaction(): Promise<void>;
+  abortTransaction(): Promise<void>;
+  endSession(): Promise<void>;
+}
+
 /** The part of MikroORM's connection to MongoDB that is used. */
 export interface MongoConnection {
   getCollection(name: string): MongoCollection;
@@ -35,6 +43,7 @@ export interface MongoConnection {
     readonly bsonOptions: { readonly fieldsAsRaw: object };
     db(name: string): MongoDatabase;
   };
+  begin(options?: { readonly ctx?: MongoSession | undefined }): Promise<MongoSession>;
   transactional<Result>(work: (session: MongoSession) => Promise<Result>): Promise<Result>;
 }
 
@@ -96,13 +105,4 @@ function isMongoPlatform(platform: Platform): boolean {
 /** Returns a collection by its name, over the connection that writes. */
 export function collectionIn(em: EntityManager, name: string): MongoCollection {
   return (em.getDriver() as unknown as MongoDriver).getConnection('write').getCollection(name);
-}
-
-/** Runs work in the transaction of a session, or in one of its own if there is none. */
-export function inSession<Result>(
-  driver: MongoDriver,
-  session: MongoSession | undefined,
-  work: (session: MongoSession) => Promise<Result>,
-): Promise<Result> {
-  return session === undefined ? driver.getConnection('write').transactional(work) : work(session);
 }

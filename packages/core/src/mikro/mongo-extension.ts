@@ -6,10 +6,10 @@ import { dropCounters, hasCountedKey, newDocuments } from './mongo-counters.ts';
 import {
   collectionIn,
   type Document,
-  inSession,
   type MongoConnection,
   type MongoDriver,
   mongoDriverOf,
+  type MongoSession,
   type WriteOptions,
 } from './mongo-driver.ts';
 import { nameKeyColumn, storeExactly } from './mongo-metadata.ts';
@@ -21,7 +21,7 @@ import {
   releaseReferences,
   storedKey,
 } from './mongo-references.ts';
-import { type MongoSession, waitingForOthers } from './mongo-session.ts';
+import { inSession, settleCommits, waitingForOthers } from './mongo-session.ts';
 
 const extended = new WeakSet<object>();
 
@@ -69,6 +69,7 @@ export const MongoExtension: { readonly register: (orm: MikroORM) => void } = Ob
     extendDriver(driver);
     dropCounters(driver);
     for (const purpose of ['read', 'write'] as const) readEveryKey(driver.getConnection(purpose));
+    askForCommits(driver.getConnection('write'));
   },
 });
 
@@ -86,6 +87,16 @@ function readEveryKey(connection: MongoConnection): void {
   connection.createClient = () => {
     createClient();
     Object.setPrototypeOf(connection.getClient().bsonOptions.fieldsAsRaw, null);
+  };
+}
+
+/** Has every transaction that begins on a connection ask for its commit until it knows the outcome. */
+function askForCommits(connection: MongoConnection): void {
+  const begin = connection.begin.bind(connection);
+  connection.begin = async (options) => {
+    const session = await begin(options);
+    if (options?.ctx === undefined) settleCommits(session);
+    return session;
   };
 }
 
@@ -139,15 +150,13 @@ function extendDriver(driver: MongoDriver): void {
   driver.nativeDelete = (entity, where, options = {}) => {
     const meta = metaOf(entity);
     if (!isReferredTo(driver, meta)) return waiting(options.ctx, () => own.delete(entity, where, options));
-    return inSession(driver, options.ctx, (session) =>
-      waitingForOthers(session, async () => {
-        const inner = { ...options, ctx: session };
-        const found = await driver.find(entity, where, { ...inner, fields: meta.primaryKeys });
-        const keys = found.map((row) => storedKey(driver, meta, row[meta.primaryKeys[0]!]));
-        if (keys.length > 0) await releaseReferences(driver, session, meta, keys);
-        return own.delete(entity, where, inner);
-      }),
-    );
+    return inSession(driver, options.ctx, async (session) => {
+      const inner = { ...options, ctx: session };
+      const found = await driver.find(entity, where, { ...inner, fields: meta.primaryKeys });
+      const keys = found.map((row) => storedKey(driver, meta, row[meta.primaryKeys[0]!]));
+      if (keys.length > 0) await releaseReferences(driver, session, meta, keys);
+      return own.delete(entity, where, inner);
+    });
   };
   driver.lockPessimistic = async (entity, { ctx }) => {
     const { __helper: helper, constructor } = entity as { __helper: { getPrimaryKey(): unknown }; constructor: never };
@@ -183,12 +192,10 @@ function referring<Result>(
   write: (options: WriteOptions) => Promise<Result>,
 ): Promise<Result> {
   if (!documents.some((data) => namesOthers(meta, data))) return waiting(options.ctx, () => write(options));
-  return inSession(driver, options.ctx, (session) =>
-    waitingForOthers(session, async () => {
-      await lockReferences(driver, session, meta, documents);
-      return write({ ...options, ctx: session });
-    }),
-  );
+  return inSession(driver, options.ctx, async (session) => {
+    await lockReferences(driver, session, meta, documents);
+    return write({ ...options, ctx: session });
+  });
 }
 
 function waiting<Result>(session: MongoSession | undefined, write: () => Promise<Result>): Promise<Result> {

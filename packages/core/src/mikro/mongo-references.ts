@@ -6,8 +6,7 @@ import {
 } from '@mikro-orm/core';
 import { isPolymorphic } from '../fields/property.ts';
 import { isLeftOut } from './mongo-documents.ts';
-import type { Document, MongoDriver } from './mongo-driver.ts';
-import type { MongoSession } from './mongo-session.ts';
+import type { Document, MongoDriver, MongoSession } from './mongo-driver.ts';
 
 /**
  * The field of a document that whoever locks it counts up. A write that changes nothing would not be one to MongoDB, and two

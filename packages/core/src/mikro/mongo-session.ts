@@ -1,19 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pauses } from '../pauses.ts';
+import type { MongoDriver, MongoSession } from './mongo-driver.ts';
+import { isConnectionLost } from './mongo-errors.ts';
 
-/** The part of a session of the driver that is used. */
-export interface MongoSession {
-  readonly transaction: { readonly isStarting: boolean; readonly isActive: boolean };
-  startTransaction(): void;
-  abortTransaction(): Promise<void>;
-  endSession(): Promise<void>;
-}
-
-/** The longest wait for a record that others write. Their transactions are short; one that is not is an error of theirs. */
+/** The longest wait for a record that others write, and for the outcome of a commit. Transactions are short; one that is not is an error. */
 const PATIENCE_MS = 5000;
 
-/** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout. */
-const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24]);
+/** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was made meanwhile). */
+const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
 
 /**
  * Tells if an error of MongoDB says that its transaction has lost a race: nothing of it was written, and all of it may succeed if it is
@@ -32,17 +26,68 @@ export async function waitingForOthers<Result>(
   session: MongoSession,
   commands: () => Promise<Result>,
 ): Promise<Result> {
-  const isFirst = session.transaction.isStarting;
+  if (!session.transaction.isStarting) return commands();
+  return repeatedIf(isLostRace, commands, async () => {
+    await session.abortTransaction();
+    session.startTransaction();
+  });
+}
+
+/**
+ * Runs commands in the transaction of a session, or in one of their own if there is none. They are run again if they meet
+ * another transaction, and nothing came before them in theirs.
+ */
+export function inSession<Result>(
+  driver: MongoDriver,
+  session: MongoSession | undefined,
+  commands: (session: MongoSession) => Promise<Result>,
+): Promise<Result> {
+  return session === undefined
+    ? repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands))
+    : waitingForOthers(session, () => commands(session));
+}
+
+async function repeatedIf<Result>(
+  isRepeated: (error: unknown) => boolean,
+  work: () => Promise<Result>,
+  prepare?: () => Promise<void>,
+): Promise<Result> {
   const deadline = performance.now() + PATIENCE_MS;
   const waits = pauses();
   for (;;) {
     try {
-      return await commands();
+      return await work();
     } catch (error) {
-      if (!isFirst || !isLostRace(error) || performance.now() > deadline) throw error;
-      await session.abortTransaction();
+      if (!isRepeated(error) || performance.now() > deadline) throw error;
+      await prepare?.();
       await sleep(waits.next().value);
-      session.startTransaction();
     }
   }
+}
+
+/**
+ * Has a session ask for its commit again as long as nobody knows whether it was done: a connection was lost, the answer took too long, or
+ * too few members of the replica set have confirmed it. What was committed is not committed twice. If that stays unknown there is nothing to
+ * roll back: whoever tries has the error of the commit.
+ */
+export function settleCommits(session: MongoSession): void {
+  const commit = session.commitTransaction.bind(session);
+  const abort = session.abortTransaction.bind(session);
+  let committed: Promise<void> | undefined;
+  session.commitTransaction = () => (committed = repeatedIf(isOutcomeUnknown, commit));
+  session.abortTransaction = async () => {
+    if (committed === undefined) return abort();
+    // A transaction whose commit MongoDB has refused has ended.
+    await committed.catch((error: unknown) => (isOutcomeUnknown(error) ? committed : undefined));
+  };
+}
+
+/** The label by which the driver tells of such a commit: https://github.com/mongodb/specifications/blob/master/source/transactions/transactions.md */
+const UNKNOWN = 'UnknownTransactionCommitResult';
+
+function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    isConnectionLost(error) || (error as { errorLabels?: readonly unknown[] }).errorLabels?.includes(UNKNOWN) === true
+  );
 }

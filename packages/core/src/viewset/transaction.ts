@@ -20,15 +20,23 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
 const MAX_ATTEMPTS = 20;
 
 /**
- * Runs work in one transaction of the request's entity manager: committed when the work is done, rolled back when the
- * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints
+ * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on MongoDB, which has no savepoints,
  * it is a part of the outer transaction, which cannot be committed if this part fails.
  *
- * A request that is given up is rolled back at once, so that a hook which never settles holds no connection. What the hook
- * still asks of the entity manager then fails, because its transaction has ended.
+ * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
+ * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.
  *
- * @param work run again, with an empty entity manager, on a database whose transactions may lose a race
+ * @param work on MongoDB run again, with an empty `request.em`, if its transaction has lost a race against another: at most 20
+ * times, then the error is a 503. So it finds its records itself
  * @param isKept asked when the work is done; false rolls it back all the same
+ * @example
+ * app.post('/swap', (request) =>
+ *   inTransaction(request, async () => {
+ *     const [one, other] = await request.em.find(Book, { id: [1, 2] }, { orderBy: { id: 1 } });
+ *     [one!.title, other!.title] = [other!.title, one!.title];
+ *   }),
+ * );
  */
 export async function inTransaction<Result>(
   request: FastifyRequest,

@@ -7,9 +7,9 @@ import type { Projection } from '../../language/projection.ts';
 import { cancelCommands } from '../../mikro/mongo-cancel.ts';
 import { newDocuments } from '../../mikro/mongo-counters.ts';
 import { changedValues, completeValues } from '../../mikro/mongo-documents.ts';
-import { type Document, inSession, type MongoCollection, type MongoDriver } from '../../mikro/mongo-driver.ts';
+import type { Document, MongoCollection, MongoDriver, MongoSession } from '../../mikro/mongo-driver.ts';
 import { isReferredTo, lockReferences, namesOthers, releaseReferences } from '../../mikro/mongo-references.ts';
-import { type MongoSession, waitingForOthers } from '../../mikro/mongo-session.ts';
+import { inSession } from '../../mikro/mongo-session.ts';
 import type { RowWrite } from '../backend.ts';
 import { runCommand } from './command.ts';
 import { filterOf } from './condition.ts';
@@ -122,7 +122,7 @@ function inTransaction<Result>(
   commands: (session: MongoSession) => Promise<Result>,
 ): Promise<Result> {
   return inSession(driver, undefined, async (session) => {
-    const result = await waitingForOthers(session, () => commands(session));
+    const result = await commands(session);
     checkNotGivenUp(request);
     return result;
   });

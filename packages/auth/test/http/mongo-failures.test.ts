@@ -1,0 +1,40 @@
+import t from 'tap';
+import { withOwnMongo } from '../../../core/test/support/own-mongo.ts';
+import { PASSWORD, startApp } from '../support/app.ts';
+import { Account, Role } from '../support/entities.ts';
+
+withOwnMongo(t, 'registration on a MongoDB that fails', { hasFailPoints: true }, async (t, mongo) => {
+  const orm = await mongo.open({ entities: [Account, Role] });
+  const app = await startApp(t, orm);
+  await app.addRole('user');
+  const lost = { errorCode: 112, errorLabels: ['TransientTransactionError'] };
+
+  for (const [what, command, how] of [
+    ['an insert that loses a race', 'insert', lost],
+    ['a commit that loses a race', 'commitTransaction', lost],
+    ['a commit whose outcome is unknown', 'commitTransaction', { closeConnection: true }],
+  ] as const) {
+    t.test(`${what} is begun anew`, async (t) => {
+      const email = `${what.replaceAll(' ', '-')}@example.com`;
+      const code = await app.code(email);
+      await mongo.fail([command], 4, how);
+      const answer = await app.post('/auth/register', { email, password: PASSWORD, name: 'Ann', code });
+      t.equal(answer.status, 201, answer.text);
+      t.match(await app.stored(email), { name: 'Ann', role: { name: 'user' } });
+      t.equal(await orm.em.fork().count(Account, { email }), 1);
+      t.ok(await app.login(email), 'the password was hashed once');
+    });
+  }
+
+  t.test('a commit that fails for good is a 503, and the code works once more', async (t) => {
+    const email = 'later@example.com';
+    const code = await app.code(email);
+    const body = { email, password: PASSWORD, name: 'Ann', code };
+    await mongo.fail(['commitTransaction'], 10_000, lost);
+    const refused = await app.post('/auth/register', body);
+    await mongo.fail(['commitTransaction'], 0, lost);
+    t.match(refused, { status: 503, body: { code: 'service_unavailable' } });
+    t.equal(await app.stored(email), null);
+    t.equal((await app.post('/auth/register', body)).status, 201);
+  });
+});

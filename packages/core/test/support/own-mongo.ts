@@ -1,0 +1,65 @@
+import { MikroORM } from '@mikro-orm/mongodb';
+import type { Test } from 'tap';
+import { type MongoOptions, startMongo, type TestServer } from '../../../../scripts/servers.ts';
+import { MongoExtension } from '../../src/index.ts';
+import type { DatabaseOptions } from './databases.ts';
+
+/** A MongoDB of a test's own, that it may disturb. */
+export interface OwnMongo {
+  readonly server: TestServer;
+  /** A MikroORM on an empty database, whose collections and indexes are there. */
+  open(options: DatabaseOptions): Promise<MikroORM>;
+  /**
+   * Has the server fail the next commands of some names, each time in the same way. Takes what the failpoint `failCommand` takes:
+   * https://github.com/mongodb/mongo/wiki/The-%22failCommand%22-fail-point
+   */
+  fail(commands: readonly string[], times: number, how: object): Promise<void>;
+}
+
+/** Runs a test on a MongoDB of its own. Skipped, aloud, if there is none; under CI it fails. */
+export function withOwnMongo(
+  t: Test,
+  name: string,
+  options: MongoOptions,
+  body: (t: Test, mongo: OwnMongo) => Promise<void>,
+): void {
+  t.test(name, async (t) => {
+    const server = await startMongo(options);
+    if (server === undefined) {
+      const problem = 'MongoDB cannot be had: nothing was tried on one of its own';
+      if (process.env['CI'] === 'true') throw new Error(problem);
+      return void t.test(name, { skip: problem }, async () => {});
+    }
+    t.teardown(() => server.stop());
+    let databases = 0;
+    await body(t, {
+      server,
+      async open({ entities, orm: further }) {
+        const clientUrl = new URL(server.url);
+        databases += 1;
+        clientUrl.pathname = `/test_${databases}`;
+        const orm = await MikroORM.init({
+          ...further,
+          clientUrl: clientUrl.href,
+          extensions: [MongoExtension],
+          entities: [...entities],
+        } as object);
+        t.teardown(() => orm.close(true));
+        await orm.schema.create();
+        return orm;
+      },
+      async fail(commands, times, how) {
+        const orm = await MikroORM.init({
+          clientUrl: server.url,
+          dbName: 'admin',
+          entities: [],
+          discovery: { warnWhenNoEntities: false },
+        });
+        const data = { failCommands: commands, ...how };
+        const failPoint = { configureFailPoint: 'failCommand', mode: { times }, data };
+        await orm.em.getConnection().getDb().command(failPoint);
+        await orm.close(true);
+      },
+    });
+  });
+}
