@@ -1,65 +1,23 @@
 import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
 import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import type { BodyMode } from '../shapes/bound-input.ts';
-import { compileValidator } from '../schema/validator.ts';
-import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import type { RuleList } from '../throttle/request-limiter.ts';
-import {
-  type Action,
-  type ActionHooks,
-  type ActionOptions,
-  kebabCase,
-  URL_PATH_RULE,
-  type Words,
-} from '../viewset/action.ts';
+import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
-import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
-import type { Parent, ParentProof } from '../viewset/parent.ts';
-import { inTransaction } from '../viewset/transaction.ts';
-import type {
-  FormFields,
-  Operation,
-  OperationSchemas,
-  Preconditions,
-  ViewContext,
-  ViewDefinition,
-} from '../viewset/view-definition.ts';
-import { type OperationHandler, ViewSet } from '../viewset/viewset.ts';
+import type { Parent } from '../viewset/parent.ts';
+import type { FormFields, ViewDefinition } from '../viewset/view-definition.ts';
+import { ViewSet } from '../viewset/viewset.ts';
+import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
 import type { OperationBody, OperationMethod, OperationParameter, OperationPlan } from './operation-plan.ts';
 import { type DeclaredResponses, operationResponses } from './operation-responses.ts';
 import { querySchema } from './query-body.ts';
 import type { QueryDeclaration } from './query-check.ts';
-
-/** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
-export type RuleListFactory = (
-  declared: readonly { readonly scope: string; readonly rules: readonly RateLimitRule[] }[],
-) => RuleList;
-
-/** A view at its place: everything that its plans are made of. */
-export interface MountedView {
-  readonly view: ViewSet;
-  readonly definition: ViewDefinition;
-  /** First half of its routes' names, `products`. */
-  readonly basename: string;
-  readonly context: ViewContext;
-  /** The permissions of the view. */
-  readonly permissions: readonly Permission[];
-  /** The actions of the view and those that its router adds, by name. */
-  readonly actions: ReadonlyMap<string, Action>;
-  /** Makes the path of an action that declares none. */
-  readonly actionPath: (name: string) => string;
-  readonly makeRules: RuleListFactory;
-  /** The operationIds of the application, to which those of the view are added. */
-  readonly takenIds: Set<string>;
-}
 
 /** A plan, and the parts of its route that only the request needs. */
 export interface PlannedRoute {
@@ -85,209 +43,17 @@ export interface PlannedRoute {
   needsToken: boolean;
 }
 
-/** A route as its view declares it: one of the five operations in the terms of an action. */
-interface Declared {
-  readonly action: string;
-  readonly method: OperationMethod;
-  readonly detail: boolean;
-  /** The path below the collection or the record, `/recount`; empty for the five operations. */
-  readonly suffix: string;
-  readonly urlName: string;
-  readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
-  /** The answers as documents have them, if requests may be answered in more than one way. */
-  readonly documented?: OperationSchemas['documented'];
-  readonly readShapes?: readonly string[] | undefined;
-  readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
-  readonly validateBody: ((body: unknown) => unknown) | undefined;
-  readonly form?: FormFields | undefined;
-  readonly validateQuery?: ((query: unknown) => unknown) | undefined;
-  /** True if a list of the query string comes in one text. */
-  readonly isCommaSeparated?: boolean;
-  /** True if a body or the query string names records that may not be there. */
-  readonly namesRecords?: boolean;
-  /** Those of the view's own operations; an action has none, even if it has the name of one. */
-  readonly preconditions?: Preconditions | undefined;
-  readonly transaction: boolean;
-  readonly handler: OperationHandler;
-  /** The proof that the handler gives of the parent of a nested view. */
-  readonly proof: ParentProof;
-}
-
-/** The five operations, each with its method; `update` has two, and `list` too if the view takes QUERY. */
-const OPERATION_ROUTES: readonly { operation: Operation; method: OperationMethod; detail: boolean }[] = [
-  { operation: 'list', method: 'GET', detail: false },
-  { operation: 'list', method: 'QUERY', detail: false },
-  { operation: 'create', method: 'POST', detail: false },
-  { operation: 'retrieve', method: 'GET', detail: true },
-  { operation: 'update', method: 'PUT', detail: true },
-  { operation: 'update', method: 'PATCH', detail: true },
-  { operation: 'destroy', method: 'DELETE', detail: true },
-];
-
-/** The kinds of bodies that methods take. */
-const MODES: Readonly<Partial<Record<OperationMethod, BodyMode>>> = { PUT: 'replace', PATCH: 'change' };
-
-/** The media types of a body that declares none. */
-export const JSON_ONLY: readonly string[] = Object.freeze(['application/json']);
-
-/** The media type of a body with files. */
-export const FORM_TYPE = 'multipart/form-data';
-
 /** Plans every route of a view. Throws ImproperlyConfigured for a wrong declaration of the view. */
 export function planView(mounted: MountedView): PlannedRoute[] {
   const { view } = mounted;
-  const declared = [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
+  const declared = declaredRoutes(mounted);
   const routes = declared.map((each) => planRoute(mounted, declared, each));
   const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
   checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);
   return routes;
 }
 
-function declaredOperations({ view, definition }: MountedView): Declared[] {
-  return OPERATION_ROUTES.filter(
-    ({ operation, method }) =>
-      definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
-  ).map(({ operation, method, detail }) => {
-    const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
-    const { body, response, documented, readShapes, validateBody, form } = schemas;
-    const { summaries, descriptions, examples } = view.documentation;
-    // The library's own operations store all that they write or nothing.
-    const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
-    return {
-      action: operation,
-      method,
-      detail,
-      suffix: '',
-      urlName: detail ? 'detail' : 'list',
-      options: {
-        body,
-        contentTypes: form && [...JSON_ONLY, FORM_TYPE],
-        responses: response,
-        listParameters: operation === 'list',
-        summary: summaries?.[operation],
-        description: descriptions?.[operation],
-        examples: examples?.[operation],
-      },
-      documented,
-      readShapes,
-      answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
-      validateBody,
-      form,
-      preconditions: definition.preconditions,
-      transaction: !SAFE_METHODS.has(method) && isOwn,
-      handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
-      proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
-    };
-  });
-}
-
-/** An array creates several records, if the view takes one. */
-function createHandler(view: ViewSet): OperationHandler {
-  if (!(view instanceof ModelViewSetBase)) return view.create!.bind(view);
-  return (request, reply) =>
-    Array.isArray(request.body) ? view.createMany(request, reply) : view.create(request, reply);
-}
-
-/** The operations on several records of a collection, which some views have. */
-function declaredBulk({ view, definition }: MountedView): Declared[] {
-  if (!(view instanceof ModelViewSetBase)) return [];
-  const operations = [
-    { operation: 'update', method: 'PATCH', handler: 'updateMany' },
-    { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
-  ] as const;
-  return operations.flatMap(({ operation, method, handler }) => {
-    const schemas = definition.bulkSchemas?.(operation);
-    if (schemas === undefined) return [];
-    const { body, response, documented, readShapes, querystring, validateBody, validateQuery } = schemas;
-    return {
-      action: operation,
-      method,
-      detail: false,
-      suffix: '',
-      urlName: 'list',
-      options: { body, responses: response, querystring },
-      documented,
-      readShapes,
-      answerParameters: isAnswering(operation) ? definition.answerParameters : undefined,
-      validateBody,
-      validateQuery,
-      isCommaSeparated: true,
-      namesRecords: true,
-      transaction: view[handler] === ModelViewSetBase.prototype[handler],
-      handler: view[handler].bind(view),
-      proof: 'none' as const,
-    };
-  });
-}
-
-/** Each method of an action is a route of its own. */
-function declaredActions({ view, definition, actions, actionPath }: MountedView): Declared[] {
-  return [...actions, ...(definition.actions ?? [])].flatMap(([name, { options, methods, detail, handler }]) => {
-    const path = options.urlPath ?? actionPath(name);
-    const [expected, fits] = URL_PATH_RULE;
-    if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
-    const { body, querystring } = options;
-    const validateBody = body === undefined ? undefined : compileValidator(body, 'body');
-    const validateQuery = querystring === undefined ? undefined : compileValidator(querystring, 'query');
-    const prepare = detail ? definition.prepareDetailAction : undefined;
-    return methods.map((method): Declared => {
-      // A write of one record locks it, so that no other comes between what the handler reads and what it stores.
-      const transaction = options.transaction ?? (prepare !== undefined && method !== 'get');
-      return {
-        action: name,
-        method: method.toUpperCase() as OperationMethod,
-        detail,
-        suffix: `/${path}`,
-        urlName: options.urlName ?? kebabCase(name),
-        options: { ...options, listParameters: options.listParameters ?? (method === 'get' && !detail) },
-        validateBody,
-        validateQuery,
-        transaction,
-        handler: actionHandler(handler, prepare, transaction),
-        proof: prepare !== undefined && findsByPath(view) ? 'record' : 'none',
-      };
-    });
-  });
-}
-
-/** The proofs of the library's own operations. A record is created with its parent, which is found for it. */
-const PROOFS: Readonly<Record<Operation, ParentProof>> = {
-  list: 'list',
-  create: 'parent',
-  retrieve: 'record',
-  update: 'record',
-  destroy: 'record',
-};
-
-/** True if the records that a view finds are those of the parents in the path. */
-function findsByPath(view: ViewSet): boolean {
-  return view instanceof ModelViewSetBase && view.getObject === ModelViewSetBase.prototype.getObject;
-}
-
-/** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
-function actionHandler(
-  handler: OperationHandler,
-  prepare: ViewDefinition['prepareDetailAction'],
-  transaction: boolean,
-): OperationHandler {
-  const handle: OperationHandler =
-    prepare === undefined
-      ? handler
-      : async (request, reply) => {
-          await prepare(request);
-          return handler(request, reply);
-        };
-  if (!transaction) return handle;
-  // An answer that says that the action failed undoes it, thrown or not.
-  return (request, reply) =>
-    inTransaction(
-      request,
-      async () => handle(request, reply),
-      () => reply.statusCode < 400,
-    );
-}
-
-function planRoute(mounted: MountedView, all: readonly Declared[], declared: Declared): PlannedRoute {
+function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared: DeclaredRoute): PlannedRoute {
   const { view, definition, context } = mounted;
   const { options } = declared;
   const own = options.permissionClasses;
@@ -345,7 +111,7 @@ function operationPlan(
   { view, definition, basename, context: { parent }, makeRules, takenIds }: MountedView,
   permissions: readonly Permission[],
   pattern: string,
-  { declared, parameters }: { readonly declared: Declared; readonly parameters: readonly OperationParameter[] },
+  { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
   const { action, method, detail, urlName, options, transaction, handler, proof } = declared;
@@ -397,7 +163,7 @@ function operationPlan(
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */
-function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: Declared['options']): boolean {
+function isOpen(view: ViewSet, { allowAnonymous, permissionClasses }: DeclaredRoute['options']): boolean {
   if (allowAnonymous !== undefined) return allowAnonymous;
   if (permissionClasses !== undefined) return isAllowAny(permissionClasses);
   return view.allowAnonymous ?? isAllowAny(view.permissionClasses);
@@ -411,7 +177,7 @@ function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
  * The path of a route as Fastify matches it. A collection action beats the pk of the same depth for every method, so the
  * parameter is kept from matching one; nor does it match nothing, if the router tells `/products/` from `/products`.
  */
-function pathOf({ context }: MountedView, all: readonly Declared[], { detail, suffix }: Declared): string {
+function pathOf({ context }: MountedView, all: readonly DeclaredRoute[], { detail, suffix }: DeclaredRoute): string {
   if (!detail) return context.path + suffix;
   const reserved = all
     .filter((other) => !other.detail && other.suffix.endsWith(suffix))
@@ -432,7 +198,7 @@ function pathParametersOf(path: string, schemas: Readonly<Record<string, TSchema
 /** Makes the function that decides on the answer to a request by its parameters; undefined if the operation has none. */
 function selectionOf(
   definition: ViewDefinition,
-  { action, answerParameters = [] }: Declared,
+  { action, answerParameters = [] }: DeclaredRoute,
 ): ((request: FastifyRequest) => void) | undefined {
   if (!isAnswering(action) || answerParameters.length === 0) return undefined;
   return (request) => definition.selectAnswer?.(request, action);
@@ -446,7 +212,7 @@ interface QuerySchema {
 /** The parameters of lists that a route takes: an action's own come before those of the same names. */
 function listParametersOf(
   { lists }: ViewDefinition,
-  { querystring = {}, listParameters }: Declared['options'],
+  { querystring = {}, listParameters }: DeclaredRoute['options'],
 ): readonly ParameterDeclaration[] {
   if (listParameters !== true || lists === undefined) return [];
   const { properties = {} } = querystring as QuerySchema;
@@ -455,7 +221,7 @@ function listParametersOf(
 
 function queryParametersOf(
   definition: ViewDefinition,
-  { options, answerParameters = [], isCommaSeparated = false }: Declared,
+  { options, answerParameters = [], isCommaSeparated = false }: DeclaredRoute,
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
@@ -470,7 +236,7 @@ function queryParametersOf(
   return [...own, ...ofView];
 }
 
-function bodyOf({ options: { body, contentTypes }, form }: Declared): OperationBody | undefined {
+function bodyOf({ options: { body, contentTypes }, form }: DeclaredRoute): OperationBody | undefined {
   if (body === undefined && contentTypes === undefined) return undefined;
   return Object.freeze({
     schema: body,

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { type Awaitable, isYes } from '../awaitable.ts';
 import { TooManyRequests } from '../errors.ts';
-import type { RuleListFactory } from '../operations/plan-view.ts';
+import type { RuleListFactory } from '../operations/declared-routes.ts';
 import { MemoryStore } from '../stores/memory-store.ts';
 import { PathRateLimit } from '../throttle/built-in-rules.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';

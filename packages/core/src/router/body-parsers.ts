@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
-import { FORM_TYPE } from '../operations/plan-view.ts';
+import { FORM_TYPE } from '../operations/declared-routes.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
