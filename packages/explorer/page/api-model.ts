@@ -209,7 +209,7 @@ export type Place =
 
 /** Finds the place that a URL's path names; a collection before a record, as the server does. */
 export function placeOf(api: Api, pathname: string): Place {
-  const path = pathname === '/' ? pathname : pathname.replace(/\/+$/, '');
+  const path = pathOfPlace(pathname);
   if (api.roots.includes(path)) return { kind: 'root', path };
   for (const kind of ['collection', 'record'] as const) {
     const resource = api.resources.find((each) => {
@@ -219,6 +219,11 @@ export function placeOf(api: Api, pathname: string): Place {
     if (resource !== undefined) return { kind, path, resource };
   }
   return { kind: 'unknown', path };
+}
+
+/** Returns the path of a place, with which a slash at the end makes no difference. */
+export function pathOfPlace(pathname: string): string {
+  return pathname === '/' ? pathname : pathname.replace(/\/+$/, '');
 }
 
 function patternOf(template: string): RegExp {

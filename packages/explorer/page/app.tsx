@@ -13,6 +13,7 @@ import { RootPage } from './root-page.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
+import { usePermitted } from './use-permitted.ts';
 
 /** The whole page. */
 export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Element {
@@ -52,6 +53,7 @@ async function readDocument(url: string): Promise<ApiDocument> {
 function Frame({ api }: { readonly api: Api }): JSX.Element {
   const { pathname } = useStore(here);
   const place = placeOf(api, pathname);
+  usePermitted(place.kind === 'unknown' ? undefined : place.path);
   return (
     <div class="frame" onClick={(event) => followLink(api, event)}>
       <button

@@ -56,7 +56,7 @@ export interface Answer<Body = unknown> {
 }
 
 export interface Sending {
-  readonly operation: Pick<Operation, 'id' | 'method'>;
+  readonly operation: { readonly id: string; readonly method: Operation['method'] | 'OPTIONS' };
   readonly url: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -68,6 +68,9 @@ const MAX_KEPT = 50;
 
 /** The requests of this page, the newest first. */
 export const exchanges = createStore<readonly Exchange[]>([]);
+
+/** The number of requests so far that have written something. */
+export const writes = createStore(0);
 
 let count = 0;
 
@@ -118,15 +121,17 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
       credentials: 'omit',
     });
     const { status, statusText } = response;
+    forgetBadToken(response, token);
     const answer = { status, statusText, headers: [...response.headers] };
     if (response.ok) {
       const { body, shown } = await read(response);
       settle({ ...answer, text: shown });
+      if (!isSafe(operation.method)) writes.set(writes.get() + 1);
       return { body, headers: response.headers };
     }
     const text = await response.text();
     settle({ ...answer, text });
-    noteRefusal(operation.id, response, token);
+    if (status === 403) rememberRefusal(operation.id, new URL(response.url).pathname);
     throw refusalOf(response, text);
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -162,11 +167,14 @@ function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (
   return (answer) => put({ answer, failed: answer === undefined, durationMs: performance.now() - startedAt });
 }
 
-/** Draws the consequences of a refusal: a token that is none any more is forgotten, and nothing is offered in vain again. */
-function noteRefusal(operationId: string, { status, headers, url }: Response, token: string | undefined): void {
-  const isBadToken = headers.get('www-authenticate')?.includes('invalid_token') === true;
-  if (status === 401 && token !== undefined && isBadToken && session.get().token === token) logOut();
-  if (status === 403) rememberRefusal(operationId, new URL(url).pathname);
+/** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */
+function forgetBadToken({ headers }: Response, token: string | undefined): void {
+  const isBad = headers.get('www-authenticate')?.includes('invalid_token') === true;
+  if (isBad && token !== undefined && session.get().token === token) logOut();
+}
+
+function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'OPTIONS';
 }
 
 function refusalOf({ status, statusText, headers }: Response, text: string): Refusal {

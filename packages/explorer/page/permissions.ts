@@ -1,26 +1,59 @@
-import type { Operation } from './api-model.ts';
+import { fillPath, type Operation, pathOfPlace } from './api-model.ts';
+import { here } from './location.ts';
 import { hasClaims, isRefused, type Session } from './session.ts';
 
-/** An answer that the page may not know: what a class of the application decides, only the server knows. */
+/** An answer that the document may not have: what a class of the application decides, only the server knows. */
 type Perhaps = boolean | undefined;
 
 /**
- * Tells if an operation is worth offering at a path: false if it is certain that the API would refuse it. The document names the
- * permission classes of each operation; those of the library are decided here, all others are the server's secret.
+ * Tells if an operation is offered at a path. The API says by OPTIONS what it permits at the place of the page; until it has, and
+ * wherever it does not, only what is certain by the document is decided.
  */
 export function isOffered(
   operation: Operation | undefined,
   session: Session,
   path = operation?.path ?? '',
 ): operation is Operation {
-  if (operation === undefined || isRefused(session, operation.id, path)) return false;
-  if (operation.needsToken && session.token === undefined) return false;
-  return operation.permissions.every((name) => judge(name, operation, session) !== false);
+  return offer(operation, session, path) === 'yes';
+}
+
+/** Tells if it is not known yet whether an operation is offered. */
+export function isUndecided(operation: Operation | undefined, session: Session, path?: string): boolean {
+  return offer(operation, session, path) === 'undecided';
+}
+
+/** Tells if an operation is refused to somebody who is logged in. */
+export function isForbidden(operation: Operation | undefined, session: Session): boolean {
+  return session.token !== undefined && offer(operation, session) === 'no';
 }
 
 /** Tells if nothing but a login keeps the operation from being offered. */
 export function isOfferedAfterLogin(operation: Operation | undefined, session: Session): operation is Operation {
-  return operation !== undefined && session.token === undefined && !isOffered(operation, session);
+  return operation !== undefined && session.token === undefined && offer(operation, session) === 'no';
+}
+
+function offer(
+  operation: Operation | undefined,
+  session: Session,
+  path = operation?.path ?? '',
+): 'yes' | 'no' | 'undecided' {
+  if (operation === undefined || isRefused(session, operation.id, path)) return 'no';
+  const place = pathOfPlace(here.get().pathname);
+  const isOfPlace = belongsTo(operation, place);
+  const isTold = isOfPlace && session.permitted?.path === place;
+  if (isTold && session.permitted?.operations !== undefined) {
+    return session.permitted.operations.has(operation.id) ? 'yes' : 'no';
+  }
+  if (operation.needsToken && session.token === undefined) return 'no';
+  const judged = new Set(operation.permissions.map((name) => judge(name, operation, session)));
+  if (judged.has(false)) return 'no';
+  return judged.has(undefined) && isOfPlace && !isTold ? 'undecided' : 'yes';
+}
+
+/** Tells if an operation stands at a place, or below it without naming a further record. */
+function belongsTo(operation: Operation, place: string): boolean {
+  const filled = fillPath(operation.path, place);
+  return !filled.includes('{') && (filled === place || filled.startsWith(`${place}/`));
 }
 
 /** Reads the name of a class or a composition, `(IsSafeMethodOnly or (IsOwner and IsAuthenticated))`. */

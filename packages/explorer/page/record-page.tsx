@@ -7,7 +7,7 @@ import { ExpandSwitches } from './expand-switches.tsx';
 import { Facts } from './facts.tsx';
 import { hasParameter, only } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
-import { isOffered, isOfferedAfterLogin } from './permissions.ts';
+import { isForbidden, isOffered, isOfferedAfterLogin, isUndecided } from './permissions.ts';
 import { isRow, type Row, titleOf } from './records.ts';
 import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
@@ -32,7 +32,9 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const { retrieve } = resource;
   const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()));
   const { answer, refusal, reload } = awaited;
-  const row = isRow(answer?.body) ? answer.body : undefined;
+  // A form does not take the place of what was there to be read.
+  const isUndecidedYet = isUndecided(resource.update, person, path);
+  const row = isRow(answer?.body) && !isUndecidedYet ? answer.body : undefined;
   const title = row === undefined ? humanized(resource.singular) : shortened(titleOf(resource, row), 200);
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
   const wanted = resource.recordActions.find(({ id }) => id === fragment.get('action'));
@@ -79,7 +81,9 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
 
 /** The collections below a record. */
 function Below({ api, resource, path }: RecordProps): JSX.Element | null {
-  const below = collectionsBelow(api, resource);
+  const person = useStore(session);
+  // Whoever is not logged in is asked to on their pages.
+  const below = collectionsBelow(api, resource).filter(({ list }) => !isForbidden(list, person));
   if (below.length === 0) return null;
   return (
     <ul class="below">

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { type Api, collectionsBelow } from './api-model.ts';
-import { isOfferedAfterLogin, isOffered } from './permissions.ts';
+import { isForbidden, isOfferedAfterLogin } from './permissions.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
@@ -34,7 +34,7 @@ export function RootPage({ api, path }: { readonly api: Api; readonly path: stri
                   {resource.description !== undefined && <p>{resource.description}</p>}
                   <Nested names={collectionsBelow(api, resource).map(({ name }) => name)} />
                   {isOfferedAfterLogin(resource.list, person) && <p>{texts.loginToGoOn}</p>}
-                  {person.token !== undefined && !isOffered(resource.list, person) && <p>{texts.problemOf(403)}</p>}
+                  {isForbidden(resource.list, person) && <p>{texts.problemOf(403)}</p>}
                 </td>
                 <td>
                   <code>{resource.path}</code>

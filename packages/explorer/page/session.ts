@@ -10,6 +10,15 @@ export interface Session {
   readonly claims: Readonly<Record<string, unknown>>;
   /** The operations that the API has refused this person, each with the path where it did. */
   readonly refused: ReadonlySet<string>;
+  /** The API's word on one place; undefined until the first has come. */
+  readonly permitted: Permitted | undefined;
+}
+
+/** What the API lets the person do at a place and directly below it, as it tells by OPTIONS. */
+export interface Permitted {
+  readonly path: string;
+  /** The ids of the operations; undefined if the API does not tell. */
+  readonly operations: ReadonlySet<string> | undefined;
 }
 
 /** The session of this tab: a reload keeps the login, the end of the tab ends it. */
@@ -31,6 +40,11 @@ export function rememberRefusal(operationId: string, path: string): void {
   session.set({ ...rest, refused: new Set([...refused, `${operationId} ${path}`]) });
 }
 
+/** Remembers what the API permits at a place. */
+export function rememberPermitted(permitted: Permitted): void {
+  session.set({ ...session.get(), permitted });
+}
+
 /** Tells if the API has refused an operation at a path. */
 export function isRefused({ refused }: Session, operationId: string, path: string): boolean {
   return refused.has(`${operationId} ${path}`);
@@ -49,7 +63,7 @@ export function nameOf({ claims }: Session): string | undefined {
 }
 
 function sessionOf(token: string | undefined): Session {
-  return { token, claims: token === undefined ? {} : claimsOf(token), refused: new Set() };
+  return { token, claims: token === undefined ? {} : claimsOf(token), refused: new Set(), permitted: undefined };
 }
 
 /** Reads the payload of a JWT, only to show it: the server alone checks it. */

@@ -67,6 +67,8 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
       t.strictSame(await permitted('/mixed', nobody), ['GET, HEAD, OPTIONS', 'listMixed']);
       t.strictSame(await permitted('/open', nobody), ['GET, HEAD, OPTIONS', 'listOpen']);
     }
+    const { headers } = await ask('/closed', 'Bearer forged', 'OPTIONS');
+    t.match(headers.get('www-authenticate'), /invalid_token/, 'and says why a token counts as none');
     const ann = `Bearer ${token}`;
     t.strictSame(await permitted('/closed', ann), ['GET, HEAD, OPTIONS', 'listClosed, openClosed, bothClosed']);
     t.strictSame(await permitted('/mixed', ann), ['GET, HEAD, POST, OPTIONS', 'listMixed, createMixed']);

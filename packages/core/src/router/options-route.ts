@@ -23,6 +23,9 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
     config: { public: true, identifies: true },
     // Before the body, of which nothing is asked.
     onRequest: async (request, reply) => {
+      // A token that was not good has made nobody of the sender.
+      const { challenge } = request;
+      if (typeof challenge === 'string') void reply.header('www-authenticate', challenge);
       const allowed = allowedMethods(app, pathOf(request.raw.url ?? '/'));
       if (request.headers['access-control-request-method'] === undefined) {
         // Other routers may be registered after this one; by now they are.
