@@ -199,12 +199,13 @@ export abstract class ModelViewSetBase<
     const { [resource.pk.property.name]: _pk, ...data } = body;
     const { condition, filters } = this.#one(request);
     const answer = this.#answer(request, 'update');
+    const sent = { body, path: '' };
+    if (isConditional) await writes.lookedUp([sent], this.#checkBeforeLock(request, reply));
     const record = await writes.byPlan(
       request,
       { operation: 'update', condition, filters, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
-        const sent = { body, path: '' };
         const entity = await writes.lookedUp([sent], this.#writable(request, reply, isConditional));
         const [judged] = await writes.judged(request, [{ ...sent, data, entity }]);
         const { resolved, extra } = judged!;
@@ -221,6 +222,7 @@ export abstract class ModelViewSetBase<
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const isConditional = this.#hasPrecondition(request);
     const { condition, filters } = this.#one(request);
+    if (isConditional) await this.#checkBeforeLock(request, reply);
     const isFound = await this.#parts.writes.byPlan(
       request,
       { operation: 'destroy', condition, filters, data: {}, isConditional },
@@ -494,6 +496,26 @@ export abstract class ModelViewSetBase<
     const { preconditions } = this.#resource;
     if (preconditions === undefined) return false;
     return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
+  }
+
+  /**
+   * Compares an `If-Match` with the record before its lock is waited for. Of many clients that write one record most have a tag that is
+   * of no use any more; each of them would hold a connection, and keep from the lock those that can write. A tag that is
+   * right is compared again under the lock. What is read here is apart from `request.em`, which would keep it as it was.
+   */
+  async #checkBeforeLock(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { 'if-match': wanted } = request.headers;
+    // A transaction of the application's own may hold the lock already.
+    if (wanted === undefined || namesAny(wanted) || request.reader.isInTransaction()) return;
+    const state = stateOf(request);
+    const { em, object } = state;
+    state.em = em?.fork();
+    try {
+      if (!(await this.#isNamed(request, reply, wanted, 'strong'))) throw new PreconditionFailed();
+    } finally {
+      state.em = em;
+      state.object = object;
+    }
   }
 
   /**

@@ -9,13 +9,14 @@ import {
   Permission,
   type PermissionView,
   type RecordRequest,
+  QuerySet,
   readShape,
   Router,
   serverOptions,
   viewset,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, openSqlite } from '../support/databases.ts';
+import { EVERY_DATABASE, forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Counter = defineEntity({
@@ -95,7 +96,7 @@ const router = (): Router =>
 
 const STRONG = /^"[\w-]{22}"$/;
 
-forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, async (t, orm, database) => {
   const app = await testApp(t, orm, [router()]);
   const send = (method: InjectOptions['method'], url: string, payload?: object, headers: Record<string, string> = {}) =>
     app.inject({ method: method!, url, headers, ...(payload === undefined ? {} : { payload }) });
@@ -199,6 +200,28 @@ forEachDatabase(t, { entities: [Counter, Versioned] }, async (t, orm) => {
     const last = (await send('GET', url)).headers['etag'] as string;
     t.equal((await send('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
     t.equal((await send('PATCH', url, { value: 1 }, { 'if-match': '*' })).statusCode, 404, 'there is no such record');
+  });
+
+  t.test('an If-Match that names another record is a 412 before the lock is waited for', async (t) => {
+    // SQLite in memory has one connection, which the lock would hold.
+    if (database === 'sqlite') return;
+    for (const path of ['/counters', '/looking-up', '/strict']) {
+      const { url, tag } = await make(path);
+      const id = Number(url.split('/').at(-1));
+      const em = orm.em.fork();
+      await em.begin();
+      await QuerySet.of(em, Counter).filter({ id }).entity({ lock: true });
+      for (const method of ['PATCH', 'DELETE'] as const) {
+        const body = method === 'PATCH' ? { value: 2 } : undefined;
+        const answer = await send(method, url, body, { 'if-match': '"other"' });
+        t.equal(answer.statusCode, 412, `${method} ${url}`);
+      }
+      const waiting = send('PATCH', url, { value: 2 }, { 'if-match': tag });
+      await em.nativeUpdate(Counter, { id }, { value: 3 });
+      await em.commit();
+      const written = await waiting;
+      t.equal(written.statusCode, 412, 'that one waited');
+    }
   });
 
   t.test('a record out of sight is a 404, a bad body a 400, whatever the condition', async (t) => {
