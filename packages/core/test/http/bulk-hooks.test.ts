@@ -3,7 +3,7 @@ import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { fillTags, SHELVES, Tag } from '../support/shelves.ts';
 
@@ -51,7 +51,7 @@ function failing(value: unknown, later: boolean) {
   };
 }
 
-forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES }, async (t, orm, database) => {
   const names = async () => (await orm.em.fork().findAll(Tag, { orderBy: { id: 1 } })).map(({ name }) => name);
   const before = ['red', 'blue', 'green'];
   t.beforeEach(() => fillTags(orm));
@@ -115,7 +115,9 @@ forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) =>
     t.equal(await send(false, 'PATCH', '/tags', patch), 200);
     t.equal(await send(false, 'DELETE', '/tags?pk=101,102'), 204);
     t.strictSame(await names(), before);
-    t.equal(await send(true, 'POST', '/tags', [{ name: 'a' }, { name: 'red' }]), 409, 'its own part is undone');
+    // MongoDB has no savepoints: what has failed cannot be committed, and to try so is the application's own error.
+    const failed = database === 'mongodb' ? 500 : 409;
+    t.equal(await send(true, 'POST', '/tags', [{ name: 'a' }, { name: 'red' }]), failed, 'its own part is undone');
     t.equal(await send(true, 'PATCH', '/tags', patch), 200);
     t.equal(await send(true, 'DELETE', '/tags?pk=101'), 204);
     t.strictSame(await names(), ['blue', 'lime']);

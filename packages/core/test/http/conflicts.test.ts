@@ -14,7 +14,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 
 const Author = defineEntity({
   name: 'Author',
@@ -91,7 +91,7 @@ class Misjudged extends Permission {
 
 class MisjudgedViewSet extends ModelViewSet(Title, { read, write, permissionClasses: [Misjudged] }) {}
 
-forEachDatabase(t, { entities: [Author, Title, Label], only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Author, Title, Label] }, async (t, orm, database) => {
   interface Line {
     readonly level: number;
     readonly constraint?: string;
@@ -137,7 +137,8 @@ forEachDatabase(t, { entities: [Author, Title, Label], only: SQL_DATABASES }, as
     });
   }
 
-  t.test('a value that breaks a rule of the table is the client’s fault', async (t) => {
+  const withoutChecks = database === 'mongodb' && 'MongoDB has no check constraints';
+  t.test('a value that breaks a rule of the table is the client’s fault', { skip: withoutChecks }, async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/titles', payload: { isbn: 'x', place: 100 } });
     t.equal(answer.statusCode, 400, answer.body);
     t.equal(answer.json().code, 'invalid_usage');

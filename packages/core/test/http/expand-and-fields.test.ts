@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { action, computed, many, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Author = defineEntity({
@@ -102,7 +102,7 @@ async function fill(orm: MikroORM): Promise<void> {
   await em.flush();
 }
 
-forEachDatabase(t, { entities: [Author, Book, Tag], only: SQL_DATABASES }, async (t, orm) => {
+forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
   await fill(orm);
   const router = new Router()
     .register('books', BookViewSet)
@@ -119,7 +119,8 @@ forEachDatabase(t, { entities: [Author, Book, Tag], only: SQL_DATABASES }, async
     const queries = recordQueries(orm);
     const response = await app.inject({ url, ...more });
     queries.stop();
-    return { status: response.statusCode, body: response.json(), texts: queries.texts, etag: response.headers.etag };
+    const { statusCode: status, headers } = response;
+    return { status, body: response.json(), texts: queries.texts, queries, etag: headers.etag };
   };
   const ada = { id: 1, name: 'Ada' };
 
@@ -161,14 +162,14 @@ forEachDatabase(t, { entities: [Author, Book, Tag], only: SQL_DATABASES }, async
   t.test('what is not sent is not read', async (t) => {
     const texts = async (url: string) => (await asked(url)).texts;
     const [only, ...others] = await texts('/books/1?fields=id');
-    t.match(only, /^select t0\."id" as c0 from "book" (?:as )?t0 where/);
+    t.match(only, /^select t0\."id" as c0 from "book" (?:as )?t0 where|^book\.find\(.*projection: \{ _id: 1 \}/);
     t.strictSame(others, []);
-    for (const text of await texts('/books?fields=title&expand=author,tags')) t.notMatch(text, /pages|"author|tag/);
+    for (const text of await texts('/books?fields=title&expand=author,tags')) t.notMatch(text, /pages|\bauthor|tag/);
     t.equal((await texts('/books/1?expand=tags')).length, 2);
     t.equal((await texts('/books/1?expand=tags&fields=id')).length, 1, 'an added field that is then left out');
     t.equal((await texts('/books?expand=tags')).length, 2, 'a page with its count, and the tags');
-    t.match((await texts('/books/1?expand=author')).join(), /join "author"/);
-    t.notMatch((await texts('/books/1')).join(), /join|title.*born/);
+    t.match((await texts('/books/1?expand=author')).join(), /join "author"|from: 'author'/);
+    t.notMatch((await texts('/books/1')).join(), /join|lookup|title.*born/);
   });
 
   t.test('answers of writes, by one statement if that can return them', async (t) => {
@@ -298,9 +299,9 @@ forEachDatabase(t, { entities: [Author, Book, Tag], only: SQL_DATABASES }, async
     ]);
     const few = await asked('/several?fields=title', { method: 'PATCH', payload: [{ id: 1 }] });
     t.strictSame(few.body, [{ title: 'Ash' }]);
-    const last = few.texts.findLast((sql) => sql.startsWith('select'));
-    t.match(last, /"title"/);
-    t.notMatch(last, /"pages"/, 'nothing is read that is not sent');
+    const last = few.queries.readsOf('book').at(-1);
+    t.match(last, /\btitle\b/);
+    t.notMatch(last, /\bpages\b/, 'nothing is read that is not sent');
     const made = await asked('/several?expand=tags&fields=title,tags', { method: 'POST', payload: [{ title: 'Elm' }] });
     t.equal(made.status, 201);
     t.strictSame(made.body, [{ title: 'Elm', tags: [] }]);

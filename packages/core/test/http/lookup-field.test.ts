@@ -3,7 +3,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest, InjectOptions } from 'fastify';
 import t from 'tap';
 import { action, ModelViewSet, readShape, Router, type ViewSet, writeShape } from '../../src/index.ts';
-import { type DatabaseName, forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Country = defineEntity({
@@ -18,7 +18,7 @@ const Country = defineEntity({
   },
 });
 
-/** Its table has a trigger that makes slugs lower-case. */
+/** Its table has a trigger that makes slugs lower-case, where there are triggers. */
 const City = defineEntity({
   name: 'City',
   properties: { id: p.integer().primary(), slug: p.string().length(50).unique() },
@@ -68,7 +68,7 @@ const LOWER: Record<DatabaseName, string[]> = {
   mongodb: [],
 };
 
-forEachDatabase(t, { entities: [Country, City], only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: [Country, City] }, async (t, orm, database) => {
   for (const statement of LOWER[database]) await orm.em.getConnection().execute(statement);
   const router = new Router({ prefix: 'api' })
     .register('slugs', SlugViewSet)
@@ -129,7 +129,8 @@ forEachDatabase(t, { entities: [Country, City], only: SQL_DATABASES }, async (t,
     for (const path of ['cities', 'represented']) {
       const made = await send('POST', `/api/${path}`, { slug: `ROME ${path}` });
       t.equal(made.statusCode, 201, made.body);
-      t.equal(made.headers['location'], `/api/${path}/rome%20${path}`);
+      const name = database === 'mongodb' ? 'ROME' : 'rome';
+      t.equal(made.headers['location'], `/api/${path}/${name}%20${path}`);
       t.strictSame((await send('GET', made.headers['location'] as string)).json(), made.json());
     }
   });

@@ -12,7 +12,7 @@ import {
   writeShape,
 } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Author = defineEntity({
@@ -139,7 +139,7 @@ const ADA = {
 const BOB = { id: 2, name: 'Bob', books: [{ id: 3, title: 'Fir', tags: [] }] };
 const CYD = { id: 3, name: 'Cyd', books: [] };
 
-forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   await fill(orm);
   const router = new Router()
     .register('authors', AuthorViewSet)
@@ -155,7 +155,10 @@ forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, d
     recorded.stop();
     return recorded.texts;
   };
-  const counted = database === 'sqlite' ? 2 : 1;
+  // PostgreSQL counts within the statement of the page, the others only if the page does not tell.
+  const counted = database === 'postgresql' ? 1 : 2;
+  /** A command of MongoDB names the keys. */
+  const withoutKeys = (text: string): string => text.replaceAll(/'\$in': \[[^\]]*\]/g, '');
 
   t.test('one to many, and many to many below', async (t) => {
     t.strictSame(await get(app, '/authors'), { count: 3, next: false, previous: false, results: [ADA, BOB, CYD] });
@@ -193,14 +196,18 @@ forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, d
       ['/tags', 2],
     ] as const) {
       const statements = await queries(() => get(app, url));
-      const isWholePage = database === 'sqlite' && !url.includes('page_size');
+      const isWholePage = database !== 'postgresql' && !url.includes('page_size');
       t.equal(statements.length, (isWholePage ? 1 : counted) + relations, `${url}: ${statements.join('; ')}`);
     }
     t.equal((await queries(() => get(app, '/authors/1'))).length, 3, 'a record');
     t.equal((await queries(() => get(app, '/authors/3'))).length, 2, 'a record without books has no tags to ask for');
     t.equal((await queries(() => get(app, '/authors?page=9'))).length, 2, 'no rows: the page and its count');
     const [one, all] = [await queries(() => get(app, '/tags/1')), await queries(() => get(app, '/tags'))];
-    t.strictSame(one.slice(-2), all.slice(-2), 'the text is the same for any number of records');
+    t.strictSame(
+      one.slice(-2).map(withoutKeys),
+      all.slice(-2).map(withoutKeys),
+      'the text is the same for any number of records',
+    );
   });
 
   t.test('pages of a cursor', async (t) => {

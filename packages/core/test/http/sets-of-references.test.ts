@@ -12,7 +12,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { Book, fillTags, SHELVES, Tag } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -40,7 +40,7 @@ class OfTags extends ModelViewSet(Tag, {
   write: writeShape(Tag, ['name'], { books: refs('books') }),
 }) {}
 
-forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   const app = await testApp(t, orm, [
     new Router()
       .register('books', ByKey)
@@ -100,7 +100,8 @@ forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) =>
       const queries = recordQueries(orm);
       await send('PATCH', `/books/${body.id}`, { tags });
       queries.stop();
-      const lookups = queries.texts.filter((sql) => /^select.*from "tag"/.test(sql));
+      // MikroORM loads the set itself, on MongoDB by a query of its own.
+      const lookups = queries.readsOf('tag').filter((text) => !text.startsWith('db.getCollection'));
       t.equal(lookups.length, 1, queries.texts.join('\n'));
     }
   });

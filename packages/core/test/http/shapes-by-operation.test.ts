@@ -5,7 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { action, computed, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
-import { forEachDatabase, openSqlite, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
 
 type BookRecord = InferEntity<typeof Book>;
@@ -57,7 +57,7 @@ class WatchedViewSet extends ModelViewSet(Book, {
   permissionClasses: [Watched],
 }) {}
 
-forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm) => {
+forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
   await fillLibrary(orm);
   const router = new Router()
     .register('books', ByOperationViewSet)
@@ -78,7 +78,7 @@ forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm) =>
   t.test('each operation answers with its own shape, and reads nothing else', async (t) => {
     const list = await asked('/books?page_size=1');
     t.strictSame(list.body.results, [{ id: 1, title: 'Ash' }]);
-    for (const text of list.texts) t.notMatch(text, /"price"|"publisher/, 'a list reads no column of other shapes');
+    for (const text of list.texts) t.notMatch(text, /\bprice\b|\bpublisher/, 'a list reads no column of other shapes');
     t.strictSame((await asked('/books/1')).body, ash, 'the default of those that are not named');
     const created = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Fir', pages: 7, price: 1 } });
     t.strictSame([created.statusCode, created.json()], [201, { id: 6, pages: 7 }]);
@@ -96,7 +96,7 @@ forEachDatabase(t, { entities: LIBRARY, only: SQL_DATABASES }, async (t, orm) =>
     await app.inject({ method: 'PATCH', url: '/books/1', payload: { price: 10 } });
     queries.stop();
     t.equal(queries.texts.length, 1);
-    t.match(queries.texts[0], /^update .* returning t0\."id" as c0|^update .* returning "id" as c0/);
+    t.match(queries.texts[0], /^update .* returning (?:t0\.)?"id" as c0|^book\.findOneAndUpdate\(/);
   });
 
   t.test('actions that list have the shape of lists, and those about one record that of retrieve', async (t) => {

@@ -5,7 +5,7 @@ import { CursorPagination, type CursorEnvelope } from '../../src/pagination/curs
 import type { OrderName } from '../../src/language/lookup-name.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { idOnly, query } from '../filters/catalog.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase } from '../support/databases.ts';
 
 const Place = defineEntity({
   name: 'Place',
@@ -49,8 +49,8 @@ const ORDERS: readonly EventOrder[][] = [
   ['-place__name', '-place', 'ratio'],
 ];
 
-forEachDatabase(t, { entities: [Place, Event], only: SQL_DATABASES }, async (t, orm, database) => {
-  await fill(orm, database === 'postgresql');
+forEachDatabase(t, { entities: [Place, Event] }, async (t, orm, database) => {
+  await fill(orm, database);
   const events = (...order: EventOrder[]) => QuerySet.of(orm.em.fork(), Event).orderBy(...order);
   const read = async <E extends object>(queryset: QuerySet<E>, text: string, by = paginator) =>
     await by.paginate(queryset, idOnly(queryset), query(text));
@@ -188,10 +188,11 @@ async function walk(
   return { pages, lastStart };
 }
 
-async function fill(orm: MikroORM, microseconds: boolean): Promise<void> {
+async function fill(orm: MikroORM, database: DatabaseName): Promise<void> {
   const em = orm.em.fork();
   const places = [1, 2, 3].map((id) => em.create(Place, { id, name: id === 3 ? null : `Place ${3 - id}` }));
-  for (let id = 1; id <= COUNT; id++) {
+  const ids = Array.from({ length: COUNT }, (_, index) => index + 1);
+  for (const id of ids) {
     em.create(Event, {
       id,
       at: id % 5 === 0 ? null : new Date(Date.UTC(2024, 0, 1, 0, 0, 0, id % 3)),
@@ -208,8 +209,15 @@ async function fill(orm: MikroORM, microseconds: boolean): Promise<void> {
   }
   await em.flush();
   // What MikroORM does not write: numbers beyond all others, and what a Date of JavaScript cannot hold.
-  const [most, least, none] = microseconds ? [`'infinity'`, `'-infinity'`, `'nan'`] : ['9e999', '-9e999', '0'];
+  if (database === 'mongodb') {
+    for (const [rest, ratio] of [Infinity, -Infinity, NaN].entries()) {
+      await em.nativeUpdate(Event, { id: { $in: ids.filter((id) => id % 5 === rest) } }, { ratio });
+    }
+    return;
+  }
+  const isPostgreSql = database === 'postgresql';
+  const [most, least, none] = isPostgreSql ? [`'infinity'`, `'-infinity'`, `'nan'`] : ['9e999', '-9e999', '0'];
   const ratio = `case id % 5 when 0 then ${most} when 1 then ${least} when 2 then ${none} else ratio end`;
   await em.getConnection().execute(`update event set ratio = ${ratio}`);
-  if (microseconds) await em.getConnection().execute(`update event set at = at + (id % 3) * interval '1 microsecond'`);
+  if (isPostgreSql) await em.getConnection().execute(`update event set at = at + (id % 3) * interval '1 microsecond'`);
 }

@@ -27,8 +27,8 @@ export function keysetFilter(
   });
   const [first] = places as [Place];
   const filter = after(places);
-  const hasBound = first.value !== null && (first.key.descending || !first.key.path.nullable) && places.length > 1;
-  if (!hasBound) return filter;
+  const isBound = first.value !== null && (first.key.descending || !first.key.path.nullable) && !mayBeNaN(first);
+  if (!isBound || places.length === 1) return filter;
   return { $and: [{ [first.field]: { [first.key.descending ? '$lte' : '$gte']: first.value } }, filter] };
 }
 
@@ -41,8 +41,23 @@ function after([place, ...rest]: readonly Place[]): Document {
 }
 
 /** NULLs come last in ascending and first in descending order. */
-function beyondFilter({ key, field, value }: Place): Document {
+function beyondFilter(place: Place): Document {
+  const { key, field, value } = place;
   if (value === null) return key.descending ? { [field]: { $ne: null } } : NOTHING;
-  const beyond = { [field]: { [key.descending ? '$lt' : '$gt']: value } };
+  const beyond = key.descending
+    ? below(place)
+    : { [field]: Number.isNaN(value) ? { $gte: -Infinity } : { $gt: value } };
   return !key.descending && key.path.nullable ? { $or: [beyond, { [field]: { $eq: null } }] } : beyond;
+}
+
+/** NaN is before all other numbers in MongoDB's order, but `$lt` does not find it. */
+function below(place: Place): Document {
+  const { field, value } = place;
+  if (Number.isNaN(value)) return NOTHING;
+  const less = { [field]: { $lt: value } };
+  return mayBeNaN(place) ? { $or: [less, { [field]: { $eq: NaN } }] } : less;
+}
+
+function mayBeNaN({ key }: Place): boolean {
+  return key.path.type.kind === 'number';
 }

@@ -62,12 +62,13 @@ function batchOf(slice: Slice | undefined): Document {
 }
 
 function find({ em, query }: Question, { filter, sort, slice, fields }: ReadCommand): Promise<Document[]> {
-  const options: Document = { ...commandOptions(em), projection: fields.projection, ...batchOf(slice) };
-  if (sort !== undefined) options['sort'] = sort;
-  if (slice !== undefined) options['limit'] = slice.limit;
-  if (slice !== undefined && slice.offset > 0) options['skip'] = slice.offset;
+  const shown: Document = { projection: fields.projection };
+  if (sort !== undefined) shown['sort'] = sort;
+  if (slice !== undefined) shown['limit'] = slice.limit;
+  if (slice !== undefined && slice.offset > 0) shown['skip'] = slice.offset;
+  const options = { ...commandOptions(em), ...shown, ...batchOf(slice) };
   const collection = collectionOf(em, query.meta, 'read');
-  return runCommand(em, query.meta, 'find', [filter], () => collection.find(filter, options).toArray());
+  return runCommand(em, query.meta, 'find', [filter, shown], () => collection.find(filter, options).toArray());
 }
 
 function aggregate(
