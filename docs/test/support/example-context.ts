@@ -48,6 +48,7 @@ const AccountSchema = defineEntity({
     role: () => p.manyToOne(Role).nullable(),
     is_active: p.boolean().default(true),
     last_login: p.datetime().nullable(),
+    settings: p.json<{ theme: string }>().nullable(),
   },
 });
 export class Account extends AccountSchema.class {}

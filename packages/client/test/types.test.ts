@@ -11,6 +11,7 @@ import {
   readShape,
   Router,
   SearchFilter,
+  writeShape,
 } from '@viewset/core';
 import t from 'tap';
 import { Type } from 'typebox';
@@ -108,6 +109,20 @@ t.test('answers', async () => {
   same<DataOf<typeof api.status.list>, { since: string; isUp: boolean }>(true);
   same<DataOf<typeof api.books.featured>['results'][0]['price'], number | null>(true);
   for await (const { title } of api.books.each()) title.trim();
+});
+
+t.test('a column of JSON whose schema is declared', async () => {
+  const Place = defineEntity({ name: 'Place', properties: { id: p.integer().primary(), spot: p.json().nullable() } });
+  const spot = Type.Object({ x: Type.Number() });
+  class PlaceViewSet extends ModelViewSet(Place, {
+    read: readShape(Place, ['id'], { spot }),
+    write: writeShape(Place, [], { spot }),
+  }) {}
+  const router = new Router().register('places', PlaceViewSet);
+  const { places } = createClient<typeof router>(options);
+  same<DataOf<typeof places.retrieve>, { id: number; spot: { x: number } | null }>(true);
+  same<DataOf<typeof places.list>['results'][0], DataOf<typeof places.retrieve>>(true);
+  same<Parameters<typeof places.create>[0], { spot: { x: number } }>(true);
 });
 
 t.test('records of several shapes', async () => {

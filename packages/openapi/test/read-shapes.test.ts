@@ -1,6 +1,8 @@
 /** The components of views with several read shapes. */
 import { ModelViewSet, readShape, Router, writeShape } from '@viewset/core';
+import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
+import { Type } from 'typebox';
 import { forEachDatabase } from '../../core/test/support/databases.ts';
 import { Book, documentOf, Publisher, startApp } from './support/app.ts';
 import { isSound } from './support/sound.ts';
@@ -25,7 +27,18 @@ class ByUserViewSet extends ModelViewSet(Book, {
   }
 }
 
-forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
+const Place = defineEntity({
+  name: 'Place',
+  properties: { id: p.integer().primary(), hours: p.json<unknown>().nullable(), spot: p.json<unknown>() },
+});
+const Hours = Type.Array(Type.Object({ from: Type.String() }));
+const Spot = Type.Object({ x: Type.Number() });
+class PlaceViewSet extends ModelViewSet(Place, {
+  read: readShape(Place, ['id'], { hours: Hours, spot: Spot }),
+  write: writeShape(Place, [], { hours: Type.Optional(Hours), spot: Spot }),
+}) {}
+
+forEachDatabase(t, { entities: [Publisher, Book, Place], only: ['sqlite'] }, async (t, orm) => {
   const open = (views: Router) => startApp(t, orm, (app) => void app.register(views.plugin));
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
@@ -72,5 +85,18 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     for (const name of ['Book', 'BookStaff']) {
       t.match(schemas![name], { properties: { title: { description: 'As on the cover' } } }, name);
     }
+  });
+
+  t.test('a column with a schema is documented by it', async (t) => {
+    const document = await documentOf(await open(new Router().register('places', PlaceViewSet)));
+    await isSound(t, document);
+    const { schemas } = document.components;
+    t.match(schemas!['Place'], {
+      properties: { hours: { type: ['array', 'null'], items: ref('PlaceHours') }, spot: ref('PlaceSpot') },
+      required: ['id', 'hours', 'spot'],
+    });
+    t.match(schemas!['PlaceInput'], { properties: { spot: ref('PlaceSpot') }, required: ['spot'] });
+    t.match(schemas!['PlaceHours'], { properties: { from: { type: 'string' } }, required: ['from'] });
+    t.match(schemas!['PlaceSpot'], { properties: { x: { type: 'number' } }, required: ['x'] });
   });
 });

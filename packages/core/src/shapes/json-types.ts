@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { type JsonSchema, namedTypes, namedValues } from '../schema/json-schema.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 
 /** Lists the JSON types of the values that a schema lets through; undefined if the schema does not say. */
 function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
@@ -14,6 +14,18 @@ function jsonTypes(given: TSchema | boolean): readonly string[] | undefined {
   const said = [own, ofMembers, ...(schema.allOf ?? []).map((part) => jsonTypes(part) ?? [])];
   const [first, ...others] = said.filter((types) => types.length > 0);
   return first && others.reduce((some, more) => some.filter((type) => includesType(more, type)), [...new Set(first)]);
+}
+
+/** Keywords that may refuse a null, whatever types are allowed. */
+const JUDGES_NULL = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'enum', 'const', '$ref', '~refine'];
+
+/** Adds null to what a schema lets through, without a union if it can: a serializer has to try its members out. */
+export function withNull(schema: TSchema): TSchema {
+  const allowed = jsonTypes(schema);
+  const isPlain = JUDGES_NULL.every((keyword) => !(keyword in schema));
+  if (allowed?.includes('null') ?? isPlain) return schema;
+  if (!isPlain || allowed === undefined) return Type.Union([schema, Type.Null()]);
+  return { ...schema, type: [...allowed, 'null'] };
 }
 
 /** Every integer is a number. */

@@ -113,7 +113,7 @@ class Plan {
     }
     const object = fields && this.#objectAt(place, path, prefix);
     // An object may also be what a JSON column holds.
-    if (object === undefined) return this.#column(path, schema, place, prefix);
+    if (object === undefined) return this.#column(field, place, prefix);
     const name = prefix + path;
     checkNullable(this.#meta.className, { name, nullable: object.nullable }, schema);
     const literal = this.literal(fields as readonly ReadField[], object.meta, `${name}.`);
@@ -138,7 +138,7 @@ class Plan {
     return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
   }
 
-  #column(path: string, schema: TSchema, place: EntityMetadata, prefix: string): string {
+  #column({ path, schema, known }: ReadField, place: EntityMetadata, prefix: string): string {
     const name = prefix + path;
     const { className } = this.#meta;
     // Inside a related record its own fields count: that the record may be missing is said of the record.
@@ -148,7 +148,9 @@ class Plan {
     checkReadable(className, field, schema);
     const index = this.#index(name);
     this.writers[index] = wireWriter(field, this.#platform);
-    return this.writers[index] === undefined ? `v${index}` : `v${index} === null ? null : write[${index}](v${index})`;
+    const written = this.writers[index] === undefined ? `v${index}` : `write[${index}](v${index})`;
+    const shown = known === undefined ? written : `compute[${this.computes.push(known) - 1}](${written})`;
+    return shown === `v${index}` ? shown : `v${index} === null ? null : ${shown}`;
   }
 
   #children(path: string, { shown, orderBy, limit }: ManyField, place: EntityMetadata, prefix: string): string {

@@ -4,6 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf } from '../fields/field-name.ts';
 import { isRecord } from '../json.ts';
 import { wrongOption } from '../options.ts';
+import type { KnownPart } from './known-part.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
 import type { ReadValue } from './wire-value.ts';
@@ -17,6 +18,8 @@ export interface ReadField {
   /** The fields of an object. */
   readonly fields?: readonly ReadField[];
   readonly computed?: Computed<unknown>;
+  /** What is shown of the column's value, if its schema was declared beside it. */
+  readonly known?: KnownPart;
   /** The records of a relation to many, which `path` names. */
   readonly many?: ManyField;
 }

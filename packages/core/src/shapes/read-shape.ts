@@ -1,18 +1,22 @@
-import type { EntityMetadata, EntityName, Platform } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName, EntityProperty, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata, onlyPrimaryKey } from '../fields/property.ts';
-import type { EmbeddedName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
+import { declaredMetadata, isInlineEmbeddable, isReference, onlyPrimaryKey } from '../fields/property.ts';
+import type { EmbeddedName, FieldName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
+import { isFile, type StoredFile } from '../files/file-type.ts';
+import { isRecord } from '../json.ts';
 import { checkOptions, OBJECT, TEXTS } from '../options.ts';
 import type { ShapeProjection } from '../language/projection.ts';
+import { withNull } from './json-types.ts';
 import { compileProjection } from './projection.ts';
 import { Many, type ShownShape } from './many-field.ts';
 import { type Computed, isComputed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
-import { type ObjectSchema, type StaticObject, nullableObject } from './schema-object.ts';
+import { type ObjectSchema, type StaticObject, nullableObject, without } from './schema-object.ts';
 import { embeddableAt, shapeField, toManyAt } from './shape-field.ts';
+import { knownPart } from './known-part.ts';
 import { readSchema } from './wire-format.ts';
-import type { Flat, NullOf, WireValue } from './wire-value.ts';
+import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from './wire-value.ts';
 
 /**
  * Describes what goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
@@ -58,6 +62,9 @@ export type ExtraSource<Entity> =
   | Computed<Entity, PathOf<Entity, '.'>>
   | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
 
+/** The same, of a field with the name of a column: a schema of its values too. */
+type ColumnSource<Entity, Name extends keyof Entity> = ExtraSource<Entity> | ColumnSchema<PropertyValue<Entity, Name>>;
+
 /** The same, of a field with the name of an object: a shape of it too. Messages of the compiler name the entity that it is of. */
 type ObjectSource<Nested, Entity> = ExtraSource<Entity> | NestedShapeOf<Nested>;
 
@@ -66,14 +73,43 @@ type ToManySource<Nested, Entity> = ExtraSource<Entity> | Many<Entity, Nested, u
 
 /** The fields of a read shape that are not properties under their own name. */
 export type ExtraFields<Entity, Names extends PropertyKey> = {
-  readonly [Name in Names]: Name extends ToOneName<Entity> | EmbeddedName<Entity>
-    ? ObjectSource<Related<Entity, Name>, Entity>
-    : Name extends ToManyName<Entity>
-      ? ToManySource<Related<Entity, Name>, Entity>
-      : ExtraSource<Entity>;
+  readonly [Name in Names]: Name extends ToOneName<Entity>
+    ? NonNullable<Entity[Name]> extends readonly unknown[]
+      ? // A list of embeddables.
+        ExtraSource<Entity> | ColumnSchema<unknown>
+      : ObjectSource<Related<Entity, Name>, Entity>
+    : Name extends EmbeddedName<Entity>
+      ? ObjectSource<Related<Entity, Name>, Entity> | ColumnSource<Entity, Name>
+      : Name extends ToManyName<Entity>
+        ? ToManySource<Related<Entity, Name>, Entity>
+        : Name extends FieldName<Entity> & ShownName<Entity>
+          ? ColumnSource<Entity, Name>
+          : ExtraSource<Entity>;
 };
 
 type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
+
+/** A schema which, if it names a type of JSON, names one that the value has in an answer; no other source of a field. */
+type ColumnSchema<Value> = Value extends StoredFile
+  ? never
+  : TSchema &
+      object & {
+        readonly type?: JsonTypeOf<ToWire<Value>>;
+        readonly bind?: never;
+        readonly compute?: never;
+        readonly orderBy?: never;
+      };
+
+/** The types of JSON that a value may have; any for objects, which an application's own type may write as anything. */
+type JsonTypeOf<Value> = 0 extends 1 & Value
+  ? string
+  : Value extends string
+    ? 'string'
+    : Value extends number
+      ? 'number' | 'integer'
+      : Value extends boolean
+        ? 'boolean'
+        : string;
 
 /** The object that a read shape sends. */
 export type ReadOutput<Entity, Names extends string, Extra> = Flat<
@@ -90,20 +126,34 @@ type ExtraOutput<Entity, Name, Source> =
       ? WireValue<Entity, Source>
       : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
         ? Item[]
-        : Source extends { readonly output?: infer Nested }
-          ? Nested | (Name extends keyof Entity ? NullOf<Entity[Name]> : never)
-          : never;
+        :
+            | (Source extends { readonly bind: unknown; readonly output?: infer Nested }
+                ? Nested
+                : Source extends TSchema
+                  ? NoInfer<Static<Source>>
+                  : never)
+            | NullAt<Entity, Name>;
+
+/** null for a property that may be missing, as one may of whose values the entity says nothing. */
+type NullAt<Entity, Name> = Name extends keyof Entity
+  ? unknown extends Entity[Name]
+    ? null
+    : NullOf<Entity[Name]>
+  : never;
 
 /**
  * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
  * decimal kept as a string are strings, bytes are base64, a to-one relation is its primary key). The third parameter
  * names fields that come from a path through to-one relations, from a function (`computed`), or from a shape of the
- * related record. Only what is named is ever read; a property that the entity declares hidden cannot be.
+ * related record; or it gives the column of that name a schema, which says what is in JSON. Only what is named is ever read; a
+ * property that the entity declares hidden cannot be.
  *
  * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
  * @example
  * const read = readShape(Account, ['id', 'email'], { role: 'role.name' });
  * // GET /accounts/1 → {"id":1,"email":"ada@example.com","role":null}
+ * readShape(Account, ['id'], { settings: Type.Object({ theme: Type.String() }) });
+ * // GET /accounts/1 → {"id":1,"settings":{"theme":"dark"}}
  */
 export function readShape<
   Entity extends object,
@@ -178,10 +228,27 @@ function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField
     return { name, path: name, computed: source, schema: source.schema };
   }
   if (source instanceof Many) return manyField(meta, name, source);
+  if (isRecord(source) && holdsValue(shapeField(meta, name).property)) return columnField(meta, name, source);
   throw new ImproperlyConfigured(
     `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record, ` +
-      'or many() of a relation to many',
+      'or many() of a relation to many; a column may also have a schema of its values',
   );
+}
+
+/** Tells if a property is one column with a value of its own, whose JSON a schema can describe. */
+function holdsValue(property: EntityProperty): boolean {
+  return !isReference(property) && !isInlineEmbeddable(property) && !isFile(property);
+}
+
+function columnField(meta: EntityMetadata, name: string, given: TSchema): ReadField {
+  // The column is there in every answer, whether or not a body may leave it out.
+  const schema = without(given, '~optional');
+  return {
+    name,
+    path: name,
+    schema: shapeField(meta, name).nullable ? withNull(schema) : schema,
+    known: knownPart(`${meta.className}.${name}`, schema),
+  };
 }
 
 function manyField(meta: EntityMetadata, name: string, { source, from, orderBy, limit }: AnyMany): ReadField {

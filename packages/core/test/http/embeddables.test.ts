@@ -55,11 +55,13 @@ class SiteViewSet extends ModelViewSet(Shop, {
   write: writeShape(Shop, ['address', 'site', 'main']),
 }) {}
 
+const Branches = Type.Array(Type.Object({ street: Type.String() }));
+
 class BranchViewSet extends ModelViewSet(Shop, {
-  read: Type.Object({ branches: Type.Unknown() }),
+  read: { default: readShape(Shop, [], { branches: Branches }), create: Type.Object({ branches: Type.Unknown() }) },
   write: Type.Object({
     address: Type.Object({ street: Type.String() }),
-    branches: Type.Array(Type.Object({ street: Type.String() })),
+    branches: Branches,
   }),
 }) {}
 
@@ -127,6 +129,8 @@ forEachDatabase(t, { entities: [Shop, Address, Place, Geo] }, async (t, orm) => 
     const { statusCode, body } = await app.inject({ method: 'POST', url: '/branches', payload });
     t.equal(statusCode, 201, body);
     t.match(JSON.parse(body), { branches: payload.branches });
+    const listed = await app.inject('/branches?page_size=100');
+    t.strictSame(listed.json<{ results: unknown[] }>().results.at(-1), { branches: payload.branches }, listed.body);
     const wrong = await app.inject({ method: 'POST', url: '/branches', payload: { ...payload, branches: ['Elm St'] } });
     t.match(wrong.json(), { details: [{ path: '/branches/0' }] }, wrong.body);
   });

@@ -1,8 +1,8 @@
-/** A schema says what is in a JSON column: of bodies in a write shape, of answers in a schema written by hand. */
+/** A schema says what is in a JSON column: of bodies in a write shape, of answers in a read shape or in a schema written by hand. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ModelViewSet, Router, writeShape } from '../../src/index.ts';
+import { action, many, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -17,6 +17,15 @@ const Team = defineEntity({
     car: p.json().$type<Car>().nullable(),
     colours: p.array().$type<string[]>().nullable(),
     league: p.enum(['one', 'two'] as const).default('one'),
+    drivers: () => p.oneToMany(Driver).mappedBy('team'),
+  },
+});
+const Driver = defineEntity({
+  name: 'Driver',
+  properties: {
+    id: p.integer().primary(),
+    team: () => p.manyToOne(Team),
+    laps: p.json().$type<unknown>(),
   },
 });
 const CarSchema = Type.Object({
@@ -37,8 +46,37 @@ class TeamViewSet extends ModelViewSet(Team, {
   }),
 }) {}
 
-forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
-  const app = await testApp(t, orm, [new Router().register('teams', TeamViewSet)]);
+const Laps = Type.Array(Type.Object({ seconds: Type.Number() }));
+const teamRead = readShape(Team, ['id'], {
+  car: CarSchema,
+  drivers: many(readShape(Driver, ['id'], { laps: Laps })),
+});
+
+class DerivedTeamViewSet extends ModelViewSet(Team, {
+  read: { default: readShape(Team, ['id', 'car']), list: teamRead, retrieve: teamRead },
+  write: writeShape(Team, ['car']),
+  expand: { colours: Type.Array(Type.String()) },
+  exports: ['csv'],
+}) {
+  years = action({ response: Type.Array(Type.Integer()) }, async (request) => {
+    const teams = await this.rows(this.getQueryset(request), request);
+    return teams.map((team) => team.car?.year ?? 0);
+  });
+}
+
+class DriverViewSet extends ModelViewSet(Driver, {
+  read: readShape(Driver, ['id'], { laps: Type.Optional(Laps), team: readShape(Team, [], { car: CarSchema }) }),
+}) {}
+
+forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm) => {
+  const routers = new Router()
+    .register('teams', TeamViewSet)
+    .register('derived', DerivedTeamViewSet)
+    .register('drivers', DriverViewSet);
+  const logged: string[] = [];
+  const app = await testApp(t, orm, [routers], {
+    before: (app) => void app.addHook('onError', async (_request, _reply, error) => void logged.push(error.message)),
+  });
   const car = { year: 1967, tyres: ['soft'] };
   const post = async (payload: object) => app.inject({ method: 'POST', url: '/teams', payload });
 
@@ -55,5 +93,66 @@ forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
     t.equal(wrong.statusCode, 400);
     const places = wrong.json<{ details: { path: string }[] }>().details.map(({ path }) => path);
     t.strictSame(places.toSorted(), ['/car/tyres/0', '/car/year', '/colours/0', '/league']);
+  });
+
+  t.test('an answer of a derived shape has what the schema says, nested and in lists too', async (t) => {
+    const em = orm.em.fork();
+    const full = { year: 1970, tyres: ['hard'], secret: 'x' } as Car;
+    const team = em.create(Team, { car: full, colours: ['red'] });
+    const bare = em.create(Team, { car: null });
+    em.create(Driver, { team, laps: [{ seconds: 61.5, secret: 'x' }, { seconds: 60 }] });
+    em.create(Driver, { team: bare, laps: [] });
+    await em.flush();
+    const shown = { year: 1970, tyres: ['hard'] };
+    const laps = [{ seconds: 61.5 }, { seconds: 60 }];
+    const expected = { id: team.id, car: shown, drivers: [{ id: 1, laps }] };
+    const get = async (url: string): Promise<unknown> => (await app.inject(url)).json();
+    t.strictSame(await get(`/derived/${team.id}`), expected);
+    t.strictSame(await get(`/derived/${team.id}?expand=colours`), { ...expected, colours: ['red'] });
+    t.strictSame(await get(`/derived/${bare.id}?expand=colours`), {
+      id: bare.id,
+      car: null,
+      drivers: [{ id: 2, laps: [] }],
+      colours: null,
+    });
+    t.match(await get('/derived?page_size=100'), { results: [{}, {}, expected, { car: null }] });
+    t.strictSame(await get('/drivers/1'), { id: 1, laps, team: { car: shown } });
+    t.strictSame(await get('/drivers/2'), { id: 2, laps: [], team: { car: null } });
+    t.strictSame(await get('/derived/years'), [1967, 0, 1970, 0]);
+    const csv = await app.inject({ url: '/derived', headers: { accept: 'text/csv' } });
+    t.equal(csv.body.split('\r\n')[0], 'id,car.year,car.tyres,drivers');
+    t.notMatch(csv.body, 'secret');
+  });
+
+  t.test('what does not fit is a 500 whose error names the column and the place in it', async (t) => {
+    const em = orm.em.fork();
+    const wrong: Readonly<Record<string, unknown>> = {
+      '/year is required': { tyres: [] },
+      '/year must be >= 1900': { year: 1800, tyres: [] },
+      '/tyres/1 must be a string': { year: 1900, tyres: ['soft', 5] },
+      'it must be an object': 'text',
+    };
+    const teams = Object.entries(wrong).map(([fault, held]) => [fault, em.create(Team, { car: held as Car })] as const);
+    const slow = em.create(Driver, { team: 1, laps: [{ seconds: 'long' }] });
+    await em.flush();
+    for (const [fault, { id }] of teams) {
+      logged.length = 0;
+      const answer = await app.inject(`/derived/${id}`);
+      t.equal(answer.statusCode, 500, fault);
+      t.match(logged, [`Team.car does not fit its schema: ${fault}`]);
+    }
+    t.equal((await app.inject(`/drivers/${slow.id}`)).statusCode, 500);
+    t.match(logged.at(-1), 'Driver.laps does not fit its schema: /0/seconds must be a number');
+  });
+
+  t.test('a schema that cannot be of the column is refused where the shape is made', async (t) => {
+    const unknown = Type.Unsafe<Car>({ type: 'object', maxWheels: 4 });
+    t.throws(() => readShape(Team, ['id'], { car: unknown }), {
+      message: 'Team.car: The body schema cannot be compiled: unknown keyword: "maxWheels"',
+    });
+    // @ts-expect-error -- misspelt
+    t.throws(() => readShape(Team, ['id'], { carr: CarSchema }), { message: /did you mean "car"/ });
+    // @ts-expect-error -- a relation is a shape of its records
+    t.throws(() => readShape(Driver, ['id'], { team: CarSchema }), { message: /"team" must be/ });
   });
 });

@@ -172,6 +172,41 @@ t.test('a name that does not exist does not compile', async (t) => {
   toWriteShape(Specimen, Type.Object({ nmae: Type.String() }));
 });
 
+t.test('a schema of a column says what a read shape sends', async (t) => {
+  const shape = readShape(Specimen, ['id'], {
+    json: Type.Object({ a: Type.String() }),
+    list: Type.Array(Type.Integer()),
+    name: Type.String({ description: 'As in the catalogue' }),
+    point: Type.Object({ x: Type.Number() }),
+    exact: Type.String(),
+  });
+  same<
+    OutputOf<typeof shape>,
+    {
+      id: number;
+      json: { a: string } | null;
+      list: number[] | null;
+      name: string;
+      point: { x: number } | null;
+      exact: string | null;
+    }
+  >(true);
+  const inside = readShape(Specimen, [], { json: Type.Union([Type.Array(Type.String()), Type.Null()]) });
+  type Inside = OutputOf<typeof inside>;
+  same<[Inside] extends [{ json: string[] | null }] ? true : false, true>(true);
+  same<[{ json: string[] | null }] extends [Inside] ? true : false, true>(true);
+  // @ts-expect-error -- a text
+  readShape(Specimen, ['id'], { name: Type.Integer() });
+  // @ts-expect-error -- a time is a text in JSON
+  readShape(Specimen, ['id'], { at: Type.Integer() });
+  // @ts-expect-error -- kept as a text
+  readShape(Specimen, ['id'], { exact: Type.Number() });
+  // @ts-expect-error -- hidden
+  readShape(Specimen, ['id'], { secret: Type.String() });
+  // @ts-expect-error -- a relation
+  t.throws(() => readShape(Specimen, ['id'], { maker: Type.Integer() }));
+});
+
 t.test('a shape of another entity, a hidden column and a schema of another kind do not compile', async (t) => {
   // @ts-expect-error -- a maker is no country
   readShape(Specimen, ['id'], { maker: readShape(Country, ['name']) });
