@@ -1,4 +1,12 @@
-import { type Collection, Decimal128, type Document, type Filter, MongoClient, type Sort } from 'mongodb';
+import {
+  type AggregationCursor,
+  type Collection,
+  Decimal128,
+  type Document,
+  type Filter,
+  MongoClient,
+  type Sort,
+} from 'mongodb';
 import { COUNTERS } from '../../data/mongo.ts';
 import type { Account, Basket, DraftBody, Product, ProductsQuery, Slice } from '../schemas.ts';
 import { BadQuery } from './product-query.ts';
@@ -16,6 +24,12 @@ type AccountDocument = Omit<Account, 'id' | 'role'> & {
   readonly of: readonly [{ name: string }?];
 };
 
+interface BasketDocument {
+  readonly _id: number;
+  readonly name: string;
+  readonly labels: readonly number[];
+}
+
 interface Counter {
   readonly _id: string;
   readonly last: number;
@@ -27,13 +41,16 @@ const BY_ID = { _id: 1 } as const;
 const ACCOUNT = { _id: 1, email: 1, name: 1, is_active: 1, 'of.name': 1 } as const;
 const ROLE = { $lookup: { from: 'role', localField: 'role', foreignField: '_id', as: 'of' } } as const;
 
-/** The driver with its defaults: `find` where one collection answers, `aggregate` where an account shows its role. */
+/**
+ * The driver with its defaults. A page comes with its count in one command, unless a client has narrowed it: then it often shows its count
+ * itself.
+ */
 export class MongoStore implements Store {
   readonly #client: MongoClient;
   readonly #products: Collection<ProductDocument>;
   readonly #drafts: Collection<ProductDocument>;
   readonly #accounts: Collection<{ _id: number }>;
-  readonly #baskets: Collection<{ readonly _id: number; readonly name: string; readonly labels: readonly number[] }>;
+  readonly #baskets: Collection<BasketDocument>;
   readonly #lines: Collection<Basket['lines'][number] & { readonly _id: number; readonly basket: number }>;
   readonly #labels: Collection<{ readonly _id: number; readonly name: string }>;
   readonly #counters: Collection<Counter>;
@@ -52,20 +69,31 @@ export class MongoStore implements Store {
 
   async products(query: ProductsQuery, { offset, limit }: Slice): Promise<Page<Product>> {
     const filter = productFilter(query);
-    const options = { ...PRODUCT, sort: productSort(query.sort), skip: offset, limit };
-    const rows = await this.#products.find(filter, options).toArray();
-    return { count: await countOf(this.#products, filter, offset, limit, rows.length), rows: rows.map(toProduct) };
+    const sort = productSort(query.sort);
+    if (Object.keys(filter).length === 0) {
+      const stages = [{ $sort: sort }, { $skip: offset }, { $limit: limit }, { $project: PRODUCT.projection }];
+      const found = this.#products.aggregate<ProductDocument>(withCount(stages, 'product'), batchOf(limit));
+      const { count, rows } = await readPage(found);
+      return { count, rows: rows.map(toProduct) };
+    }
+    const rows = await this.#products.find(filter, { ...PRODUCT, sort, skip: offset, limit }).toArray();
+    const isLast = rows.length < limit && (rows.length > 0 || offset === 0);
+    const count = isLast ? offset + rows.length : await this.#products.countDocuments(filter);
+    return { count, rows: rows.map(toProduct) };
   }
 
   async accounts({ offset, limit }: Slice): Promise<Page<Account>> {
     const stages = [{ $sort: BY_ID }, { $skip: offset }, { $limit: limit }, ROLE, { $project: ACCOUNT }];
-    const rows = await this.#accounts.aggregate<AccountDocument>(stages).toArray();
-    return { count: await countOf(this.#accounts, {}, offset, limit, rows.length), rows: rows.map(toAccount) };
+    const found = this.#accounts.aggregate<AccountDocument>(withCount(stages, 'account'), batchOf(limit));
+    const { count, rows } = await readPage(found);
+    return { count, rows: rows.map(toAccount) };
   }
 
   async baskets({ offset, limit }: Slice): Promise<Page<Basket>> {
-    const options = { projection: { _id: 1, name: 1, labels: 1 }, sort: BY_ID, skip: offset, limit };
-    const found = await this.#baskets.find({}, options).toArray();
+    const shown = { _id: 1, name: 1, labels: 1 };
+    const stages = [{ $sort: BY_ID }, { $skip: offset }, { $limit: limit }, { $project: shown }];
+    const paged = this.#baskets.aggregate<BasketDocument>(withCount(stages, 'basket'), batchOf(limit));
+    const { count, rows: found } = await readPage(paged);
     const baskets = found.map(({ _id: id, name }): Basket => ({ id, name, lines: [], labels: [] }));
     const byId = new Map(baskets.map((basket) => [basket.id, basket]));
     const lines = this.#lines.find({ basket: { $in: [...byId.keys()] } }, { sort: BY_ID });
@@ -79,7 +107,7 @@ export class MongoStore implements Store {
     for (const { _id: id, labels: ids } of found) {
       byId.get(id)!.labels = ids.toSorted((a, b) => a - b).map((label) => names.get(label)!);
     }
-    return { count: await countOf(this.#baskets, {}, offset, limit, found.length), rows: baskets };
+    return { count, rows: baskets };
   }
 
   async product(id: number): Promise<Product | undefined> {
@@ -106,16 +134,20 @@ export class MongoStore implements Store {
   }
 }
 
-/** Counts what a page does not show to be the last of. */
-async function countOf<Item extends Document>(
-  collection: Collection<Item>,
-  filter: Filter<Item>,
-  offset: number,
-  limit: number,
-  found: number,
-): Promise<number> {
-  if (found < limit && (found > 0 || offset === 0)) return offset + found;
-  return collection.countDocuments(filter);
+/** One batch, with the number and room for one more: a batch that is full is asked for what follows. */
+function batchOf(limit: number): { batchSize: number } {
+  return { batchSize: limit + 2 };
+}
+
+/** Adds the number of all records behind those of a page. */
+function withCount(stages: readonly Document[], collection: string): Document[] {
+  return [...stages, { $unionWith: { coll: collection, pipeline: [{ $count: 'count' }] } }];
+}
+
+async function readPage<Row extends Document>(cursor: AggregationCursor<Row>): Promise<Page<Row>> {
+  const rows = await cursor.toArray();
+  const count = Number(rows.pop()?.['count'] ?? 0);
+  return { count, rows };
 }
 
 function productFilter(query: ProductsQuery): Filter<ProductDocument> {

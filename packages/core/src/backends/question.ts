@@ -8,6 +8,11 @@ export interface Question extends Visible {
   readonly query: Query;
 }
 
+/** True if a question is the same each time that it is asked: a view's own, which no filter changes. */
+export function isSettled({ query, condition, related }: Question): boolean {
+  return query.author === 'view' && condition === query.condition && related === undefined;
+}
+
 /** The columns of a question that asks whether there are records, not what they are. */
 export const NO_COLUMNS: readonly FieldPath[] = Object.freeze([]);
 

@@ -1,5 +1,5 @@
 import { ownsColumn } from '../../fields/property.ts';
-import { and, type Condition, isAlways } from '../../language/condition.ts';
+import { isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import type { Question } from '../question.ts';
@@ -20,10 +20,8 @@ export interface Match {
   readonly rest: readonly Document[];
 }
 
-/** @param key a further condition, on the primary key */
-export function matchOf(scope: Scope, { condition }: Question, key?: Condition): Match {
-  const asked = key === undefined ? condition : and(key, condition);
-  const parts = asked.kind === 'and' ? asked.conditions : isAlways(asked) ? [] : [asked];
+export function matchOf(scope: Scope, { condition }: Question): Match {
+  const parts = condition.kind === 'and' ? condition.conditions : isAlways(condition) ? [] : [condition];
   const own = [discriminatorFilter(scope)];
   const looked: Document[] = [];
   for (const part of parts) {

@@ -2,66 +2,73 @@ import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Slice } from '../../language/query.ts';
 import { collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
-import { runCommand } from './command.ts';
 import type { PageSource } from '../page.ts';
-import type { Question, Select } from '../question.ts';
+import { isSettled, NO_COLUMNS, type Question, type Select } from '../question.ts';
+import { QueryMemo } from '../query-memo.ts';
 import type { Reading } from '../reading.ts';
+import { runCommand } from './command.ts';
+import { all, filterOf } from './condition.ts';
 import { matchOf, rootScope, saysNothing, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
 
-/** A question as MongoDB takes it: `find` if its own collection answers it, else `aggregate`. */
-interface ReadCommand {
+/** A question as MongoDB takes it, without a key and a slice: `find` if its own collection answers it, else `aggregate`. */
+interface ReadPlan {
   readonly filter: Document;
   /** The stages between the filter and the slice: lookups, further filters. */
   readonly before: readonly Document[];
   readonly sort: Document | undefined;
-  readonly slice: Slice | undefined;
   /** The stages behind the slice: lookups of what is shown alone. */
   readonly after: readonly Document[];
   readonly fields: RowFields;
 }
 
-/** The questions that a page is made of, as commands. */
-export function pageSource(question: Question, { columns, entityColumns }: Reading<unknown>): PageSource {
-  return {
-    countsInline: false,
-    rows: (slice) => readRows(question, { columns, entityColumns, slice, ordered: true }),
-    count: () => countRows(question),
-    estimate: () => estimateRows(question),
-  };
+/** The plans of the queries that come again: of records in their order, and in none. */
+const plans = new QueryMemo<{ ordered?: ReadPlan; unordered?: ReadPlan }>();
+
+/** That of a view's own query is made once. If a filter is on, the plan is another one each time. */
+function planOf(question: Question, select: Select): ReadPlan {
+  if (!isSettled(question)) return makePlan(question, select);
+  const known = plans.get(question.query, select.columns, () => ({}));
+  return (known[select.ordered === true ? 'ordered' : 'unordered'] ??= makePlan(question, select));
 }
 
-/** Reads the rows of a question. */
-export async function readRows(question: Question, select: Select): Promise<unknown[][]> {
-  const command = readCommand(question, select);
-  const documents = await runRead(question, command);
-  return documents.map(command.fields.readRow);
-}
-
-function readCommand(question: Question, { columns, entityColumns, key, slice, ordered, one }: Select): ReadCommand {
+function makePlan(question: Question, { columns, entityColumns, ordered }: Select): ReadPlan {
   const scope = rootScope(question);
-  const { own, rest } = matchOf(scope, question, key);
+  const { own, rest } = matchOf(scope, question);
   const sorting = ordered === true ? sortingOf(scope, question.query.order.total) : undefined;
   const before = [...rest, ...scope.takeStages()];
   if (sorting?.added !== undefined) before.push({ $addFields: sorting.added });
   const fields = rowFields(scope, columns, entityColumns);
-  const part = one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice;
-  return { filter: own, before, sort: sorting?.sort, slice: part, after: scope.takeStages(), fields };
+  return { filter: own, before, sort: sorting?.sort, after: scope.takeStages(), fields };
 }
 
-function runRead(question: Question, command: ReadCommand): Promise<Document[]> {
-  const { before, after } = command;
-  return before.length === 0 && after.length === 0 ? find(question, command) : aggregate(question, command);
+/** Reads the rows of a question. */
+export async function readRows(question: Question, select: Select): Promise<unknown[][]> {
+  const { key, slice, one } = select;
+  const plan = planOf(question, select);
+  const filter = key === undefined ? plan.filter : all([filterOf(question.em, question.query.meta, key), plan.filter]);
+  const part = one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice;
+  const documents =
+    plan.before.length === 0 && plan.after.length === 0
+      ? await find(question, plan, filter, part)
+      : await runPipeline(question.em, question.query.meta, stagesOf(plan, filter, part), batchOf(part));
+  return documents.map(plan.fields.readRow);
 }
 
 /** Documents up to this number come in one answer of the server. */
 const MAX_BATCH = 1000;
 
+/** One more than there may be: a pipeline whose batch is full is asked for more. */
 function batchOf(slice: Slice | undefined): Document {
-  return slice !== undefined && slice.limit <= MAX_BATCH ? { batchSize: slice.limit } : {};
+  return slice !== undefined && slice.limit < MAX_BATCH ? { batchSize: slice.limit + 1 } : {};
 }
 
-function find({ em, query }: Question, { filter, sort, slice, fields }: ReadCommand): Promise<Document[]> {
+function find(
+  { em, query }: Question,
+  { sort, fields }: ReadPlan,
+  filter: Document,
+  slice: Slice | undefined,
+): Promise<Document[]> {
   const shown: Document = { projection: fields.projection };
   if (sort !== undefined) shown['sort'] = sort;
   if (slice !== undefined) shown['limit'] = slice.limit;
@@ -71,17 +78,13 @@ function find({ em, query }: Question, { filter, sort, slice, fields }: ReadComm
   return runCommand(em, query.meta, 'find', [filter, shown], () => collection.find(filter, options).toArray());
 }
 
-function aggregate(
-  question: Question,
-  { filter, before, sort, slice, after, fields }: ReadCommand,
-): Promise<Document[]> {
-  const pipeline: Document[] = saysNothing(filter) ? [] : [{ $match: filter }];
-  pipeline.push(...before);
-  if (sort !== undefined) pipeline.push({ $sort: sort });
-  if (slice !== undefined && slice.offset > 0) pipeline.push({ $skip: slice.offset });
-  if (slice !== undefined) pipeline.push({ $limit: slice.limit });
-  pipeline.push(...after, { $project: fields.projection });
-  return runPipeline(question.em, question.query.meta, pipeline, batchOf(slice));
+function stagesOf({ before, sort, after, fields }: ReadPlan, filter: Document, slice: Slice | undefined): Document[] {
+  const stages: Document[] = saysNothing(filter) ? [...before] : [{ $match: filter }, ...before];
+  if (sort !== undefined) stages.push({ $sort: sort });
+  if (slice !== undefined && slice.offset > 0) stages.push({ $skip: slice.offset });
+  if (slice !== undefined) stages.push({ $limit: slice.limit });
+  stages.push(...after, { $project: fields.projection });
+  return stages;
 }
 
 /** Runs stages on the collection of an entity. */
@@ -97,12 +100,54 @@ export function runPipeline(
   );
 }
 
+/** The questions that a page is made of, as commands. */
+export function pageSource(question: Question, { columns, entityColumns }: Reading<unknown>): PageSource {
+  const select = { columns, entityColumns, ordered: true };
+  return {
+    // A page that a client has narrowed often shows its number, which would be counted in vain.
+    countsInline: question.query.author === 'view',
+    rows: (slice, counted) =>
+      counted ? readCounted(question, select, slice) : readRows(question, { ...select, slice }),
+    count: () => countRows(question),
+    estimate: () => estimateRows(question),
+  };
+}
+
+/** The field of the number of all records. */
+const COUNT = '~count';
+
+/**
+ * Reads the rows of a question, each with the number of all records behind its columns, by one command: what it took two for cost
+ * the process half as much again. Not by `$facet`, which reads all records and cannot use the index of an order.
+ */
+async function readCounted(question: Question, select: Select, slice: Slice | undefined): Promise<unknown[][]> {
+  const { em, query } = question;
+  const plan = planOf(question, select);
+  const counting = { $unionWith: { coll: query.meta.collection, pipeline: countStages(question) } };
+  const stages = [...stagesOf(plan, plan.filter, slice), counting];
+  const documents = await runPipeline(em, query.meta, stages, batchOf(slice && { ...slice, limit: slice.limit + 1 }));
+  // There is none if there are no records, also if the last of them has gone in between.
+  const count = documents.at(-1)?.[COUNT] === undefined ? 0 : documents.pop()?.[COUNT];
+  return documents.map((document) => [...plan.fields.readRow(document), count]);
+}
+
+/** The stages that count, of the queries that come again. */
+const counts = new QueryMemo<readonly Document[]>();
+
+function countStages(question: Question): readonly Document[] {
+  if (!isSettled(question)) return makeCountStages(question);
+  return counts.get(question.query, NO_COLUMNS, () => makeCountStages(question));
+}
+
+function makeCountStages(question: Question): readonly Document[] {
+  const { own, rest } = matchOf(rootScope(question), question);
+  return [{ $match: own }, ...rest, { $count: COUNT }];
+}
+
 /** Counts the records of a question. */
 export async function countRows(question: Question): Promise<number> {
-  const { own, rest } = matchOf(rootScope(question), question);
-  const pipeline = [{ $match: own }, ...rest, { $count: 'count' }];
-  const [found] = await runPipeline(question.em, question.query.meta, pipeline, {});
-  return Number(found?.['count'] ?? 0);
+  const [found] = await runPipeline(question.em, question.query.meta, countStages(question), { batchSize: 2 });
+  return Number(found?.[COUNT] ?? 0);
 }
 
 /** The number of a collection's documents as MongoDB keeps it, if that is asked for; else counts. No transaction has it. */

@@ -5,7 +5,7 @@ import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
-import type { Question, Select } from '../question.ts';
+import { isSettled, type Question, type Select } from '../question.ts';
 import { writeCondition } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
@@ -36,11 +36,10 @@ export interface SqlQuestion extends Question {
  * values stand first and last. If a filter is on, the statement is another one each time.
  */
 export function bindSelect(question: SqlQuestion, select: SqlSelect): Bound {
-  const { plan, query, condition, related } = question;
+  const { plan, query } = question;
   const { columns, key, slice } = select;
   const first = key === undefined ? [] : keyValues(plan, key);
-  const isSettled = query.author === 'view' && condition === query.condition && related === undefined;
-  if (!isSettled || first === undefined) return writeSelect(question, select);
+  if (first === undefined || !isSettled(question)) return writeSelect(question, select);
   const last = sliceValues(slice);
   const known = plan.selects.get(query, columns, () => []);
   const written = (known[traitsOf(select)] ??= writeBetween(question, select, first.length, last.length));

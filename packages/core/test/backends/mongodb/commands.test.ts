@@ -1,0 +1,115 @@
+/** The commands that requests send to MongoDB, one after the other. */
+import { defineEntity, p } from '@mikro-orm/core';
+import t, { type Test } from 'tap';
+import { many, ModelViewSet, readShape, Router, writeShape } from '../../../src/index.ts';
+import { openMongo, skipMongo } from '../../support/databases.ts';
+import { Book, fillLibrary, LIBRARY, testApp } from '../../support/library.ts';
+
+const Tag = defineEntity({
+  name: 'Tag',
+  properties: { name: p.string().length(20).primary(), note: p.string().length(20).nullable() },
+});
+
+const Shelf = defineEntity({
+  name: 'Shelf',
+  properties: { id: p.integer().primary(), name: p.string().length(20), tags: () => p.manyToMany(Tag) },
+});
+
+const BookViewSet = ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title', 'pages']),
+  write: writeShape(Book, ['title', 'pages']),
+  searchFields: ['title'],
+  orderingFields: { pages: 'pages', publisher: 'publisher__name' },
+});
+const ShownWithPublisher = ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title'], { publisher: 'publisher.name' }),
+});
+const Uncounted = ModelViewSet(Book, { read: readShape(Book, ['id', 'title']), count: 'none' });
+const TagViewSet = ModelViewSet(Tag, {
+  read: readShape(Tag, ['name', 'note']),
+  write: writeShape(Tag, ['name', 'note']),
+});
+const ShelfViewSet = ModelViewSet(Shelf, {
+  read: readShape(Shelf, ['id', 'name'], { tags: many('tags.name') }),
+});
+
+/** The part of the connection that is used, whose driver is a dependency of @mikro-orm/mongodb alone. */
+interface Connection {
+  getClient(): {
+    on(
+      event: 'commandStarted',
+      listener: (started: { commandName: string; command: Record<string, unknown> }) => void,
+    ): void;
+  };
+}
+
+/** An application, and the commands that it has sent since the last look. */
+async function observed(t: Test) {
+  const entities = [...LIBRARY, Tag, Shelf];
+  const orm = await openMongo(t, { entities, orm: { driverOptions: { monitorCommands: true } } });
+  await fillLibrary(orm);
+  const em = orm.em.fork();
+  em.create(Shelf, { name: 'A', tags: [em.create(Tag, { name: 'old' }), em.create(Tag, { name: 'new' })] });
+  em.create(Shelf, { name: 'B', tags: [em.getReference(Tag, 'old')] });
+  await em.flush();
+  const router = new Router();
+  router.register('books', class extends BookViewSet {});
+  router.register('shown', class extends ShownWithPublisher {});
+  router.register('uncounted', class extends Uncounted {});
+  router.register('tags', class extends TagViewSet {});
+  router.register('shelves', class extends ShelfViewSet {});
+  const app = await testApp(t, orm, [router]);
+  let sent: string[] = [];
+  const client = (orm.em.getConnection() as unknown as Connection).getClient();
+  client.on('commandStarted', ({ commandName, command }) => {
+    const collection: unknown = commandName === 'getMore' ? command.collection : command[commandName];
+    if (typeof collection === 'string') sent.push(`${commandName} ${collection}`);
+  });
+  return {
+    ask: async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object): Promise<string[]> => {
+      sent = [];
+      const { statusCode, body } = await app.inject({ method, url, ...(payload !== undefined && { payload }) });
+      t.ok(statusCode < 300, `${method} ${url} ${body}`);
+      return sent;
+    },
+  };
+}
+
+t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
+  const { ask } = await observed(t);
+
+  t.test('a page of a view comes with the number of its records', async (t) => {
+    t.strictSame(await ask('GET', '/books?page_size=2'), ['aggregate book']);
+    t.strictSame(await ask('GET', '/books?page_size=2&page=3'), ['aggregate book']);
+    t.strictSame(await ask('GET', '/books?page_size=10'), ['aggregate book']);
+    t.strictSame(await ask('GET', '/uncounted?page_size=2'), ['find book'], 'if it tells the number');
+  });
+
+  t.test('a page that a client has narrowed is counted unless it shows the number', async (t) => {
+    t.strictSame(await ask('GET', '/books?page_size=2&search=e'), ['find book', 'aggregate book']);
+    t.strictSame(await ask('GET', '/books?page_size=2&search=e&page=2'), ['find book']);
+    t.strictSame(await ask('GET', '/books?search=e&sort=-pages'), ['find book']);
+  });
+
+  t.test('related records come with the command of the page', async (t) => {
+    t.strictSame(await ask('GET', '/shown?page_size=2'), ['aggregate book']);
+    t.strictSame(await ask('GET', '/shown?page_size=10'), ['aggregate book']);
+    t.strictSame(await ask('GET', '/books?page_size=2&sort=publisher'), ['aggregate book', 'aggregate book']);
+  });
+
+  t.test('each relation to many is one further command', async (t) => {
+    t.strictSame(await ask('GET', '/shelves'), ['aggregate shelf', 'aggregate shelf']);
+  });
+
+  t.test('a record is one', async (t) => {
+    t.strictSame(await ask('GET', '/books/1'), ['find book']);
+    t.strictSame(await ask('GET', '/shown/1'), ['aggregate book']);
+  });
+
+  t.test('a record that refers to nothing is stored by one, and one that counts its key', async (t) => {
+    t.strictSame(await ask('POST', '/tags', { name: 'rare' }), ['insert tag']);
+    t.strictSame(await ask('POST', '/books', { title: 'Fir' }), ['findAndModify viewset_counters', 'insert book']);
+    t.strictSame(await ask('PATCH', '/books/1', { pages: 5 }), ['findAndModify book']);
+    t.strictSame(await ask('DELETE', '/books/1'), ['findAndModify book']);
+  });
+});
