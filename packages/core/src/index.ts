@@ -83,6 +83,7 @@ export type { ExportFormat } from './viewset/list-export.ts';
 export { inTransaction } from './viewset/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';
+export { sendStaticFile, type StaticFile, staticFile } from './static-file.ts';
 export { file, type FileField, type FileFieldOptions } from './files/file-field.ts';
 export { type FileFacts, type FileStore, type FlydriveDisk, flydriveStore } from './files/file-store.ts';
 export { type FileLink, FileType, type StoredFile } from './files/file-type.ts';

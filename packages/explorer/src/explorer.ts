@@ -1,11 +1,17 @@
-import { addVary, ImproperlyConfigured, type OperationPlan } from '@viewset/core';
+import {
+  addVary,
+  ImproperlyConfigured,
+  type OperationPlan,
+  sendStaticFile,
+  type StaticFile,
+  staticFile,
+} from '@viewset/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { type ExplorerOptions, resolveOptions } from './options.ts';
 import { htmlOf, type PageFacts } from './page-html.ts';
 import { type PageFiles, readPageFiles } from './page-files.ts';
 import { prefersHtml } from './prefers-html.ts';
-import { sendFile, type StaticFile, staticFile } from './static-file.ts';
 import { texts } from './texts.ts';
 import { readTranslation } from './translation.ts';
 
@@ -56,7 +62,7 @@ export const explorer = fp(
       addVary(reply, 'Accept');
       if (!prefersHtml(request)) return done();
       secure(reply);
-      sendFile(request, reply, page, 'no-cache');
+      sendStaticFile(request, reply, page);
     });
   },
   { name: '@viewset/explorer', fastify: '5.x', dependencies: ['@viewset/core'] },
@@ -88,7 +94,7 @@ function addAssets(
     const url = `${path}/explorer-${file.tag.slice(1, 11)}.${ending}`;
     app.get(url, ASSET_ROUTE, async (request, reply) => {
       reply.header('x-content-type-options', 'nosniff');
-      return sendFile(request, reply, file, 'public, max-age=31536000, immutable');
+      return sendStaticFile(request, reply, file, 'public, max-age=31536000, immutable');
     });
     return app.prefix + url;
   };

@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger';
-import type { OperationPlan } from '@viewset/core';
+import { type OperationPlan, sendStaticFile, type StaticFile, staticFile } from '@viewset/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { stringify } from 'yaml';
@@ -8,7 +8,6 @@ import { isObject } from './json-schema.ts';
 import { type OpenapiOptions, resolveOptions, type ResolvedOptions } from './options.ts';
 import { addReferencePage } from './reference-page.ts';
 import { referenceNames } from './references.ts';
-import { sendFile, type StaticFile, staticFile } from './static-file.ts';
 
 /**
  * The document of an application in OpenAPI 3.1, of the plans of its views and of the schemas of its own routes, and a page
@@ -140,7 +139,7 @@ function addDocument(app: FastifyInstance, path: string, complete: () => JsonObj
     let file: StaticFile | undefined;
     app.get(`${path}.${ending}`, DOCUMENT_ROUTE, async (request: FastifyRequest, reply: FastifyReply) => {
       file ??= staticFile(type, write(complete()));
-      return sendFile(request, reply, file);
+      return sendStaticFile(request, reply, file);
     });
   }
 }

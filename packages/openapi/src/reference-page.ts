@@ -1,6 +1,6 @@
+import { sendStaticFile, type StaticFile, staticFile } from '@viewset/core';
 import { fastify, type FastifyInstance } from 'fastify';
 import scalar from '@scalar/fastify-api-reference';
-import { sendFile, type StaticFile, staticFile } from './static-file.ts';
 
 /** Allows the page to run scripts of this server and to ask this server; no other ones. */
 const CONTENT_SECURITY_POLICY = [
@@ -34,10 +34,10 @@ export function addReferencePage(app: FastifyInstance, path: string, documentUrl
   const page = staticFile('text/html; charset=utf-8', pageOf(title, documentUrl, app.prefix + scriptPath));
   app.get(path, ROUTE, async (request, reply) => {
     reply.header('content-security-policy', CONTENT_SECURITY_POLICY).header('x-content-type-options', 'nosniff');
-    return sendFile(request, reply, page);
+    return sendStaticFile(request, reply, page);
   });
   let script: Promise<StaticFile> | undefined;
-  app.get(scriptPath, ROUTE, async (request, reply) => sendFile(request, reply, await (script ??= readScript())));
+  app.get(scriptPath, ROUTE, async (request, reply) => sendStaticFile(request, reply, await (script ??= readScript())));
 }
 
 function pageOf(title: string, documentUrl: string, scriptUrl: string): string {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
+import { entityTag, namesTag } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
-import { entityTag, namesTag } from '../viewset/entity-tag.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
 import type { OperationParameter } from './operation-plan.ts';
 

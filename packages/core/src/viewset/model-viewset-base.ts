@@ -1,6 +1,7 @@
 import type { EntityData, EntityKey, EntityMetadata, EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
+import { entityTag, namesAny, namesTag, representationsIn, type TagComparison } from '../entity-tag.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import type { Condition } from '../language/condition.ts';
@@ -12,8 +13,8 @@ import type { NullOf } from '../shapes/wire-value.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
+import { answerOf } from './answer-of.ts';
 import { BulkOperations } from './bulk-operations.ts';
-import { answerOf, entityTag, namesAny, namesTag, representationsIn, type TagComparison } from './entity-tag.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { parametersOf, stateOf } from './request-state.ts';

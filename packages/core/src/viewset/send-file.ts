@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
-import { namesTag } from './entity-tag.ts';
+import { namesTag } from '../entity-tag.ts';
 import { byteRange } from '../files/byte-range.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { StoredFile } from '../files/file-type.ts';

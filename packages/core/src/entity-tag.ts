@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
 
 /** 128 bits of SHA-256, which no two contents share by chance, in base64url. */
 const TAG_LENGTH = 22;
@@ -51,31 +50,4 @@ export function namesTag(header: string, tag: string, comparison: TagComparison)
 function tagsIn(header: string, comparison: TagComparison): string[] {
   const named = [...header.matchAll(ENTITY_TAG)].filter(([, weak]) => comparison === 'weak' || weak === undefined);
   return named.map(([, , opaque]) => opaque!);
-}
-
-/** Returns the content that a handler answers with, returned or sent, of which the client gets nothing. */
-export async function answerOf(
-  handle: (reply: FastifyReply) => Promise<unknown>,
-  reply: FastifyReply,
-): Promise<unknown> {
-  let content: unknown;
-  const ignore = (): FastifyReply => silent;
-  const send = (payload: unknown): FastifyReply => {
-    content = payload;
-    return silent;
-  };
-  const changes = {
-    send,
-    // A reply can be awaited, until it is sent.
-    // oxlint-disable-next-line unicorn/no-thenable
-    then: undefined,
-    code: ignore,
-    status: ignore,
-    header: ignore,
-    headers: ignore,
-    type: ignore,
-  };
-  const silent = Object.assign(Object.create(reply), changes) as FastifyReply;
-  const returned = await handle(silent);
-  return returned === undefined || returned === silent ? content : returned;
 }
