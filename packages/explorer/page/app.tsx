@@ -26,7 +26,16 @@ export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Elem
     );
   };
   useEffect(load, [documentUrl]);
-  if (api === 'waiting') return <p class="first-wait">{texts.loading}</p>;
+  if (api === 'waiting') {
+    return (
+      <>
+        <header class="top">
+          <span class="brand">{document.title}</span>
+        </header>
+        <p class="first-wait">{texts.loading}</p>
+      </>
+    );
+  }
   if (api === 'failed') {
     return (
       <main class="alone">

@@ -14,7 +14,8 @@ export function RequestLog(): JSX.Element {
   const all = useStore(exchanges);
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<number>();
-  const last = all[0];
+  // What the page asks for itself does not push away what somebody has asked for.
+  const last = all.find(({ method }) => method !== 'OPTIONS') ?? all[0];
   const shown = all.find(({ number }) => number === chosen) ?? last;
   return (
     <footer class={`log${isOpen ? ' open' : ''}`}>

@@ -54,8 +54,10 @@ export function describe(document: ApiDocument, given: Schema | undefined, name 
   return { kind, nullable, schema, choices, key };
 }
 
-/** Makes one object of several that a value may be, with the fields of all; undefined if they are no objects. */
+/** Makes one object of several that a value may be, with the fields of all, or one list of several; undefined of anything else. */
 function unionOf(parts: readonly Schema[]): Schema | undefined {
+  const items = parts.map((part) => (part.type === 'array' ? part.items : undefined));
+  if (items.length > 1 && items.every((item) => item !== undefined)) return { type: 'array', items: { anyOf: items } };
   const isObjects = parts.length > 1 && parts.every(({ type, properties }) => type === 'object' && properties);
   if (!isObjects) return undefined;
   const required = (parts[0]!.required ?? []).filter((name) => parts.every((part) => part.required?.includes(name)));

@@ -17,8 +17,9 @@ export function Problem({
 }): JSX.Element {
   const { token } = useStore(session);
   const { status, message, code, retrySeconds } = refusal;
+  const needsLogin = status === 401 && token === undefined;
   return (
-    <section class="problem" role="alert">
+    <section class={`problem${needsLogin ? ' needs-login' : ''}`} role="alert">
       <h2>{status === 0 ? texts.offline : texts.problemOf(status)}</h2>
       <p>{status === 0 ? texts.offlineHint : <bdi>{message}</bdi>}</p>
       {status === 403 && <p>{texts.forbiddenHint}</p>}
@@ -31,7 +32,7 @@ export function Problem({
         </p>
       )}
       <div class="buttons">
-        {status === 401 && token === undefined && (
+        {needsLogin && (
           <button type="button" class="primary" onClick={() => askForLogin()}>
             {texts.logIn}
           </button>

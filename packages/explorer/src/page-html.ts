@@ -11,7 +11,10 @@ export interface PageFacts {
   readonly noScript: string;
 }
 
-/** Writes the page: no script or style of its own, which a policy would have to allow, and no data. */
+/**
+ * Writes the page: no script or style of its own, which a policy would have to allow, and no data. Its title is there to be painted before
+ * the script runs.
+ */
 export function htmlOf(facts: PageFacts): string {
   const { title, documentPath, scriptUrl, styleUrl, language, textsUrl, noScript } = facts;
   const data = { document: documentPath, ...(textsUrl === undefined ? {} : { texts: textsUrl }) };
@@ -29,7 +32,7 @@ export function htmlOf(facts: PageFacts): string {
     <script type="module" src="${escapeHtml(scriptUrl)}"></script>
   </head>
   <body>
-    <div id="explorer"${attributes.join('')}></div>
+    <div id="explorer"${attributes.join('')}><header class="top"><span class="brand">${escapeHtml(title)}</span></header></div>
     <noscript>${escapeHtml(noScript)}</noscript>
   </body>
 </html>

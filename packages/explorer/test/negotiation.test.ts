@@ -19,7 +19,7 @@ forEachDatabase(t, { entities: ENTITIES, only: ['sqlite'] }, async (t, orm) => {
       t.equal(statusCode, 200, url);
       t.equal(headers['content-type'], 'text/html; charset=utf-8', url);
       t.equal(headers.vary, 'Accept', url);
-      t.match(body, /<div id="explorer" data-document="\/openapi.json">/);
+      t.match(body, /<div id="explorer" data-document="\/openapi.json"><header class="top"><span class="brand">/);
     }
   });
 

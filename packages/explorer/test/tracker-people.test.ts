@@ -47,6 +47,8 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     const page = await visit('chiara', `${TICKETS}/1`);
     await page.getByText('Read only.').waitFor();
     t.strictSame([await offered(page, 'Save'), await offered(page, 'Delete')], [0, 0], 'to a guest');
+    await page.goto(`${TICKETS}/2`);
+    await page.getByRole('region', { name: 'Comments' }).locator('time').first().waitFor();
     await page.goto(TICKETS);
     await page.getByRole('link', { name: 'Dark mode' }).waitFor();
     t.equal(await offered(page, 'New ticket'), 0);
