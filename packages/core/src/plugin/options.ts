@@ -10,7 +10,7 @@ import { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
-import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
 import { LIST_RULES } from '../viewset/list-options.ts';
 import type { ViewDefaults } from '../viewset/view-definition.ts';
 
@@ -37,7 +37,7 @@ export interface ViewsetOptions {
   /** False: unknown paths and methods are left to the application's not-found handler. Default: true. */
   readonly notFoundHandler?: boolean;
   /** Rules that count every request to a route. Default: none. */
-  readonly throttles?: readonly RateLimitRule[];
+  readonly throttles?: readonly RateLimitRuleInstance[];
   /** Asked on every request to a route, after the rules; false answers 429. */
   readonly throttleRate?: (request: FastifyRequest) => boolean | Promise<boolean>;
   /** The store in which the throttles count. Default: a MemoryStore of the application's own. */

@@ -66,6 +66,9 @@ export abstract class RateLimitRule {
   }
 }
 
+/** A rule that `new` has made. It is a name for the compiler to say where a class stands in its place. */
+export type RateLimitRuleInstance = RateLimitRule | (RateLimitRule & { readonly 'a class without new': never });
+
 const LARGEST = 2 ** 31 - 1;
 
 function positiveInteger(owner: string, name: string, value: number): number {

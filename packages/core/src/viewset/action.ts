@@ -4,7 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS, wrongOption } from '../options.ts';
 import type { PermissionClass, RequestBehind } from '../permissions/permission.ts';
-import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 /** An HTTP method, as an action names it. */
@@ -91,7 +91,7 @@ export interface ActionOptions<
   /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
   readonly allowAnonymous?: boolean;
   /** Beside the view's own. */
-  readonly throttles?: readonly RateLimitRule[];
+  readonly throttles?: readonly RateLimitRuleInstance[];
   /**
    * True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record and reads it anew. It
    * is committed when the handler has returned, and rolled back if the handler throws or its status is 400 or more.

@@ -24,7 +24,7 @@ import type { ExtraFields, ReadShape } from '../shapes/read-shape.ts';
 import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { NullOf, PropertyValue } from '../shapes/wire-value.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
-import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
+import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
 import { BULK_RULE, type BulkOperation, type BulkOption } from './bulk.ts';
 import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
@@ -59,6 +59,9 @@ export interface WritePair<Create, Update> {
   readonly create: Create;
   readonly update: Update;
 }
+
+/** A list of names. From a name alone, which is none, the compiler infers it all the same, and so says which list was meant. */
+type ListOf<Name> = readonly Name[] | (Name & { readonly 'in a list': never });
 
 type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
 
@@ -256,11 +259,11 @@ export interface ModelViewSetOptions<
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
   readonly operations?: readonly Offered[];
   /** Fields that `?search=` looks in. */
-  readonly searchFields?: readonly Search[];
+  readonly searchFields?: ListOf<Search>;
   /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
   readonly filterFields?: Filters;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
-  readonly jsonLogicFields?: readonly Logic[];
+  readonly jsonLogicFields?: ListOf<Logic>;
   /** Sort name → field: `?sort=-price`. */
   readonly orderingFields?: Readonly<Record<Sort, PathOf<Entity, '__'>>>;
   /** The order of a list whose request names none. Default: the primary key, ascending. */
@@ -296,7 +299,7 @@ export interface ModelViewSetOptions<
   /** See `ViewSet.permissionClasses`. */
   readonly permissionClasses?: readonly PermissionClass[];
   /** See `ViewSet.throttles`. */
-  readonly throttles?: readonly RateLimitRule[];
+  readonly throttles?: readonly RateLimitRuleInstance[];
   /** See `ViewSet.ignoreUnknownParameters`. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
   /** See `ViewSet.allowAnonymous`. */

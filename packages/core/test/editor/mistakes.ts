@@ -7,7 +7,7 @@ export interface Mistake {
 
 /** Stands before the code of each mistake. */
 export const PRELUDE = `
-import { action, computed, type InputOf, IsAuthenticated, ModelViewSet, Permission, type PermissionView } from '@viewset/core';
+import { action, computed, type InputOf, IsAuthenticated, ModelViewSet, PathRateLimit, Permission, type PermissionView } from '@viewset/core';
 import { readShape, Router, type WriteData, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -164,6 +164,26 @@ export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
 export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
     message:
       "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 7 more ..., never>'. Did you mean to write 'write'?",
+  },
+  {
+    name: 'one field where a list of them belongs',
+    code: `
+export class V extends ModelViewSet(Book, { read, searchFields: 'title' }) {}`,
+    message: 'Type \'"title"\' is not assignable to type \'ListOf<"title">\'.',
+  },
+  {
+    name: 'a class in the place of a throttle',
+    code: `
+export class V extends ModelViewSet(Book, { read, throttles: [PathRateLimit] }) {}`,
+    message: "Type 'typeof PathRateLimit' is not assignable to type 'RateLimitRuleInstance'.",
+  },
+  {
+    name: 'a class in the place of a throttle of an action',
+    code: `
+export class V extends ModelViewSet(Book, { read }) {
+  top = action({ throttles: [PathRateLimit] }, () => []);
+}`,
+    message: "Type 'typeof PathRateLimit' is not assignable to type 'RateLimitRuleInstance'.",
   },
   {
     name: 'a misspelt search field',
