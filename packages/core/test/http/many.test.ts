@@ -155,7 +155,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     recorded.stop();
     return recorded.texts;
   };
-  // PostgreSQL counts within the statement of the page, the others only if the page does not tell.
+  // SQLite counts only if the page does not tell, the others within the statement of the page.
   const counted = database === 'sqlite' ? 2 : 1;
   /** A command of MongoDB names the keys. */
   const withoutKeys = (text: string): string => text.replaceAll(/'\$in': \[[^\]]*\]/g, '');

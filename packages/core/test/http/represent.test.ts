@@ -115,8 +115,10 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
       t.equal((await app.inject(path)).statusCode, 200);
       return queries.texts.length - before;
     };
-    const page = database === 'postgresql' ? 1 : 2;
-    for (const path of ['?page_size=2', '?page_size=2&sort=-by']) {
+    // MongoDB counts within the command of a page that the client has not shaped.
+    const expected = { sqlite: [2, 2], postgresql: [1, 1], mongodb: [1, 2] }[database];
+    for (const [index, path] of ['?page_size=2', '?page_size=2&sort=-by'].entries()) {
+      const page = expected[index];
       t.equal(await statements(`/rows${path}`), page, `rows: ${path}`);
       t.equal(await statements(`/shouting${path}`), page, `entities: ${path}`);
     }
