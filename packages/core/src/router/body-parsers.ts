@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
+import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 
 /**
@@ -20,7 +21,12 @@ export function readJsonOnly(app: FastifyInstance): void {
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
       return done(new ParseError('The request body is not valid UTF-8'), undefined);
     }
-    return request.method === 'QUERY' ? parseQuery(text, done) : parse(request, text, done);
+    if (request.method === 'QUERY') return parseQuery(text, done);
+    // Only what a schema judges is marked: an action that declares no body gets what JSON.parse makes of it.
+    if (request.routeOptions.schema?.body === undefined) return parse(request, text, done);
+    return parse(request, text, (error, document) =>
+      done(error, error === null ? markRounded(text, document) : document),
+    );
   });
 }
 

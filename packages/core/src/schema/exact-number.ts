@@ -35,6 +35,11 @@ export function wholeDigits(text: string): number {
   return digits === '' ? 0 : Math.max(0, exponent);
 }
 
+/** Tells if a text of digits is a number exactly, or in the digits in which JavaScript writes the number. */
+export function isSameNumber(text: string, value: number): boolean {
+  return BigInt(text) === BigInt(value) || digitsOf(text).digits === digitsOf(value).digits;
+}
+
 /** Finds whole multiples of a step, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
 export function multiplesOf(step: number): (value: number) => boolean {
   const places = decimalPlaces(step);

@@ -73,6 +73,8 @@ function literalAssertion(given: readonly unknown[], message: string): Assertion
 /** Writes JSON with the names of each object in one order. */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
+  // A whole number that would be rounded is a bigint, which the scan of the document tells of.
+  if (typeof value === 'bigint') return String(value);
   if (!isRecord(value)) return JSON.stringify(value);
   const names = Object.keys(value).toSorted();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join()}}`;

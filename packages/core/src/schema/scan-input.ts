@@ -29,7 +29,8 @@ export interface Scanned {
 
 /**
  * Finds what no schema says of a JSON document and no database keeps: NUL characters, text that is not well-formed
- * Unicode (a lone surrogate), in values and in names alike, and nesting deeper than 100 levels.
+ * Unicode (a lone surrogate), in values and in names alike, numbers that were too large to read or would be rounded, and nesting deeper
+ * than 100 levels.
  */
 export function scanInput(input: unknown): Scanned {
   const scan = new Scan();
@@ -58,6 +59,8 @@ class Scan implements Scanned {
   visit(value: unknown): void {
     this.size += 1;
     if (typeof value === 'string') this.#judge(value, '');
+    else if (value === Infinity || value === -Infinity) this.#report('is a number that is too large');
+    else if (typeof value === 'bigint') this.#report('is a whole number that would be rounded; send it as a text');
     if (typeof value !== 'object' || value === null) return;
     if (this.#keys.length >= MAX_DEPTH) {
       this.isTooDeep = true;

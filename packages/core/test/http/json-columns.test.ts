@@ -50,4 +50,38 @@ forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
       t.ok(isDeepStrictEqual(updated.json<{ car: unknown }>().car, patch.car), updated.body);
     });
   }
+
+  t.test('a number that would be stored as another, or as null, is refused with its place', async (t) => {
+    const send = async (body: string) => {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await app.inject({ method: 'POST', url: '/teams', payload: body, headers });
+      const { details, car: stored } = answer.json<{ details?: { path: string; message: string }[]; car?: unknown }>();
+      return [answer.statusCode, details?.map(({ path, message }) => `${path} ${message}`) ?? stored];
+    };
+    const tooLarge = 'is a number that is too large';
+    const rounded = 'is a whole number that would be rounded; send it as a text';
+    t.strictSame(await send('{"builder":"Lotus","car":{"a":[1e400,-1e400],"b":1}}'), [
+      400,
+      [`/car/a/0 ${tooLarge}`, `/car/a/1 ${tooLarge}`],
+    ]);
+    t.strictSame(await send('{"builder":"much too long for it","car":[9007199254740993,{"a":-9007199254740993}]}'), [
+      400,
+      [`/car/0 ${rounded}`, `/car/1/a ${rounded}`],
+    ]);
+    t.strictSame(await send('{"builder":5,"car":9007199254740993}'), [
+      400,
+      ['/builder must be a string', `/car ${rounded}`],
+    ]);
+    for (const exact of [
+      '9007199254740991',
+      '9007199254740992',
+      '1e22',
+      '1152921504606847000',
+      '0.12345678901234567',
+    ]) {
+      t.strictSame(await send(`{"builder":"Lotus","car":[${exact}]}`), [201, [Number(exact)]], exact);
+    }
+    const text = '{"a":"9007199254740993 \\" 9007199254740993"}';
+    t.strictSame(await send(`{"builder":"Lotus","car":${text}}`), [201, JSON.parse(text)]);
+  });
 });

@@ -114,9 +114,15 @@ t.test('what one body has wrong is not said of another, nor of another place', a
 });
 
 t.test('numbers that JSON cannot carry are refused', async (t) => {
-  for (const price of [NaN, Infinity, -Infinity]) {
-    t.same(problems(Product, { name: 'a', price }), ['/price must be a number']);
+  t.same(problems(Product, { name: 'a', price: NaN }), ['/price must be a number']);
+  for (const price of [Infinity, -Infinity]) {
+    t.same(problems(Product, { name: 'a', price }), ['/price is a number that is too large']);
   }
+  const rounded = 'is a whole number that would be rounded; send it as a text';
+  t.same(problems(Product, { name: 'a', price: 9007199254740993n }), [`/price ${rounded}`]);
+  const set = Type.Array(Type.Unknown(), { uniqueItems: true });
+  t.same(problems(set, [9007199254740993n, { a: [9007199254740995n] }]), [`/0 ${rounded}`, `/1/a/0 ${rounded}`]);
+  t.same(problems(Type.Literal(5), 9007199254740993n), [` ${rounded}`]);
 });
 
 t.test('messages are for people', async (t) => {
