@@ -16,7 +16,7 @@ export interface MongoCollection {
   findOneAndUpdate(filter: Document, update: Document, options: Document): Promise<Document | null>;
   findOneAndDelete(filter: Document, options: Document): Promise<Document | null>;
   updateMany(filter: Document, update: Document, options: Document): Promise<{ readonly matchedCount: number }>;
-  indexes(): Promise<readonly { readonly name: string; readonly key: Document }[]>;
+  indexes(): Promise<readonly { readonly name: string; readonly key: Document; readonly unique?: boolean }[]>;
   deleteMany(filter: Document, options: Document): Promise<{ readonly deletedCount: number }>;
 }
 

@@ -1,5 +1,6 @@
 import type { InferEntity } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { ModelViewSet, readShape, Router, type WriteData, writeShape } from '../../src/index.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
@@ -16,6 +17,13 @@ type BookData = WriteData<InferEntity<typeof Book>, { title: string; pages?: num
 class BooksWithHooks extends BookViewSet {
   override performCreate(request: FastifyRequest, data: BookData) {
     return super.performCreate(request, data);
+  }
+}
+
+/** Takes a minute for each record. */
+class SlowViewSet extends ModelViewSet(Book, { read }) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).matching({ $where: 'sleep(60000) || true' } as never);
   }
 }
 
@@ -39,7 +47,7 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
   const orm = await mongo.open({ entities: LIBRARY, orm: { driverOptions: { timeoutMS: TIMEOUT_MS } } });
   await fillLibrary(orm);
   const router = new Router().register('books', BookViewSet).register('hooked', BooksWithHooks);
-  router.register('publishers', PublisherViewSet);
+  router.register('publishers', PublisherViewSet).register('slow', SlowViewSet);
   const app = await testApp(t, orm, [router]);
   let titles = 0;
   const title = (): string => `new ${(titles += 1)}`;
@@ -74,6 +82,43 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
       });
     }
   }
+
+  t.test('every command carries the time limit of the ORM, and is a 503 beyond it', async (t) => {
+    const always = (mode: 'alwaysOn' | 'off') => mongo.configure('maxTimeAlwaysTimeOut', mode);
+    await always('alwaysOn');
+    const requests = [
+      ['GET', '/books'],
+      ['GET', '/books?page=2&page_size=2'],
+      ['GET', '/books/1'],
+      ['POST', '/books', { title: 'Fir' }],
+      ['POST', '/hooked', { title: 'Fir' }],
+      ['PATCH', '/books/1', { title: 'Fir' }],
+      ['PATCH', '/books/1', { publisher: 2 }],
+      ['DELETE', '/books/1'],
+      ['DELETE', '/publishers/1'],
+    ] as const;
+    const answers = [];
+    for (const [method, url, payload] of requests) {
+      answers.push(await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) }));
+    }
+    await always('off');
+    for (const [index, answer] of answers.entries()) {
+      t.equal(answer.statusCode, 503, `${requests[index]![0]} ${requests[index]![1]}: ${answer.body}`);
+      t.match(answer.json(), { code: 'service_unavailable' });
+    }
+    t.equal((await app.inject('/books/1')).statusCode, 200);
+  });
+
+  t.test('a query that takes too long is a 503, and ends on the server', async (t) => {
+    const answer = await app.inject('/slow');
+    t.equal(answer.statusCode, 503, answer.body);
+    t.match(answer.json(), { code: 'service_unavailable' });
+    for (;;) {
+      const running = await mongo.running();
+      if (!running.some((text) => text.includes('sleep('))) break;
+      await sleep(50);
+    }
+  });
 
   t.test('a transaction that loses each time is a 503', async (t) => {
     const name = title();

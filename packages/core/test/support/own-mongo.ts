@@ -14,6 +14,10 @@ export interface OwnMongo {
    * https://github.com/mongodb/mongo/wiki/The-%22failCommand%22-fail-point
    */
   fail(commands: readonly string[], times: number, how: object): Promise<void>;
+  /** Sets a failpoint: https://github.com/mongodb/mongo/wiki/Fail-Points */
+  configure(failPoint: string, mode: 'alwaysOn' | 'off' | { readonly times: number }, data?: object): Promise<void>;
+  /** The commands that the server runs, as text. */
+  running(): Promise<string[]>;
 }
 
 /** Runs a test on a MongoDB of its own. Skipped, aloud, if there is none; under CI it fails. */
@@ -48,18 +52,31 @@ export function withOwnMongo(
         await orm.schema.create();
         return orm;
       },
-      async fail(commands, times, how) {
-        const orm = await MikroORM.init({
-          clientUrl: server.url,
-          dbName: 'admin',
-          entities: [],
-          discovery: { warnWhenNoEntities: false },
-        });
-        const data = { failCommands: commands, ...how };
-        const failPoint = { configureFailPoint: 'failCommand', mode: { times }, data };
-        await orm.em.getConnection().getDb().command(failPoint);
-        await orm.close(true);
-      },
+      fail: (commands, times, how) => configure('failCommand', { times }, { failCommands: commands, ...how }),
+      configure,
+      running: () =>
+        inAdmin(async (admin) => {
+          const commands = await admin.aggregate([{ $currentOp: {} }, { $match: { op: { $ne: 'none' } } }]).toArray();
+          return commands.map(({ command }) => JSON.stringify(command));
+        }),
     });
+
+    function configure(failPoint: string, mode: unknown, data?: object): Promise<void> {
+      return inAdmin(async (admin) => {
+        await admin.command({ configureFailPoint: failPoint, mode, ...(data === undefined ? {} : { data }) });
+      });
+    }
+
+    async function inAdmin<Result>(
+      work: (admin: ReturnType<ReturnType<MikroORM['em']['getConnection']>['getDb']>) => Promise<Result>,
+    ): Promise<Result> {
+      const options = { entities: [], discovery: { warnWhenNoEntities: false } };
+      const orm = await MikroORM.init({ clientUrl: server!.url, dbName: 'admin', ...options });
+      try {
+        return await work(orm.em.getConnection().getDb());
+      } finally {
+        await orm.close(true);
+      }
+    }
   });
 }

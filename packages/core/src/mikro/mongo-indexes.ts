@@ -1,0 +1,64 @@
+import type { EntityMetadata, EntityProperty, MikroORM } from '@mikro-orm/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type MongoDriver, mongoDriverOf } from './mongo-driver.ts';
+
+/** An application starts without an answer of its database too, within the time that Fastify gives a hook (10 s). */
+const PATIENCE_MS = 2000;
+
+/** A unique index that an entity declares: without it MongoDB takes any number of equal values. */
+export interface UniqueIndex {
+  readonly collection: string;
+  readonly fields: readonly string[];
+}
+
+/** Lists the unique indexes of entities that their collections do not have; none if MongoDB does not answer in time. */
+export async function missingIndexes(orm: MikroORM): Promise<UniqueIndex[]> {
+  const driver = mongoDriverOf(orm);
+  if (driver === undefined) return [];
+  const wanted = Map.groupBy([...driver.getMetadata()].flatMap(uniqueIndexesOf), ({ collection }) => collection);
+  const asked = [...wanted].map(([collection, indexes]) => missingOf(driver, collection, indexes));
+  const late = sleep(PATIENCE_MS, [], { ref: false });
+  return Promise.race([Promise.all(asked).then((missing) => missing.flat()), late]).catch(() => []);
+}
+
+function uniqueIndexesOf(meta: EntityMetadata): UniqueIndex[] {
+  const { collection } = meta;
+  if (collection === undefined || meta.embeddable || meta.virtual) return [];
+  const alone = meta.props.filter(({ unique, primary }) => unique !== undefined && unique !== false && !primary);
+  const together = meta.uniques.flatMap(({ properties }) => (properties === undefined ? [] : [[properties].flat()]));
+  return [
+    ...alone.map((property) => ({ collection, fields: fieldsOf(property) })),
+    ...together.map((names) => ({
+      collection,
+      fields: names.flatMap((name) => {
+        // A path may lead into an object: "address.city".
+        const [root, ...path] = name.split('.');
+        const property = meta.properties[root as never] as EntityProperty | undefined;
+        return (property?.fieldNames ?? [root!]).map((field) => [field, ...path].join('.'));
+      }),
+    })),
+  ];
+}
+
+function fieldsOf({ embeddedPath, fieldNames }: EntityProperty): readonly string[] {
+  return embeddedPath === undefined ? fieldNames : [embeddedPath.join('.')];
+}
+
+async function missingOf(
+  driver: MongoDriver,
+  name: string,
+  wanted: readonly UniqueIndex[],
+): Promise<readonly UniqueIndex[]> {
+  const known = await driver.getConnection('write').getCollection(name).indexes().catch(noneYet);
+  const unique = known.filter((index) => index.unique === true).map(({ key }) => Object.keys(key));
+  // One that is unique in fewer fields is so in more of them.
+  return wanted.filter(({ fields }) => !unique.some((index) => index.every((field) => fields.includes(field))));
+}
+
+/** The code of a collection that is not there (NamespaceNotFound). */
+const NO_COLLECTION = 26;
+
+function noneYet(error: unknown): [] {
+  if ((error as { code?: unknown }).code === NO_COLLECTION) return [];
+  throw error;
+}
