@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
-import { saidOf } from '../language/across-relations.ts';
+import { acrossRelations } from '../language/across-relations.ts';
 import { and, type Condition, isAlways } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
@@ -174,10 +174,11 @@ function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouc
 
 function addMatching(
   walked: Relations,
-  condition: Extract<Condition, { kind: 'matching' }>,
+  { meta, steps, where, converted }: Extract<Condition, { kind: 'matching' }>,
   before: readonly EntityProperty[],
 ): void {
-  const said = saidOf(condition);
+  addSteps(walked, before, steps);
+  const said = converted === true ? undefined : acrossRelations(meta, where);
   if (said !== undefined) addCondition(walked, said, before);
 }
 

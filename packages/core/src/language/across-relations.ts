@@ -1,43 +1,29 @@
 import { Utils, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { fieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, isToMany } from '../fields/property.ts';
-import { and, matching, not, or, some, type Condition } from './condition.ts';
+import { compare } from './compare.ts';
+import { always, and, matchingAt, never, not, or, some, type Condition } from './condition.ts';
 import { entryCondition } from './where-condition.ts';
 
-type Matching = Extract<Condition, { kind: 'matching' }>;
-
-const known = new WeakMap<Matching, { readonly said: Condition | undefined }>();
-
-/**
- * Says what `matching()` asks across relations as lookups ask it, so that the filters of the related entities hold; MikroORM's query
- * builder does not apply them. Undefined if a condition asks nothing across relations, or what only that builder can say.
- */
-export function saidOf(condition: Matching): Condition | undefined {
-  let found = known.get(condition);
-  if (found === undefined) known.set(condition, (found = { said: sayable(condition) }));
-  return found.said;
-}
-
-/** The condition of a filter stays in words of MikroORM, whose values it has converted. */
-function sayable({ meta, where, converted = false }: Matching): Condition | undefined {
-  if (converted) return undefined;
-  try {
-    return acrossRelations(meta, where);
-  } catch (error) {
-    if (error instanceof ImproperlyConfigured) return undefined;
-    throw error;
-  }
-}
+/** What conditions say of the entities of an ORM. */
+const known = new WeakMap<EntityMetadata, WeakMap<object, Condition | undefined>>();
 
 /**
- * Says a condition of MikroORM without its words for relations: what it asks of the entity's own columns stays `matching`. Undefined
- * if it asks nothing across relations.
+ * Says a condition of MikroORM without its words for relations, as lookups ask across them, so that the filters of the related
+ * entities hold; MikroORM's query builder does not apply them. What it asks of columns that lookups do not know stays `matching`.
+ * Undefined if it asks nothing across relations.
  *
- * @throws ImproperlyConfigured if that cannot be said
+ * @throws ImproperlyConfigured for `$size`
  */
 export function acrossRelations(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
-  if (!crossesRelation(meta, where)) return undefined;
-  return crossing({ root: meta, entity: meta, steps: [], isJoined: false }, where);
+  let said = known.get(meta);
+  if (said === undefined) known.set(meta, (said = new WeakMap<object, Condition | undefined>()));
+  if (!said.has(where)) {
+    const place = { root: meta, entity: meta, steps: [] };
+    said.set(where, crossesRelation(meta, where) ? crossing(place, where) : undefined);
+  }
+  return said.get(where);
 }
 
 function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
@@ -54,7 +40,9 @@ const LOGICAL = new Set(['$and', '$or', '$not']);
 function relationAt(meta: EntityMetadata, name: string, value: unknown): EntityMetadata | undefined {
   const property = propertyOf(meta, name);
   if (property === undefined || !isReference(property) || isPolymorphic(property)) return undefined;
-  const asksFields = Utils.isPlainObject(value) && Object.keys(value).some((key) => !key.startsWith('$'));
+  // The keys of fragments of SQL are symbols.
+  const asksFields =
+    Utils.isPlainObject(value) && Reflect.ownKeys(value).some((key) => typeof key === 'symbol' || !key.startsWith('$'));
   const asksMany = isToMany(property) && value !== null;
   return asksFields || asksMany ? property.targetMeta : undefined;
 }
@@ -64,16 +52,15 @@ interface Place {
   readonly root: EntityMetadata;
   readonly entity: EntityMetadata;
   readonly steps: readonly EntityProperty[];
-  /** True if a missing record has NULL in its columns, as to a left join: a relation to many without `$some` is one. */
-  readonly isJoined: boolean;
 }
 
 function crossing(place: Place, where: unknown): Condition {
   if (Array.isArray(where)) return or(...where.map((one) => crossing(place, one)));
   if (!Utils.isPlainObject<Record<string, unknown>>(where)) throw unsayable(place);
-  // The key of a fragment of SQL.
-  if (Object.getOwnPropertySymbols(where).length > 0) throw unsayable(place);
-  return and(...Object.entries(where).map(([name, value]) => crossingEntry(place, name, value)));
+  const fragments = Object.getOwnPropertySymbols(where).map((key) =>
+    matchingAt(place.entity, place.steps, { [key]: where[key as unknown as string] }),
+  );
+  return and(...fragments, ...Object.entries(where).map(([name, value]) => crossingEntry(place, name, value)));
 }
 
 function crossingEntry(place: Place, name: string, value: unknown): Condition {
@@ -82,39 +69,74 @@ function crossingEntry(place: Place, name: string, value: unknown): Condition {
     const inner = (Array.isArray(value) ? value : [value]).map((one) => crossing(place, one));
     return name === '$and' ? and(...inner) : or(...inner);
   }
-  const { root, entity, steps, isJoined } = place;
+  const { root, entity, steps } = place;
   const property = propertyOf(entity, name);
   const target = relationAt(entity, name, value);
   if (property !== undefined && target !== undefined) {
     return isToMany(property)
       ? ofMany(place, property, target, value)
-      : crossing({ root, entity: target, steps: [...steps, property], isJoined }, ofRecord(target, value));
+      : crossing({ root, entity: target, steps: [...steps, property] }, ofRecord(target, value));
   }
-  // No lookup is true of a record that is not there.
-  if (isJoined && asksForNull(value)) throw unsayable(place, name);
-  const said = entryCondition(root, [...steps.map((step) => step.name), name].join('.'), value, property);
-  if (said !== undefined) return said;
-  if (steps.length > 0) throw unsayable(place, name);
-  return matching(root, { [name]: value });
+  const path = [...steps.map((step) => step.name), name].join('.');
+  return entryCondition(root, path, value, property) ?? ofColumn(place, name, value);
+}
+
+/** Asks a column in MikroORM's words. In those, one that is not there is NULL. */
+function ofColumn({ root, entity, steps }: Place, name: string, value: unknown): Condition {
+  const asked = matchingAt(entity, steps, { [name]: value });
+  if (steps.length === 0 || !asksForNull(value)) return asked;
+  const key = [...steps.map((step) => step.name), entity.primaryKeys[0]].join('.');
+  return or(asked, compare(fieldPath(root, key, '.'), 'isnull', true));
 }
 
 function ofMany(place: Place, step: EntityProperty, target: EntityMetadata, value: unknown): Condition {
   const steps = [...place.steps, step];
-  const having = (asked: unknown, isJoined: boolean): Condition =>
-    some(steps, crossing({ root: target, entity: target, steps: [], isJoined }, ofRecord(target, asked)));
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return having(value, false);
-  const { $some, $none, ...others } = value;
-  if ('$every' in others || '$size' in others) throw unsayable(place, step.name);
+  const inner = (asked: unknown): Condition =>
+    crossing({ root: target, entity: target, steps: [] }, ofRecord(target, asked));
+  const joined = (asked: unknown): Condition =>
+    or(some(steps, inner(asked)), isTrueOfNothing(target, asked) ? not(some(steps, always)) : never);
+  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return joined(value);
+  const { $some, $none, $every, ...others } = value;
+  if ('$size' in others) throw unsayable(place, step.name);
   const conditions: Condition[] = [];
-  if ($some !== undefined) conditions.push(having($some, false));
-  if ($none !== undefined) conditions.push(not(having($none, false)));
-  if (conditions.length === 0 || Object.keys(others).length > 0) conditions.push(having(others, true));
+  if ($some !== undefined) conditions.push(some(steps, inner($some)));
+  if ($none !== undefined) conditions.push(not(some(steps, inner($none))));
+  if ($every !== undefined) conditions.push(not(some(steps, not(inner($every)))));
+  if (conditions.length === 0 || Object.keys(others).length > 0) conditions.push(joined(others));
   return and(...conditions);
 }
 
+/**
+ * Tells if a condition is true where there is no record: without `$some`, MikroORM asks a relation to many by a left join, whose
+ * columns are NULL then.
+ */
+function isTrueOfNothing(meta: EntityMetadata, asked: unknown): boolean {
+  const where = ofRecord(meta, asked);
+  if (Array.isArray(where)) return where.some((one) => isTrueOfNothing(meta, one));
+  const isPlain = Utils.isPlainObject<Record<string, unknown>>(where);
+  if (!isPlain || Object.getOwnPropertySymbols(where).length > 0) return false;
+  return Object.entries(where).every(([name, value]) => {
+    if (name === '$and') return [value].flat().every((one) => isTrueOfNothing(meta, one));
+    if (name === '$or') return [value].flat().some((one) => isTrueOfNothing(meta, one));
+    // The opposite of what is unknown is unknown.
+    if (name === '$not') return false;
+    const target = relationAt(meta, name, value);
+    if (target === undefined) return asksForNull(value);
+    const {
+      $some,
+      $none: _none,
+      $every: _every,
+      ...others
+    } = Utils.isPlainObject<Record<string, unknown>>(value) ? value : { [target.primaryKeys[0] as string]: value };
+    return $some === undefined && (Object.keys(others).length === 0 || isTrueOfNothing(target, others));
+  });
+}
+
+/** NULL is nothing else to SQL, not even one of a list with NULL in it. */
 function asksForNull(value: unknown): boolean {
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return [value].flat().includes(null);
-  return Object.entries(value).some(([operator, operand]) => operator !== '$ne' && [operand].flat().includes(null));
+  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return value === null;
+  const operators = Object.entries(value);
+  return operators.length > 0 && operators.every(([operator, operand]) => operator === '$eq' && operand === null);
 }
 
 /** Says a condition on a relation as one on its record: a value, a list, and operators are asked of the key. */
@@ -131,7 +153,7 @@ function ofRecord(target: EntityMetadata, value: unknown): unknown {
 function unsayable({ root, steps }: Place, name?: string): ImproperlyConfigured {
   const path = [...steps.map((step) => step.name), ...(name === undefined ? [] : [name])].join('.');
   return new ImproperlyConfigured(
-    `${root.className}: what matching() asks of "${path}" cannot be asked across relations here; say it by filter(), or by keys`,
+    `${root.className}: what matching() asks of "${path}" cannot be asked across relations; say it by filter(), or by keys`,
   );
 }
 

@@ -18,7 +18,10 @@ export type Condition =
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | {
       readonly kind: 'matching';
+      /** The entity that is asked: of the record itself, or of the one that `steps` lead to. */
       readonly meta: EntityMetadata;
+      /** Relations to one. */
+      readonly steps: readonly EntityProperty[];
       readonly where: FilterQuery<object>;
       /** True if MikroORM has made database values of the values already. */
       readonly converted?: boolean;
@@ -78,7 +81,20 @@ export function matching<Entity extends object = object>(
   meta: EntityMetadata,
   where: FilterQuery<NoInfer<Entity>>,
 ): Condition {
-  return { kind: 'matching', meta, where: ofKeys(meta, where) };
+  return matchingAt(meta, [], ofKeys(meta, where));
+}
+
+/**
+ * Says in MikroORM's own words what lookups cannot say of the record that relations to one lead to; false if there is none.
+ *
+ * @param where a condition on columns of `meta`, the entity at the end of `steps`
+ */
+export function matchingAt(
+  meta: EntityMetadata,
+  steps: readonly EntityProperty[],
+  where: FilterQuery<object>,
+): Condition {
+  return { kind: 'matching', meta, steps, where };
 }
 
 /**

@@ -90,9 +90,11 @@ function operation(meta: EntityMetadata, name: string, operator: string, value: 
 /** Undefined if a lookup does not know the field or the value, which MikroORM may do all the same. */
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
   if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
+  // To SQL, not even NULL is one of a list with NULL in it.
+  const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
     const path = fieldPath(meta, name, '.');
-    return lookupsFor(path.type.kind).includes(lookup) ? compare(path, lookup, value) : undefined;
+    return lookupsFor(path.type.kind).includes(lookup) ? compare(path, lookup, wanted) : undefined;
   } catch (error) {
     if (error instanceof HttpError) return undefined;
     throw error;

@@ -13,6 +13,7 @@ interface MongoDriver {
  * know: `$like`, and `$not` of a whole condition.
  *
  * @param isConverted true if MikroORM has made database values of the condition's values already
+ * @param prefix stands before the names of the fields: the place of the document in another one, with a dot at its end
  * @throws ImproperlyConfigured for an operator that MongoDB does not have
  */
 export function whereFilter(
@@ -20,6 +21,7 @@ export function whereFilter(
   meta: EntityMetadata,
   where: FilterQuery<object>,
   isConverted: boolean,
+  prefix: string,
 ): Document {
   const processed = QueryHelper.processWhere({
     where: Utils.copy(where),
@@ -30,18 +32,18 @@ export function whereFilter(
     aliased: false,
   }) as object;
   const driver = em.getDriver() as unknown as MongoDriver;
-  return filterOf(meta, driver.renameFields(meta.class, processed, true));
+  return filterOf(meta, driver.renameFields(meta.class, processed, true), prefix);
 }
 
 const LISTS = new Set(['$and', '$or', '$nor']);
 
-function filterOf(meta: EntityMetadata, where: Document): Document {
+function filterOf(meta: EntityMetadata, where: Document, prefix: string): Document {
   const filter: Document = {};
   const negated: Document[] = [];
   for (const [name, value] of Object.entries(where)) {
-    if (name === '$not') negated.push(filterOf(meta, value as Document));
-    else if (LISTS.has(name)) filter[name] = [value].flat().map((one) => filterOf(meta, one as Document));
-    else filter[name] = operatorsOf(meta, value);
+    if (name === '$not') negated.push(filterOf(meta, value as Document, prefix));
+    else if (LISTS.has(name)) filter[name] = [value].flat().map((one) => filterOf(meta, one as Document, prefix));
+    else filter[name.startsWith('$') ? name : prefix + name] = operatorsOf(meta, value);
   }
   return negated.length === 0 ? filter : { $and: [filter, { $nor: negated }] };
 }

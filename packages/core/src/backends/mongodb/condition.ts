@@ -8,7 +8,7 @@ import type { Document } from '../../mikro/mongo-driver.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
 import { keysetFilter } from './keyset.ts';
-import { type CompileContext, Scope } from './scope.ts';
+import { columnOf, type CompileContext, Scope } from './scope.ts';
 import { tieOf } from './tie.ts';
 
 /** Makes the filter of a condition that reads nothing but the record's own columns. */
@@ -46,20 +46,22 @@ export function conditionFilter(scope: Scope, condition: Condition): Document {
       return keysetFilter(condition, fields, scope.context.em.getPlatform());
     }
     case 'matching':
-      if (condition.meta.root !== scope.meta.root) {
-        throw new ImproperlyConfigured(
-          `a condition on ${condition.meta.className} cannot be asked of ${scope.meta.className}`,
-        );
-      }
       return matchingFilter(scope, condition);
   }
 }
 
 /** MikroORM asks nothing across relations of MongoDB: there its words are taken for those of the language. */
-function matchingFilter(scope: Scope, { meta, where, converted }: Extract<Condition, { kind: 'matching' }>): Document {
+function matchingFilter(scope: Scope, condition: Extract<Condition, { kind: 'matching' }>): Document {
+  const { meta, steps, where, converted = false } = condition;
+  const asked = steps.at(-1)?.targetMeta ?? scope.meta;
+  if (meta.root !== asked.root) {
+    throw new ImproperlyConfigured(`a condition on ${meta.className} cannot be asked of ${asked.className}`);
+  }
   const said = acrossRelations(meta, where);
   if (said !== undefined) return conditionFilter(scope, said);
-  return whereFilter(scope.context.em, meta, where, converted === true);
+  if (steps.length === 0) return whereFilter(scope.context.em, meta, where, converted, '');
+  const isThere = { [scope.fieldAt(steps, columnOf(meta.getPrimaryProp()))]: { $ne: null } };
+  return all([isThere, whereFilter(scope.context.em, meta, where, converted, scope.fieldAt(steps, ''))]);
 }
 
 type Compare = Extract<Condition, { kind: 'compare' }>;

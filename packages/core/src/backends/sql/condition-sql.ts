@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
-import { saidOf } from '../../language/across-relations.ts';
+import { acrossRelations } from '../../language/across-relations.ts';
 import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../language/order.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
@@ -46,10 +46,12 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
       break;
     }
     case 'matching': {
-      checkEntity(scope.meta, condition.meta);
-      const said = saidOf(condition);
+      const { meta, steps, where, converted } = condition;
+      checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
+      const said = converted === true ? undefined : acrossRelations(meta, where);
       if (said !== undefined) return writeCondition(out, scope, said);
-      writeComparison(out, scope, primaryKey(scope.meta), matchingSql(scope.context.em, condition));
+      const { property } = primaryKey(meta);
+      writeComparison(out, scope, { steps, property }, matchingSql(scope.context.em, condition));
     }
   }
 }
