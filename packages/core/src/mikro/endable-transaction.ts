@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/core';
+import { type EntityManager, EventType, TransactionEventBroadcaster } from '@mikro-orm/core';
 import { collectionIn } from './mongo-driver.ts';
 
 /**
@@ -42,10 +42,10 @@ export function originalTransaction(transaction: object): object {
   return original === undefined ? transaction : originalTransaction(original);
 }
 
-function guarded(transaction: KyselyTransaction, check: () => void): KyselyTransaction {
+function guarded(transaction: KyselyTransaction, check: (name: string | symbol) => void): KyselyTransaction {
   const standIn = new Proxy(transaction, {
     get(_target, name) {
-      check();
+      check(name);
       if (name === 'savepoint') {
         return (savepoint: string) => ({
           execute: async () => guarded(await transaction.savepoint(savepoint).execute(), check),
@@ -66,10 +66,11 @@ export async function releaseTransaction(transaction: object): Promise<void> {
 }
 
 /**
- * Keeps the transaction of an entity manager on MongoDB from being committed, whoever comes to commit it: the server ends one of
- * which a command fails.
+ * Ends the transaction of an entity manager on MongoDB, of which a part has failed: the server rolls back one of which a command
+ * fails, so that nobody can commit it. MikroORM's subscribers hear of that rollback. Whoever has begun the transaction may still roll it
+ * back; whatever else is asked of it fails with the error that `problem` makes.
  */
-export async function spoilTransaction(em: EntityManager): Promise<void> {
+export async function spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
   const session = em.getTransactionContext<object>();
   if (session === undefined) return;
   const failing = { $expr: { $spoil: 1 } };
@@ -77,4 +78,11 @@ export async function spoilTransaction(em: EntityManager): Promise<void> {
     .find(failing, { session })
     .toArray()
     .catch(() => {});
+  const events = new TransactionEventBroadcaster(em);
+  await events.dispatchEvent(EventType.beforeTransactionRollback, session);
+  await events.dispatchEvent(EventType.afterTransactionRollback, session);
+  const standIn = guarded(session as KyselyTransaction, (name) => {
+    if (name !== 'abortTransaction') throw problem();
+  });
+  em.setTransactionContext(standIn);
 }

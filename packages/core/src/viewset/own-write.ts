@@ -3,6 +3,7 @@ import { type Awaitable, settle } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json.ts';
+import { backendOf } from '../query/backend-of.ts';
 import { takenRecords, type WrittenRecord } from './written-records.ts';
 
 /** The answers to errors that the write of a view's own record met; the errors themselves stay as they are for hooks. */
@@ -45,7 +46,9 @@ export async function placeConflict(em: EntityManager, error: unknown): Promise<
   const violation = violationOf(error);
   if (among === undefined || violation === undefined) return;
   const names = namedFields(among[0]!, violation);
-  const taken = await takenRecords(em, among, names);
+  // Without savepoints the transaction of the application's own has ended as well.
+  const after = em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
+  const taken = await takenRecords(after, among, names);
   const details = taken.flatMap((record) => detailsOf(record, names, violation));
   if (details.length > 0) answers.set(error as object, answerOf(violation, details, error));
 }

@@ -69,12 +69,7 @@ async function joined<Result>(em: EntityManager, work: () => Promise<Result>, is
     isDone = isKept();
     return result;
   } finally {
-    if (!isDone) {
-      await spoilTransaction(em);
-      const { transaction, end } = endable(em.getTransactionContext<object>()!);
-      end(cannotGoOn);
-      em.setTransactionContext(transaction);
-    }
+    if (!isDone) await spoilTransaction(em, cannotGoOn);
   }
 }
 

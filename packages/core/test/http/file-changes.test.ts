@@ -1,5 +1,5 @@
 /** What the store holds is what the records refer to, whoever writes them, in whatever transaction, at the same time or not at all. */
-import { defineEntity, type EntityManager, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, type EntityManager, type InferEntity, p, TransactionPropagation } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -18,7 +18,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Ticket = defineEntity({
@@ -142,7 +142,7 @@ function form(fields: Readonly<Record<string, string>>, files: Readonly<Record<s
   return { payload: `${pieces.join('')}--f--\r\n`, headers: { 'content-type': 'multipart/form-data; boundary=f' } };
 }
 
-forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
   let app: FastifyInstance;
   t.beforeEach(async (t) => {
     await orm.schema.clear();
@@ -324,11 +324,14 @@ forEachDatabase(t, { entities: ENTITIES, only: SQL_DATABASES }, async (t, orm, d
       });
       await away.catch(() => {});
     };
-    t.equal((await patch(id, 'new')).statusCode, 200);
+    // MongoDB has no savepoints that such a hook could take back.
+    if (database !== 'mongodb') t.equal((await patch(id, 'new')).statusCode, 200);
     await inStep(t, 2);
     hook = async (name, request) => {
       if (name !== 'performUpdate') return;
-      await request.em.transactional(async (em) => void em.remove(await em.findOneOrFail(Ticket, other)));
+      await request.em.transactional(async (em) => void em.remove(await em.findOneOrFail(Ticket, other)), {
+        propagation: database === 'mongodb' ? TransactionPropagation.REQUIRED : TransactionPropagation.NESTED,
+      });
     };
     t.equal((await patch(id, 'newer')).statusCode, 200);
     await inStep(t, 1);

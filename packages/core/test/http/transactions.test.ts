@@ -1,4 +1,4 @@
-import type { InferEntity, MikroORM } from '@mikro-orm/core';
+import { type InferEntity, type MikroORM, TransactionPropagation } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import t from 'tap';
@@ -12,7 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
 type Data = WriteData<InferEntity<typeof Book>, { title: string; pages?: number }>;
@@ -21,6 +21,9 @@ const read = readShape(Book, ['id', 'title', 'pages']);
 const write = writeShape(Book, ['title', 'pages']);
 
 class BookViewSet extends ModelViewSet(Book, { read, write }) {}
+
+/** How MikroORM makes a transaction within another. MongoDB has no savepoints. */
+let propagation: TransactionPropagation;
 
 /** Every write within a transaction that the view itself has begun; a title of "fail" has it fail after the write. */
 class OuterViewSet extends ModelViewSet(Book, { read, write }) {
@@ -35,13 +38,16 @@ class OuterViewSet extends ModelViewSet(Book, { read, write }) {
   }
 
   async #within<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
-    return request.em.transactional(async () => {
-      const result = await work();
-      if (request.headers['x-fail'] !== undefined) {
-        throw new ServiceUnavailable('the transaction fails after its write');
-      }
-      return result;
-    });
+    return request.em.transactional(
+      async () => {
+        const result = await work();
+        if (request.headers['x-fail'] !== undefined) {
+          throw new ServiceUnavailable('the transaction fails after its write');
+        }
+        return result;
+      },
+      { propagation },
+    );
   }
 }
 
@@ -64,7 +70,8 @@ function transactionPerRequest(app: FastifyInstance): void {
   });
 }
 
-forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, only: SQL_DATABASES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, orm, database) => {
+  propagation = database === 'mongodb' ? TransactionPropagation.REQUIRED : TransactionPropagation.NESTED;
   const fill = async () => {
     await orm.schema.clear();
     await orm.em.fork().insertMany(Book, [
@@ -163,7 +170,8 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, only: SQL_DAT
       }
       const app = await testApp(t, orm, [new Router().register('books', Twice)]);
       await app.inject({ method: 'POST', url: '/books', payload: { title: 'lost' } });
-      t.same((await titles()).toSorted(), ['One', 'Two', 'kept']);
+      // Without savepoints nothing of the transaction is kept.
+      t.same((await titles()).toSorted(), database === 'mongodb' ? ['One', 'Two'] : ['One', 'Two', 'kept']);
     },
   );
 
@@ -355,7 +363,8 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, only: SQL_DAT
       await app.listen({ port: 0, host: '127.0.0.1' });
       await app.inject('/books');
       const requests = [
-        ['POST', '/books', { title: 'Waited' }],
+        // On MongoDB there is no lock that a new record waits for.
+        ...(database === 'mongodb' ? [] : [['POST', '/books', { title: 'Waited' }] as const]),
         ['PATCH', '/books/101', { title: 'Waited' }],
         ['DELETE', '/books/102', undefined],
       ] as const;
@@ -363,10 +372,7 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } }, only: SQL_DAT
         const late = await Promise.all(
           requests.map(([method, url, payload]) => app.inject({ method, url, ...(payload && { payload }) })),
         );
-        t.same(
-          late.map(({ statusCode }) => statusCode),
-          [503, 503, 503],
-        );
+        for (const { statusCode } of late) t.equal(statusCode, 503);
         // PostgreSQL is told over another connection.
         await sleep(500);
       });
