@@ -145,7 +145,9 @@ function examplesOf(examples: unknown): JsonObject {
 function describeBody({ body, documentation, view, action }: OperationPlan): JsonObject {
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
-  const content = contentTypes.map((type) => {
+  // No JSON has a file: where one is required, a form alone can be right.
+  const sent = needsFile(form, json) ? contentTypes.filter((type) => type !== 'application/json') : contentTypes;
+  const content = sent.map((type) => {
     const isForm = form !== undefined && type !== 'application/json';
     const schema = isForm ? form : json;
     const encoding = isForm ? encodingOf(form) : {};
@@ -167,6 +169,18 @@ function describeBody({ body, documentation, view, action }: OperationPlan): Jso
 function sentSchema(schema: unknown, action: string): unknown {
   if (action !== 'create' || !isObject(schema) || !Array.isArray(schema['oneOf'])) return requestSchema(schema);
   return { ...schema, oneOf: schema['oneOf'].map((each) => requestSchema(each)) };
+}
+
+interface Fields {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly required?: readonly string[];
+}
+
+/** Tells if a form has a part that it requires and no JSON can have: a file. */
+function needsFile(form: unknown, json: unknown): boolean {
+  const { required = [] } = (form ?? {}) as Fields;
+  const { properties = {} } = (json ?? {}) as Fields;
+  return form !== undefined && required.some((name) => !Object.hasOwn(properties, name));
 }
 
 /** Names the media types of the files of a form. */

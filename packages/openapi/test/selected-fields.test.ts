@@ -13,6 +13,11 @@ const publisher = readShape(Publisher, ['id', 'name']);
 
 class BothViewSet extends ModelViewSet(Book, { ...declared, expand: { publisher, house: 'publisher.name' } }) {}
 class ExpandViewSet extends ModelViewSet(Book, { ...declared, expand: { house: 'publisher.name' }, fields: false }) {}
+class BriefListsViewSet extends ModelViewSet(Book, {
+  ...declared,
+  read: { default: declared.read, list: readShape(Book, ['id']) },
+  fields: true,
+}) {}
 class FieldsViewSet extends ModelViewSet(Book, { ...declared, fields: true }) {}
 
 forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, orm) => {
@@ -52,5 +57,21 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     const fields = await open(FieldsViewSet);
     t.notOk(fields.parameters['Expand']);
     t.equal(fields.book.required, undefined);
+  });
+
+  t.test('each operation has the names of its own shape', async (t) => {
+    const { document } = await open(BriefListsViewSet as unknown as typeof BothViewSet);
+    const { components, paths } = document;
+    const namesOf = (operation: object): readonly string[] | undefined => {
+      const { parameters } = operation as { parameters: readonly { $ref?: string; name?: string }[] };
+      const all = parameters.map(({ $ref, ...own }) =>
+        $ref === undefined ? own : components.parameters![$ref.split('/').at(-1)!],
+      ) as readonly { name?: string; schema?: { items?: { enum?: string[] } } }[];
+      return all.find(({ name }) => name === 'fields')?.schema?.items?.enum;
+    };
+    t.strictSame(namesOf(paths['/books']!['get']!), ['id']);
+    for (const method of ['get', 'put', 'patch']) {
+      t.strictSame(namesOf(paths['/books/{pk}']![method]!), ['id', 'title', 'publisher'], method);
+    }
   });
 });

@@ -7,7 +7,7 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { ofEntities, withKey } from '../language/projection.ts';
 import { LruMap } from '../lru-map.ts';
 import { describe } from '../options.ts';
-import { QueryParameters } from '../parameters.ts';
+import { type ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import { checkProjection } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
@@ -93,6 +93,11 @@ export class Answers {
   /** Lists the answers that requests for an operation may get, its own first. */
   possible(operation: AnsweringOperation): readonly Answer[] {
     return [...new Set([this.#own[operation], ...this.#alternatives.values()])];
+  }
+
+  /** The query parameters by which clients select what an operation answers with. */
+  parametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
+    return this.#declarations.selections?.parametersFor(this.possible(operation).map(({ shape }) => shape)) ?? [];
   }
 
   /** The schema of every record that requests may get by an answer, for documents. */

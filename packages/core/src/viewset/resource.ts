@@ -11,7 +11,7 @@ import { templateOf } from '../path-template.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
-import { type ReadShape, readShape } from '../shapes/read-shape.ts';
+import { readShape } from '../shapes/read-shape.ts';
 import type { Action } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type AnsweringView, Answers } from './answers.ts';
@@ -57,7 +57,6 @@ export class Resource implements ViewDefinition {
   /** The way to the parent of a view that is nested in another one. */
   readonly nesting: Nesting | undefined;
   readonly answers: Answers;
-  readonly answerParameters: readonly ParameterDeclaration[];
   readonly lists: RecordLists;
   /** All that the view takes in; undefined if it is read-only. */
   readonly input: ViewInput | undefined;
@@ -108,8 +107,7 @@ export class Resource implements ViewDefinition {
 
     const isChosen = overridden.includes('readShapeFor');
     const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
-    const selections = makeSelections(name, entity, options, [...new Set(shapes.values())]);
-    this.answerParameters = selections?.parameters ?? [];
+    const selections = makeSelections(name, entity, options);
     this.answers = new Answers({ view, shapes, orm, meta, key, overridden, selections });
 
     const filled = [...taken, ...(input?.filled ?? [])];
@@ -136,13 +134,17 @@ export class Resource implements ViewDefinition {
     this.overridesGetObject = overridden.includes('getObject');
     this.readsEntities = this.overridesGetObject || overridden.includes('checkObjectPermissions');
     this.narrows = this.readsEntities || overridden.includes('getQueryset');
-    const { answerParameters } = this;
+    const answerParameters = this.answerParametersOf('list');
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context });
     this.#schemas = new ViewSchemas(this);
   }
 
   findViews(registered: readonly ShownView[]): void {
     this.resolution.findViews(registered);
+  }
+
+  answerParametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
+    return this.answers.parametersOf(operation);
   }
 
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
@@ -197,7 +199,6 @@ function makeSelections(
   name: string,
   entity: EntityName<object>,
   { expand, fields = expand !== undefined }: AnyModelOptions,
-  shapes: readonly ReadShape<object, object>[],
 ): Selections | undefined {
   if (expand === undefined && !fields) return undefined;
   if (expand !== undefined && Object.keys(expand).length === 0) {
@@ -206,5 +207,5 @@ function makeSelections(
   const expandable =
     expand &&
     resolveOption(name, 'expand', Object.keys(expand).join(', '), () => readShape(entity, [], expand as never));
-  return new Selections(name, shapes, expandable, fields);
+  return new Selections(name, expandable, fields);
 }

@@ -23,23 +23,25 @@ export interface Selection {
  * those named. Neither has anything read that is not sent.
  */
 export class Selections {
-  readonly parameters: readonly ParameterDeclaration[];
   readonly #expandable: readonly ReadField[];
   readonly #takesFields: boolean;
 
-  /** @param shapes the read shapes of the view */
-  constructor(view: string, shapes: readonly AnyShape[], expandable: AnyShape | undefined, takesFields: boolean) {
+  constructor(view: string, expandable: AnyShape | undefined, takesFields: boolean) {
     this.#expandable = expandable?.fields ?? [];
     this.#takesFields = takesFields;
-    const added = this.#expandable.map(({ name }) => name);
-    const split = added.find((name) => name.includes(','));
+    const split = this.#expandable.map(({ name }) => name).find((name) => name.includes(','));
     if (split !== undefined) {
       throw new ImproperlyConfigured(`${view}: option "expand" names "${split}", which has a comma`);
     }
+  }
+
+  /** Declares the parameters of an operation, whose records may have these shapes. */
+  parametersFor(shapes: readonly AnyShape[]): readonly ParameterDeclaration[] {
+    const added = this.#expandable.map(({ name }) => name);
     const own = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
-    this.parameters = [
+    return [
       ...(added.length === 0 ? [] : [declaration('expand', added, 'Fields to add to each record')]),
-      ...(takesFields
+      ...(this.#takesFields
         ? [declaration('fields', [...own, ...added], 'The only fields to send; those of expand by their names')]
         : []),
     ];

@@ -106,8 +106,8 @@ export interface ViewDefinition {
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
-  /** The query parameters by which clients select what the view's own operations answer with. */
-  readonly answerParameters?: readonly ParameterDeclaration[];
+  /** The query parameters by which clients select what one of the view's own operations answers with. */
+  answerParametersOf?(operation: AnsweringOperation): readonly ParameterDeclaration[];
   /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
   selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
   /** The schemas of PATCH and DELETE on the collection; undefined if the view has none. */
