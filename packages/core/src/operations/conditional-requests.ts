@@ -1,14 +1,20 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
-import { entityTag, namesTag } from '../entity-tag.ts';
+import { PreconditionFailed } from '../errors.ts';
+import { entityTag, namesAny, namesTag } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
-import type { OperationParameter } from './operation-plan.ts';
+import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
 const IF_NONE_MATCH_OF_WRITE = Type.String({ description: `The ${TAGS}: with one of the record nothing is written` });
 const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
+
+const COLLECTION_MATCH = Type.String({
+  description: 'A collection has no entity tag: with any but `*` nothing is written',
+});
+const COLLECTION_NONE_MATCH = Type.String({ description: 'With `*` nothing is written, since the collection exists' });
 
 /** Sees an answer before it is serialized. */
 export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, (...args: never) => unknown>;
@@ -16,20 +22,45 @@ export type AnswerHook = Extract<NonNullable<RouteOptions['preSerialization']>, 
 /** The operations that answer with one record. */
 const ANSWERS_RECORD: ReadonlySet<string> = new Set(['retrieve', 'create', 'update']);
 
+/** An operation of a view: on one record or on several, under the same name. */
+interface Conditional {
+  readonly action: string;
+  readonly detail: boolean;
+  readonly preconditions?: Preconditions | undefined;
+}
+
 /** Tells if an operation of a view answers with an `ETag`. */
-export function sendsTag(preconditions: Preconditions | undefined, operation: string): boolean {
-  return preconditions !== undefined && ANSWERS_RECORD.has(operation);
+export function sendsTag({ action, detail, preconditions }: Conditional): boolean {
+  return preconditions !== undefined && ANSWERS_RECORD.has(action) && (detail || action === 'create');
 }
 
 /** The headers that an operation of a view takes. */
-export function headerParameters(preconditions: Preconditions | undefined, operation: string): OperationParameter[] {
-  if (preconditions === undefined) return [];
-  if (operation === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
-  if (operation !== 'update' && operation !== 'destroy') return [];
+export function headerParameters({ action, detail, preconditions }: Conditional): OperationParameter[] {
+  if (preconditions === undefined || action === 'list') return [];
+  if (action === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
+  if (!detail) {
+    return [
+      { name: 'if-match', required: false, schema: COLLECTION_MATCH },
+      { name: 'if-none-match', required: false, schema: COLLECTION_NONE_MATCH },
+    ];
+  }
   return [
     { name: 'if-match', required: preconditions.isRequired, schema: IF_MATCH },
     { name: 'if-none-match', required: false, schema: IF_NONE_MATCH_OF_WRITE },
   ];
+}
+
+/**
+ * Makes the hook that judges the conditions of a write to a collection, which exists and has no tag (RFC 9110, sections 13.1.1 and
+ * 13.1.2); undefined for any other operation. A client that names the tag of a record means one record, and would change others unseen.
+ */
+export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | undefined {
+  const takesConditions = plan.headerParameters.some(({ name }) => name === 'if-match');
+  if (plan.detail || !takesConditions) return undefined;
+  return ({ headers: { 'if-match': wanted = '*', 'if-none-match': unwanted } }, _reply, done) => {
+    const isMet = namesAny(wanted) && (unwanted === undefined || !namesAny(unwanted));
+    done(isMet ? undefined : new PreconditionFailed());
+  };
 }
 
 /**

@@ -168,6 +168,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       validateQuery,
       isCommaSeparated: true,
       namesRecords: true,
+      preconditions: definition.preconditions,
       transaction: view[handler] === ModelViewSetBase.prototype[handler],
       handler: view[handler].bind(view),
       proof: 'none' as const,

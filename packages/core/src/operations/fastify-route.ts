@@ -11,7 +11,7 @@ import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } fro
 import { mayHaveBody } from '../methods.ts';
 import type { ActionHooks } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
-import { type AnswerHook, tagAnswers } from './conditional-requests.ts';
+import { type AnswerHook, collectionCheck, tagAnswers } from './conditional-requests.ts';
 import { formReading } from './form-body.ts';
 import { compileGate } from './gate.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
@@ -43,6 +43,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
+    preHandler: collectionCheck(plan),
     preSerialization: afterHandler(route),
   };
   return {

@@ -63,7 +63,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   if (options.response !== undefined) answers.unshift(['200', options.response]);
   const documented = declared.documented === undefined ? answers : Object.entries(declared.documented);
   const ignoredParameters = view.ignoreUnknownParameters ?? context.defaults.ignoreUnknownParameters;
-  const tagsAnswers = sendsTag(declared.preconditions, declared.action);
+  const tagsAnswers = sendsTag(declared);
   const lists = declared.suffix === '' && declared.action === 'list' ? definition.lists : undefined;
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
@@ -129,7 +129,7 @@ function operationPlan(
     detail,
     pathParameters: pathParametersOf(path, { ...parent?.keySchemas, ...(detail ? { pk: definition.key.schema } : {}) }),
     queryParameters: method === 'QUERY' ? [] : parameters,
-    headerParameters: headerParameters(declared.preconditions, action),
+    headerParameters: headerParameters(declared),
     body: method === 'QUERY' ? queryBody(parameters) : bodyOf(declared),
     readShapes: declared.readShapes ?? [],
     get responses() {

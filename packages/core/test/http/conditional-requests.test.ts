@@ -46,6 +46,7 @@ class CounterViewSet extends ModelViewSet(Counter, { read, write, etags: true, p
 class StrictViewSet extends ModelViewSet(Counter, { read, write, requireIfMatch: true }) {
   ways = action({}, () => this.explain());
 }
+class BulkViewSet extends ModelViewSet(Counter, { read, write, etags: true, bulk: 10 }) {}
 class PlainViewSet extends ModelViewSet(Counter, { read, write }) {}
 /** Its records are made of entities, and those of `retrieve` have more than is stored. */
 class RepresentingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
@@ -87,6 +88,7 @@ const router = (): Router =>
   new Router()
     .register('counters', CounterViewSet)
     .register('strict', StrictViewSet)
+    .register('bulk', BulkViewSet)
     .register('plain', PlainViewSet)
     .register('representing', RepresentingViewSet)
     .register('looking-up', OwnLookUpViewSet)
@@ -106,6 +108,40 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal(made.statusCode, 201, made.body);
     return { url: `${path}/${made.json().id}`, tag: made.headers['etag'] as string, made };
   };
+
+  t.test('a collection has no tag: a write to it meets no condition but If-Match: *', async (t) => {
+    const { url, tag } = await make('/bulk', { name: 'first', value: 1 });
+    const id = Number(url.slice('/bulk/'.length));
+    const refused: Record<string, string>[] = [
+      { 'if-match': tag },
+      { 'if-match': '"x"' },
+      { 'if-match': `"x", ${tag}` },
+      { 'if-none-match': '*' },
+      { 'if-match': '*', 'if-none-match': '*' },
+    ];
+    const before = (await send('GET', '/bulk?page_size=100')).body;
+    for (const headers of refused) {
+      const answers = [
+        await send('PATCH', '/bulk', [{ id, value: 2 }], headers),
+        await send('DELETE', `/bulk?pk=${id}`, undefined, headers),
+        await send('POST', '/bulk', [{ name: 'b' }], headers),
+        await send('POST', '/bulk', { name: 'b' }, headers),
+      ];
+      for (const answer of answers) {
+        t.equal(answer.statusCode, 412, JSON.stringify(headers));
+        t.match(answer.json(), { code: 'precondition_failed' });
+      }
+    }
+    t.equal((await send('GET', '/bulk?page_size=100')).body, before, 'nothing is written');
+    t.equal((await send('PATCH', '/bulk', [{ id, value: 'x' }], refused[0])).statusCode, 400, 'faults come first');
+    t.equal((await send('POST', '/plain', { name: 'b' }, refused[0])).statusCode, 201, 'a view without tags');
+    const met = { 'if-match': '*', 'if-none-match': tag };
+    t.strictSame((await send('PATCH', '/bulk', [{ id, value: 2 }], met)).json(), [
+      { id, name: 'first', value: 2, big: null },
+    ]);
+    t.equal((await send('POST', '/bulk', { name: 'b' }, met)).statusCode, 201);
+    t.equal((await send('DELETE', `/bulk?pk=${id}`, undefined, met)).statusCode, 204);
+  });
 
   t.test('a record has the same strong tag in every answer, and another one when it has changed', async (t) => {
     const { url, tag } = await make('/counters', { name: 'tôt', value: 1, big: '9007199254740993' });
@@ -359,6 +395,14 @@ t.test('what a view says of conditions stands in its plans, and must make sense'
   t.notOk(planOf('counters-detail', 'DELETE').responses[428]);
   t.ok(planOf('strict-detail', 'PUT').responses[428]);
   t.match(planOf('strict-detail', 'PUT').headerParameters, [{ name: 'if-match', required: true }]);
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    const plan = planOf('bulk-list', method);
+    t.match(plan.headerParameters, [{ name: 'if-match', required: false }, { name: 'if-none-match' }]);
+    t.ok(plan.responses[412]);
+  }
+  t.notOk(planOf('bulk-list', 'PATCH').responses[200]?.headers['etag']);
+  t.strictSame(planOf('bulk-list', 'GET').headerParameters, []);
+  t.strictSame(planOf('plain-list', 'POST').headerParameters, []);
   t.strictSame(planOf('plain-detail', 'PATCH').headerParameters, []);
   t.notOk(planOf('plain-detail', 'PATCH').responses[412]);
 
