@@ -6,8 +6,16 @@ import { tellQueryLog } from './query-log.ts';
 export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: 'read' | 'write'): MongoCollection {
   const isOwn = em.getTransactionContext<unknown>() !== undefined;
   const connection = em.getConnection(isOwn ? 'write' : purpose) as unknown as MongoConnection;
-  return connection.getCollection(collectionName(meta));
+  const database = connection.getDb();
+  let known = collections.get(database);
+  if (known === undefined) collections.set(database, (known = new WeakMap<EntityMetadata, MongoCollection>()));
+  let collection = known.get(meta);
+  if (collection === undefined) known.set(meta, (collection = connection.getCollection(collectionName(meta))));
+  return collection;
 }
+
+/** The driver makes a collection, and works out its options, each time that it is asked for one. A new client has a new database. */
+const collections = new WeakMap<object, WeakMap<EntityMetadata, MongoCollection>>();
 
 /** The name of an entity's collection. */
 export function collectionName(meta: EntityMetadata): string {

@@ -37,6 +37,7 @@ export interface MongoSession {
 /** The part of MikroORM's connection to MongoDB that is used. */
 export interface MongoConnection {
   getCollection(name: string): MongoCollection;
+  getDb(): object;
   dropCollection(entity: EntityMetadata['class']): Promise<unknown>;
   createClient(): void;
   getClient(): {

@@ -128,7 +128,11 @@ async function readCounted(question: Question, select: Select, slice: Slice | un
   const documents = await runPipeline(em, query.meta, stages, batchOf(slice && { ...slice, limit: slice.limit + 1 }));
   // There is none if there are no records, also if the last of them has gone in between.
   const count = documents.at(-1)?.[COUNT] === undefined ? 0 : documents.pop()?.[COUNT];
-  return documents.map((document) => [...plan.fields.readRow(document), count]);
+  return documents.map((document) => {
+    const row = plan.fields.readRow(document);
+    row.push(count);
+    return row;
+  });
 }
 
 /** The stages that count, of the queries that come again. */
