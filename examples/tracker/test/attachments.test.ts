@@ -14,7 +14,15 @@ function form(name: string, content: Buffer): readonly [Buffer, Record<string, s
   return [body, { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` }];
 }
 
-withTracker(async (t, { as, uploads }) => {
+withTracker(async (t, { app, as, uploads }) => {
+  t.test('the document offers no JSON where a file is required', async (t) => {
+    const document = (await app.inject('/openapi.json')).json<{
+      paths: Record<string, Record<string, { requestBody: { content: object } }>>;
+    }>();
+    const { post } = document.paths['/api/projects/{project}/tickets/{ticket}/attachments']!;
+    t.strictSame(Object.keys(post!.requestBody.content), ['multipart/form-data']);
+  });
+
   const { results } = (await as('ada', 'GET', '/api/projects/lighthouse/tickets')).json<{
     results: { id: number }[];
   }>();
