@@ -83,6 +83,8 @@ export interface Backend {
   ): Awaitable<Record | undefined>;
   /** Deletes the record that the condition names, without an entity; false if it is true of none. */
   remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
+  /** Tells why `remove` takes more than one command for the records of an entity; no reason if it is one. */
+  removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
   /**
    * The tables whose records the database itself may change or drop after a write, which the answer of the write does not
    * show: in lower case and of any schema.

@@ -30,6 +30,7 @@ export abstract class ReadingBackend<Asked extends Question> implements Backend 
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },
   ): Awaitable<Record | undefined>;
   abstract remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean>;
+  abstract removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[];
   abstract tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
 
   /** Adds to a question what this kind of database needs to know to answer it. */

@@ -43,7 +43,11 @@ export interface WriteTarget {
 
 /** The way of one operation of a view to the database. */
 export interface WriteExplanation {
-  /** True: `insert`, `update` or `delete … returning`. False: through MikroORM's unit of work, in a transaction. */
+  /**
+   * True: `insert`, `update` or `delete … returning`; on MongoDB `insertOne`, `findOneAndUpdate` or `findOneAndDelete`, and one command
+   * before that counts a key that is a whole number. False: a transaction of several, through MikroORM's unit of work if an entity has to be
+   * seen.
+   */
   readonly oneStatement: boolean;
   /** Why it is not one statement. */
   readonly reasons: readonly string[];
@@ -128,6 +132,7 @@ export class WritePlan {
 
   /** Tells how each operation writes, and what keeps it from being one statement. */
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
+    const { em } = this.#orm;
     const { className, tableName } = this.#meta;
     const now: string[] = [];
     if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
@@ -135,7 +140,8 @@ export class WritePlan {
     const explained = (operation: WriteOperation): WriteExplanation => {
       const declared = [...this.#reasons[operation], ...(this.#answerReasons[operation] ?? [])];
       const heard = this.#isHeard(operation) ? [`a subscriber hears of ${className}`] : [];
-      const reasons = [...new Set(declared), ...heard, ...now];
+      const ofDatabase = operation === 'destroy' ? backendOf(em).removalReasons(em, this.#meta) : [];
+      const reasons = [...new Set(declared), ...heard, ...now, ...ofDatabase];
       return { oneStatement: reasons.length === 0, reasons };
     };
     return { create: explained('create'), update: explained('update'), destroy: explained('destroy') };

@@ -244,7 +244,9 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     const explained = authors.explain();
     t.strictSame(explained.create, { oneStatement: false, reasons: why });
     t.strictSame(explained.update, { oneStatement: false, reasons: why });
-    t.strictSame(explained.destroy, { oneStatement: true, reasons: [] });
+    const whyDestroy = 'records may refer to Author: MongoDB looks for them in the transaction that deletes one';
+    const ofDestroy = database === 'mongodb' ? [whyDestroy] : [];
+    t.strictSame(explained.destroy, { oneStatement: database !== 'mongodb', reasons: ofDestroy });
   });
 
   t.test('an action represents an entity whose related records it has loaded', async (t) => {

@@ -1,4 +1,4 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
@@ -13,7 +13,7 @@ import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
 import { countRows, pageSource, readRows } from './read-command.ts';
 import { lockRecords } from './record-lock.ts';
-import { insertDocument, removeDocument, updateDocument } from './write-document.ts';
+import { insertDocument, mayBeReferredTo, removeDocument, updateDocument } from './write-document.ts';
 
 /** MongoDB: makes commands of what the language says, and runs them. */
 export class MongoBackend extends ReadingBackend<Question> {
@@ -41,6 +41,11 @@ export class MongoBackend extends ReadingBackend<Question> {
 
   remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Promise<boolean> {
     return removeDocument(write);
+  }
+
+  removalReasons(em: EntityManager, meta: EntityMetadata): readonly string[] {
+    if (!mayBeReferredTo(em, meta)) return [];
+    return [`records may refer to ${meta.className}: MongoDB looks for them in the transaction that deletes one`];
   }
 
   /** MongoDB has no triggers that change what was written. */

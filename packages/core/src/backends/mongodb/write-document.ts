@@ -69,6 +69,11 @@ export async function updateDocument<Record>({
   return found === null ? undefined : recordOf(projection, found);
 }
 
+/** True if other documents may refer to those of an entity, so that one is deleted in a transaction. */
+export function mayBeReferredTo(em: EntityManager, meta: EntityMetadata): boolean {
+  return isReferredTo(driverOf(em), meta);
+}
+
 /** Deletes the document that the condition names; false if it is true of none. */
 export async function removeDocument({
   em,

@@ -63,6 +63,11 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     return whenReady(removed, (rows) => rows.length > 0);
   }
 
+  /** The database itself does what its foreign keys say. */
+  removalReasons(): readonly string[] {
+    return [];
+  }
+
   async tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>> {
     const statement = { sql: this.#dialect.triggers, one: false, isShapedByClient: false };
     const rows = await this.#dialect.read(em, (reader) => reader.rows(statement, []));

@@ -1,9 +1,9 @@
 /** The commands that requests send to MongoDB, one after the other. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t, { type Test } from 'tap';
-import { many, ModelViewSet, readShape, Router, writeShape } from '../../../src/index.ts';
+import { action, many, ModelViewSet, readShape, Router, writeShape } from '../../../src/index.ts';
 import { openMongo, skipMongo } from '../../support/databases.ts';
-import { Book, fillLibrary, LIBRARY, testApp } from '../../support/library.ts';
+import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../../support/library.ts';
 
 const Tag = defineEntity({
   name: 'Tag',
@@ -29,6 +29,10 @@ const TagViewSet = ModelViewSet(Tag, {
   read: readShape(Tag, ['name', 'note']),
   write: writeShape(Tag, ['name', 'note']),
 });
+const PublisherViewSet = ModelViewSet(Publisher, {
+  read: readShape(Publisher, ['id', 'name']),
+  write: writeShape(Publisher, ['name']),
+});
 const ShelfViewSet = ModelViewSet(Shelf, {
   read: readShape(Shelf, ['id', 'name'], { tags: many('tags.name') }),
 });
@@ -49,6 +53,7 @@ async function observed(t: Test) {
   const orm = await openMongo(t, { entities, orm: { driverOptions: { monitorCommands: true } } });
   await fillLibrary(orm);
   const em = orm.em.fork();
+  em.create(Publisher, { name: 'East' });
   em.create(Shelf, { name: 'A', tags: [em.create(Tag, { name: 'old' }), em.create(Tag, { name: 'new' })] });
   em.create(Shelf, { name: 'B', tags: [em.getReference(Tag, 'old')] });
   await em.flush();
@@ -58,6 +63,12 @@ async function observed(t: Test) {
   router.register('uncounted', class extends Uncounted {});
   router.register('tags', class extends TagViewSet {});
   router.register('shelves', class extends ShelfViewSet {});
+  router.register(
+    'publishers',
+    class extends PublisherViewSet {
+      explanation = action({}, () => this.explain());
+    },
+  );
   const app = await testApp(t, orm, [router]);
   let sent: string[] = [];
   const client = (orm.em.getConnection() as unknown as Connection).getClient();
@@ -66,6 +77,7 @@ async function observed(t: Test) {
     if (typeof collection === 'string') sent.push(`${commandName} ${collection}`);
   });
   return {
+    read: async (url: string) => (await app.inject(url)).json(),
     ask: async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object): Promise<string[]> => {
       sent = [];
       const { statusCode, body } = await app.inject({ method, url, ...(payload !== undefined && { payload }) });
@@ -76,7 +88,7 @@ async function observed(t: Test) {
 }
 
 t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
-  const { ask } = await observed(t);
+  const { ask, read } = await observed(t);
 
   t.test('a page of a view comes with the number of its records', async (t) => {
     t.strictSame(await ask('GET', '/books?page_size=2'), ['aggregate book']);
@@ -111,5 +123,15 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('POST', '/books', { title: 'Fir' }), ['findAndModify viewset_counters', 'insert book']);
     t.strictSame(await ask('PATCH', '/books/1', { pages: 5 }), ['findAndModify book']);
     t.strictSame(await ask('DELETE', '/books/1'), ['findAndModify book']);
+  });
+
+  t.test('a record that others may refer to is deleted in a transaction that looks for them', async (t) => {
+    t.strictSame(await ask('DELETE', '/publishers/3'), ['findAndModify publisher', 'find book']);
+    const { destroy, create } = await read('/publishers/explanation');
+    t.strictSame(destroy, {
+      oneStatement: false,
+      reasons: ['records may refer to Publisher: MongoDB looks for them in the transaction that deletes one'],
+    });
+    t.strictSame(create, { oneStatement: true, reasons: [] });
   });
 });
