@@ -95,9 +95,12 @@ export function echo(text: string): string {
   return text.length > MAX_ECHO ? `${text.slice(0, MAX_ECHO)}…` : text;
 }
 
+/** The words for a parameter of a URL, and for what stands in its place in the body of a QUERY. */
+export const PARAMETER = { query: 'Query parameter', body: 'Body member' } as const;
+
 /** Makes the 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
 export function invalidParameter(name: string, problem: string): InvalidUsage {
-  return new InvalidUsage(`Query parameter "${name}" ${problem}`, {
+  return new InvalidUsage(`${PARAMETER.query} "${name}" ${problem}`, {
     details: [{ in: 'query', path: pointerStep(name), message: problem }],
   });
 }

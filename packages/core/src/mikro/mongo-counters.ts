@@ -36,7 +36,9 @@ async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readon
   const name = pk!.name;
   const missing = rows.filter((row) => row[name] === undefined || row[name] === null);
   const chosen = rows.filter((row) => !missing.includes(row)).map((row) => Number(row[name]));
-  if (chosen.length > 0) await count(driver, meta, { $max: { last: Math.max(...chosen) } });
+  // As arguments of one call, many keys would overflow the stack.
+  const greatest = chosen.reduce((least, key) => Math.max(least, key), -Infinity);
+  if (chosen.length > 0) await count(driver, meta, { $max: { last: greatest } });
   if (missing.length === 0) return;
   const last = await count(driver, meta, { $inc: { last: missing.length } });
   const isBig = pk!.customType?.convertToDatabaseValue(1, driver.getPlatform()) === 1n;

@@ -204,11 +204,12 @@ function beforeValidation({ plan, definition, query }: PlannedRoute): preValidat
 
 /** Refuses a media type that another route of the same scope reads, and this one does not. */
 function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preParsing']> {
-  const allowed = new Set(body?.contentTypes ?? JSON_ONLY);
+  const types = body?.contentTypes ?? JSON_ONLY;
+  const allowed = new Set(types);
   return (request, _reply, payload, done) => {
     const type = request.headers['content-type']?.split(';')[0]!.trim().toLowerCase();
     if (type === undefined || allowed.has(type)) done(null, payload);
-    else done(new UnsupportedMediaType());
+    else done(new UnsupportedMediaType(`The media type is not supported; send ${types.join(' or ')}`));
   };
 }
 

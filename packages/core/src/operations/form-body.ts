@@ -7,6 +7,7 @@ import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
 import type { FormFields } from '../viewset/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
+import { readingError } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
 
@@ -37,7 +38,7 @@ export function formReading({ schema, files }: FormFields): FormReader {
       await form.discard();
       // The rest of the body is not read.
       void reply.header('connection', 'close');
-      throw formError(error);
+      throw readingError(formError(error), request);
     }
     const discard = (): void =>
       void form.discard().catch((err: unknown) => request.log.warn({ err }, 'a temporary file is left'));

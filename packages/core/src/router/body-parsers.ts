@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
+import { readingError } from '../operations/reading-error.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
@@ -13,8 +14,10 @@ import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('remove', 'remove');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, finish) => {
     const bytes = body as Buffer;
+    const done = (error: Error | null, document?: unknown): void =>
+      finish(error === null ? null : (readingError(error, request) as Error), document);
     if (bytes.length === 0) return done(null, undefined);
     const text = bytes.toString('utf8');
     // Bytes that are not UTF-8 become this character, which may also have been sent.

@@ -118,6 +118,7 @@ export class Bulk {
     const texts = sent.flatMap((text) => text.split(','));
     if (texts.length === 0) throw refuse('is required');
     if (texts.length > limit) throw refuse(`must name at most ${counted(limit, 'record')}`);
+    if (texts.includes('')) throw refuse('has a comma without a key');
     const keys = texts.map(parse);
     const wrong = texts.filter((_, index) => keys[index] === undefined);
     if (wrong.length > 0) throw absent('query', wrong, () => '/pk');

@@ -62,16 +62,18 @@ function noteAnswer(error: object, records: readonly WrittenRecord[], violation:
   const [only, ...others] = among;
   const details =
     only === undefined || others.length > 0 ? [] : detailsOf(only, namedFields(only, violation), violation);
-  answers.set(error, answerOf(violation, details, error));
+  answers.set(error, answerOf(violation, details, error, records.length === 0));
   if (others.length > 0 && kind === 'unique') suspects.set(error, among);
 }
 
-function answerOf({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown): HttpError {
+function answerOf({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy = false): HttpError {
   if (kind === 'check') return new InvalidUsage('A value breaks a rule of the database', { cause });
   if (kind === 'value') return new InvalidUsage('A value does not fit its field', { cause });
   const options = details.length === 0 ? { cause } : { cause, details };
-  return kind === 'unique'
-    ? new TargetObjectAlreadyExist('Another record has this value already', options)
+  if (kind === 'unique') return new TargetObjectAlreadyExist('Another record has this value already', options);
+  if (isDestroy) return new TargetObjectAlreadyExist('Other records refer to this one', options);
+  return details.length > 0
+    ? new TargetObjectAlreadyExist('The record refers to another that is gone', options)
     : new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', options);
 }
 

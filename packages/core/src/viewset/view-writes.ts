@@ -110,6 +110,8 @@ export class ViewWrites<Entity extends object> {
 
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
     const { body, method } = request;
+    // A destroy writes none: what it meets is that others refer to its record.
+    if (method === 'DELETE') return [];
     const { meta, input, key } = this.#resource;
     const field = key.column.property.name;
     const isNew = method === 'POST';
