@@ -5,6 +5,7 @@ import {
   Permission,
   type PermissionClass,
   type PermissionView,
+  QuerySet,
   requireUser,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
@@ -51,8 +52,9 @@ export function writtenBy(...roles: ProjectRole[]): PermissionClass {
       const { project, pk } = request.params as ProjectParams;
       const key = project ?? pk;
       if (key === undefined) return true; // a new project
-      const member = await request.em.findOne(Member, { project: { key }, account: userId(request) });
-      if (member === null) throw new NotFound();
+      const members = QuerySet.of(request.em, Member);
+      const member = await members.filter({ project__key: key, account: userId(request) }).entity();
+      if (member === undefined) throw new NotFound();
       return roles.includes(member.role);
     }
   }

@@ -14,8 +14,11 @@ withTracker(async (t, { as, orm }) => {
     return answer.json<Page>();
   };
   const em = orm.em.fork();
-  const secret = await em.findOneOrFail(Ticket, { project: { key: 'compass' } }, { orderBy: { id: 1 } });
-  const mine = await em.findOneOrFail(Ticket, { project: { key: 'lighthouse' } }, { orderBy: { id: 1 } });
+  const firstOf = async (key: string) => {
+    const project = await em.findOneOrFail(Project, { key });
+    return em.findOneOrFail(Ticket, { project }, { orderBy: { id: 1 } });
+  };
+  const [secret, mine] = [await firstOf('compass'), await firstOf('lighthouse')];
 
   await t.test('lists and counts', async (t) => {
     const keys = async (person: Person) => (await list(person, '/api/projects')).results.map(({ key }) => key);
