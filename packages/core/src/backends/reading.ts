@@ -96,11 +96,22 @@ export async function loadChildren(
   entities: readonly object[],
 ): Promise<void> {
   if (related === undefined) return;
-  const owners = related.map(({ owner }) => entities.map(entityReader(owner)));
+  const owners = related.map(({ owner }) => entities.map(ownerReader(owner)));
   const children = await readAllChildren(readChildren, related, owners);
   for (const [place, one] of related.entries()) {
     for (const [index, entity] of entities.entries()) keepChildren(one, entity, children[place]?.[index] ?? []);
   }
+}
+
+interface ObjectIdLike {
+  toString(): string;
+}
+
+/** Makes the function that reads the key of an owner from an entity: as text, if no two entities share the object. */
+function ownerReader(owner: FieldPath): (entity: object) => unknown {
+  const read = entityReader(owner);
+  if (owner.type.kind !== 'objectId') return read;
+  return (entity) => (read(entity) as ObjectIdLike | string | null)?.toString() ?? null;
 }
 
 /** Reads the key of an owner from a column of a row, as the entity would hold it. */

@@ -29,9 +29,13 @@ export type FieldKind =
   | 'date'
   | 'time'
   | 'uuid'
+  | 'objectId'
   | 'json'
   | 'binary'
   | 'enum';
+
+/** The canonical text of one of MongoDB's own keys, which every JSON value and path has. */
+export const OBJECT_ID_PATTERN = '^[0-9a-f]{24}$';
 
 /** The type of a field as its entity declares it, with the bounds that the database column has. */
 export interface FieldType {
@@ -111,6 +115,7 @@ export function fieldType(property: EntityProperty): FieldType {
   if (declared.array || declared.kind === ReferenceKind.EMBEDDED) return { kind: 'json' };
   const values = declared.enum ? enumValues(declared.items) : undefined;
   if (values !== undefined) return { kind: 'enum', values };
+  if (nameOf(declared.type) === 'ObjectId') return { kind: 'objectId' };
   const own = completed(declared);
   const type: unknown = own.customType;
   if (type instanceof ArrayType || type instanceof JsonType) return { kind: 'json' };

@@ -1,7 +1,7 @@
 import { InvalidUsage } from '../errors.ts';
 import { textProblem } from '../json.ts';
 import { isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.ts';
-import type { FieldType } from './field-type.ts';
+import { type FieldType, OBJECT_ID_PATTERN } from './field-type.ts';
 
 /**
  * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows the place of
@@ -13,6 +13,7 @@ export class FieldValueError extends InvalidUsage {}
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const DECIMAL = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
+const OBJECT_ID = new RegExp(OBJECT_ID_PATTERN);
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
@@ -46,6 +47,8 @@ export function parseFieldText(type: FieldType, text: string): unknown {
       return expect(parseTime(text), 'a time, as in 23:59:59');
     case 'uuid':
       return expect(UUID.test(text.toLowerCase()) ? text.toLowerCase() : undefined, 'a UUID');
+    case 'objectId':
+      return expect(OBJECT_ID.test(text) ? text : undefined, 'an ObjectId: 24 hexadecimal digits, in lower case');
     case 'enum':
       return oneOf(type, (value) => String(value) === text);
     case 'json':
@@ -103,6 +106,8 @@ export function checkFieldValue(type: FieldType, value: unknown): unknown {
     case 'decimal':
       if (typeof value === 'bigint') return String(value);
       return typeof value === 'string' ? parseFieldText(type, value) : checkFieldJson(type, value);
+    case 'objectId':
+      return parseFieldText(type, String(value));
     case 'datetime':
       return value instanceof Date
         ? expect(isStorable(value) ? value : undefined, 'a date')

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { FieldKind, FieldType } from '../fields/field-type.ts';
+import { type FieldKind, type FieldType, OBJECT_ID_PATTERN } from '../fields/field-type.ts';
 import { lookupsFor } from '../language/lookup.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -101,6 +101,7 @@ function jsonValue({ kind, mode, minimum, maximum, values }: FieldType): Schema 
   }
   if (kind === 'boolean') return { type: 'boolean' };
   if (kind === 'enum') return { enum: values };
+  if (kind === 'objectId') return { type: 'string', pattern: OBJECT_ID_PATTERN };
   const format = TEXT_FORMATS[kind];
   return { type: 'string', ...(format === undefined ? {} : { format }) };
 }

@@ -2,7 +2,7 @@ import { Type, type TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, isToOne, targetOf } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
-import type { FieldType } from '../fields/field-type.ts';
+import { type FieldType, OBJECT_ID_PATTERN } from '../fields/field-type.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
@@ -140,6 +140,7 @@ function textSchema(type: FieldType): TSchema {
   if (kind === 'number' || kind === 'decimal') return { type: 'number' };
   if (kind === 'boolean') return { type: 'boolean' };
   if (kind === 'enum') return Type.Enum([...(values ?? [])]);
+  if (kind === 'objectId') return Type.String({ pattern: OBJECT_ID_PATTERN });
   const format = TEXT_FORMATS[kind];
   return { type: 'string', ...(format === undefined ? {} : { format }) };
 }

@@ -38,6 +38,7 @@ const BY_KIND: Readonly<Record<FieldKind, readonly Lookup[]>> = {
   date: ORDERED,
   time: ORDERED,
   uuid: EQUALITY,
+  objectId: EQUALITY,
   json: NULL_ONLY,
   binary: NULL_ONLY,
   enum: EQUALITY,

@@ -40,6 +40,7 @@ export function columnRule({ type, property, list, custom }: ShapeField): Column
     case 'boolean':
     case 'enum':
     case 'uuid':
+    case 'objectId':
       return (json) => checkFieldJson(type, json);
     case 'bigint':
       return (json) => bigintValue(type, json);

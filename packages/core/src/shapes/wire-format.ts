@@ -1,6 +1,6 @@
 import type { Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import type { FieldType } from '../fields/field-type.ts';
+import { type FieldType, OBJECT_ID_PATTERN } from '../fields/field-type.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
 import { nullableObject } from './schema-object.ts';
 import type { ShapeField } from './shape-field.ts';
@@ -61,6 +61,7 @@ function bounds(type: FieldType, blank: boolean): object {
     return { minimum: Number(minimum), maximum: Number(maximum) };
   }
   if (kind === 'bigint') return mode === 'number' ? SAFE_INTEGERS : { pattern: '^(?:0|-?[1-9][0-9]*)$' };
+  if (kind === 'objectId') return { pattern: OBJECT_ID_PATTERN };
   if (kind === 'decimal') return mode === 'string' ? { pattern: '^-?[0-9]+(?:\\.[0-9]+)?$' } : decimalBounds(type);
   return {};
 }
@@ -90,6 +91,7 @@ const OF_KIND: Readonly<Record<FieldType['kind'], WireType>> = {
   date: { type: 'string', format: 'date' },
   time: { type: 'string', format: 'time' },
   uuid: { type: 'string', format: 'uuid' },
+  objectId: { type: 'string' },
   json: {},
   binary: { type: 'string', format: 'byte' },
   enum: {},
@@ -121,6 +123,7 @@ export function wireWriter(
   }
   if (list) return undefined;
   if (type.kind === 'datetime') return (value: Date) => value.toISOString();
+  if (type.kind === 'objectId') return String;
   if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
   return type.kind === 'binary' ? toBase64 : undefined;
 }

@@ -18,8 +18,17 @@ export type WireValue<E, Path extends string> = ToWire<ReadValue<E, Path>>;
 export type PropertyValue<E, Name extends keyof E> =
   Name extends ToOneName<E> ? Unbranded<Primary<Related<E, Name>>> : Unbranded<Unreferenced<NonNullable<E[Name]>>>;
 
-/** A Date, a bigint and bytes (as base64) are strings on the wire; a file is a link. */
-export type ToWire<T> = T extends Date | bigint | Uint8Array ? string : T extends StoredFile ? FileLink : T;
+/** A Date, a bigint, an ObjectId and bytes (as base64) are strings on the wire; a file is a link. */
+export type ToWire<T> = T extends Date | bigint | Uint8Array | ObjectIdLike
+  ? string
+  : T extends StoredFile
+    ? FileLink
+    : T;
+
+/** An ObjectId of MongoDB's driver, by its form: nothing of a driver is imported. */
+interface ObjectIdLike {
+  toHexString(): string;
+}
 
 /** null for a value that may be null or undefined: JSON has one word for both. */
 export type NullOf<T> = T extends null | undefined

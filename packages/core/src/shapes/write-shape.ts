@@ -203,6 +203,8 @@ export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean 
     property.defaultRaw !== undefined ||
     property.onCreate !== undefined ||
     property.version === true ||
+    // MongoDB's driver makes one.
+    (property.primary === true && type.kind === 'objectId') ||
     // A whole number that is a primary key is made by the database, unless the entity says otherwise.
     (property.autoincrement ?? isNumbered)
   );

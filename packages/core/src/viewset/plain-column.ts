@@ -11,6 +11,7 @@ const PLAIN_KINDS: ReadonlySet<string> = new Set([
   'boolean',
   'datetime',
   'uuid',
+  'objectId',
   'enum',
 ]);
 

@@ -3,7 +3,6 @@ import { customTypeOf } from '../../fields/field-type.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { columnOf, type Scope } from './scope.ts';
-import { isObjectId } from './stored-value.ts';
 
 /** The fields of documents that rows are made of. */
 export interface RowFields {
@@ -80,11 +79,12 @@ function plainValue(path: FieldPath): Convert | undefined {
   switch (path.type.kind) {
     case 'decimal':
     case 'bigint':
+    case 'objectId':
       return String;
     case 'binary':
       return bytes;
     default:
-      return isObjectId(path) ? String : undefined;
+      return undefined;
   }
 }
 

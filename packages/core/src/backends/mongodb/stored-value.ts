@@ -42,14 +42,11 @@ function valueOf(path: FieldPath, value: unknown, platform: Platform, scale: num
       return BigInt(value as string);
     case 'datetime':
       return new Date(value as string | Date);
+    case 'objectId':
+      return objectId(platform, value);
     default:
-      return isObjectId(path) ? objectId(platform, value) : value;
+      return value;
   }
-}
-
-/** True of a column of MongoDB's own keys, which are texts of 24 hexadecimal digits everywhere else. */
-export function isObjectId({ property }: FieldPath): boolean {
-  return valueProperty(property).type === 'ObjectId';
 }
 
 /** A text that is none stays one, which is equal to no key. */

@@ -1,0 +1,196 @@
+/** Keys that MongoDB makes: ObjectIds, which are texts of 24 hexadecimal digits on the wire. */
+import { defineEntity, p } from '@mikro-orm/core';
+import { ObjectId } from '@mikro-orm/mongodb';
+import type { InjectOptions } from 'fastify';
+import t from 'tap';
+import { CursorPagination, many, ModelViewSet, type OutputOf, readShape, Router, writeShape } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Author = defineEntity({
+  name: 'Author',
+  properties: {
+    id: p.type(ObjectId).primary(),
+    name: p.string().length(20).unique(),
+    notes: () => p.oneToMany(Note).mappedBy('author'),
+  },
+});
+const Tag = defineEntity({
+  name: 'Tag',
+  properties: { id: p.type(ObjectId).primary(), name: p.string().length(20) },
+});
+const Note = defineEntity({
+  name: 'Note',
+  properties: {
+    id: p.type(ObjectId).primary(),
+    text: p.string().length(20),
+    author: () => p.manyToOne(Author).nullable(),
+    tags: () => p.manyToMany(Tag),
+  },
+});
+
+class Authors extends ModelViewSet(Author, {
+  read: readShape(Author, ['id', 'name'], { notes: many('notes'), texts: many('notes.text') }),
+  write: writeShape(Author, ['name']),
+}) {}
+class Tags extends ModelViewSet(Tag, {
+  read: readShape(Tag, ['id', 'name']),
+  write: writeShape(Tag, ['name']),
+  bulk: 5,
+}) {}
+const options = {
+  read: readShape(Note, ['id', 'text', 'author'], { tags: many('tags') }),
+  write: writeShape(Note, ['text', 'author', 'tags']),
+  filterFields: {
+    id: 'id',
+    ne: 'id__ne',
+    in: 'id__in',
+    author: 'author',
+    authors: 'author__in',
+    lone: 'author__isnull',
+  },
+  jsonLogicFields: ['id', 'author'],
+  bulk: 5,
+} as const;
+class Notes extends ModelViewSet(Note, options) {}
+class PagedNotes extends ModelViewSet(Note, { ...options, pagination: CursorPagination, pageSize: 2 }) {}
+class RepresentedNotes extends ModelViewSet(Note, options) {
+  override represent(...args: Parameters<Notes['represent']>) {
+    return super.represent(...args);
+  }
+}
+
+const shown = { id: 'f'.repeat(24), text: '', author: null, tags: ['f'.repeat(24)] } satisfies OutputOf<
+  typeof options.read
+>;
+
+const ID = /^[0-9a-f]{24}$/;
+
+forEachDatabase(t, { entities: [Author, Tag, Note], only: ['mongodb'] }, async (t, orm) => {
+  const router = new Router()
+    .register('authors', Authors)
+    .register('authors/:author/notes', Notes, { basename: 'inner' })
+    .register('tags', Tags)
+    .register('notes', Notes)
+    .register('paged', PagedNotes)
+    .register('represented', RepresentedNotes);
+  const app = await testApp(t, orm, [router], { options: { secret: 'a secret of thirty-two bytes ...' } });
+  const send = async (method: NonNullable<InjectOptions['method']>, url: string, payload?: object) => {
+    const answer = await app.inject({ method, url, ...(payload && { payload }) });
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json() };
+  };
+  const ada = (await send('POST', '/authors', { name: 'Ada' })).body as { id: string };
+  const tags = (await send('POST', '/tags', [{ name: 'red' }, { name: 'blue' }])).body as { id: string }[];
+  const tagIds = tags.map(({ id }) => id);
+  const absent = shown.id;
+  const malformed = ['1', 'x'.repeat(24), absent.toUpperCase(), `${absent}0`, ` ${absent.slice(1)}`];
+
+  for (const path of ['/notes', '/represented', '/paged']) {
+    await t.test(`${path}: made, found, changed and deleted`, async (t) => {
+      const made = await send('POST', path, { text: 'one', author: ada.id, tags: tagIds });
+      t.equal(made.status, 201, JSON.stringify(made.body));
+      t.match(made.body.id, ID);
+      t.strictSame(made.body, { id: made.body.id, text: 'one', author: ada.id, tags: tagIds });
+      t.equal(made.headers['location'], `${path}/${made.body.id}`);
+      const url = String(made.headers['location']);
+      t.strictSame((await send('GET', url)).body, made.body);
+      t.strictSame((await send('GET', `/authors/${ada.id}`)).body.notes, [made.body.id]);
+      const changed = await send('PATCH', url, { author: null, tags: [tagIds[1]] });
+      t.strictSame(changed.body, { ...made.body, author: null, tags: [tagIds[1]] });
+      t.equal((await send('DELETE', url)).status, 204);
+      t.equal((await send('GET', url)).status, 404);
+    });
+
+    await t.test(`${path}: what is no key is a 404 in a path, and a 400 with its place elsewhere`, async (t) => {
+      for (const key of [...malformed, absent]) {
+        for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+          const answer = await send(method, `${path}/${encodeURIComponent(key)}`, method === 'PATCH' ? {} : undefined);
+          t.equal(answer.status, 404, `${method} ${key} ${JSON.stringify(answer.body)}`);
+        }
+        for (const [payload, place] of [
+          [{ text: 'x', author: key, tags: [] }, '/author'],
+          [{ text: 'x', author: null, tags: [tagIds[0], key] }, '/tags/1'],
+        ] as const) {
+          const refused = await send('POST', path, payload);
+          t.equal(refused.status, 400, JSON.stringify(refused.body));
+          t.strictSame(
+            refused.body.details.map(({ path: at }: { path: string }) => at),
+            [place],
+          );
+        }
+      }
+      for (const key of malformed) {
+        for (const name of ['id', 'ne', 'in', 'author', 'authors']) {
+          const refused = await send('GET', `${path}?${name}=${encodeURIComponent(key)}`);
+          t.equal(refused.status, 400, `${name}=${key} ${JSON.stringify(refused.body)}`);
+          t.match(refused.body.details, [{ in: 'query', path: `/${name}` }]);
+        }
+        const filter = JSON.stringify({ '==': [{ var: 'author' }, key] });
+        t.equal((await send('GET', `${path}?filter=${encodeURIComponent(filter)}`)).status, 400, filter);
+      }
+    });
+  }
+
+  await t.test('filters, JSON Logic, pages of a cursor, several records and nested routes', async (t) => {
+    const payload = [1, 2, 3].map((n) => ({ text: `n${n}`, author: n === 3 ? null : ada.id, tags: [] }));
+    const made = await send('POST', '/notes', payload);
+    t.equal(made.status, 201, JSON.stringify(made.body));
+    const [first, second, third] = made.body.map(({ id }: { id: string }) => id) as [string, string, string];
+    const found = async (query: string) =>
+      (await send('GET', `/notes?${query}`)).body.results.map(({ id }: { id: string }) => id);
+    const logic = (filter: object) => found(`filter=${encodeURIComponent(JSON.stringify(filter))}`);
+    t.strictSame(await found(`id=${second}`), [second]);
+    t.strictSame(await found(`ne=${second}`), [first, third]);
+    t.strictSame(await found(`in=${third},${first},${absent}`), [first, third]);
+    t.strictSame(await found(`author=${ada.id}`), [first, second]);
+    t.strictSame(await found(`authors=${ada.id},${absent}`), [first, second]);
+    t.strictSame(await found('lone=true'), [third]);
+    t.strictSame(await logic({ '==': [{ var: 'id' }, second] }), [second]);
+    t.strictSame(await logic({ in: [{ var: 'author' }, [ada.id]] }), [first, second]);
+    t.strictSame(await logic({ '!=': [{ var: 'author' }, null] }), [first, second]);
+    const page = (await send('GET', '/paged')).body;
+    t.strictSame(
+      page.results.map(({ id }: { id: string }) => id),
+      [first, second],
+    );
+    const next = (await send('GET', `/paged?cursor=${page.next_cursor}`)).body;
+    t.strictSame(
+      next.results.map(({ id }: { id: string }) => id),
+      [third],
+    );
+
+    const patched = await send('PATCH', '/notes', [
+      { id: third, text: 'x' },
+      { id: first, text: 'y' },
+    ]);
+    t.strictSame(
+      patched.body.map(({ id, text }: { id: string; text: string }) => [id, text]),
+      [
+        [third, 'x'],
+        [first, 'y'],
+      ],
+    );
+    t.equal((await send('PATCH', '/notes', [{ id: first }, { id: absent }])).status, 404);
+    t.equal((await send('DELETE', `/notes?pk=${first},${absent}`)).status, 404);
+    const inner = await send('POST', `/authors/${ada.id}/notes`, { text: 'in', tags: [] });
+    t.equal(inner.status, 201, JSON.stringify(inner.body));
+    t.equal(inner.body.author, ada.id);
+    t.equal((await send('GET', `/authors/${ada.id}/notes`)).body.count, 3);
+    for (const key of [...malformed, absent]) {
+      t.equal((await send('GET', `/authors/${encodeURIComponent(key)}/notes`)).status, 404, key);
+    }
+    t.equal((await send('DELETE', `/authors/${ada.id}`)).status, 204, 'the references are nullable');
+    t.strictSame(await found('lone=false'), []);
+    t.equal((await send('DELETE', `/notes?pk=${first},${second},${third},${inner.body.id}`)).status, 204);
+  });
+
+  await t.test('a lookup that needs an order or a text is refused at the start', async (t) => {
+    for (const lookup of ['gt', 'contains', 'range']) {
+      class Wrong extends ModelViewSet(Note, { ...options, filterFields: { x: `id__${lookup}` as 'id' } }) {}
+      await t.rejects(testApp(t, orm, [new Router().register('wrong', Wrong)]), {
+        code: 'improperly_configured',
+        message: new RegExp(`id__${lookup}`),
+      });
+    }
+  });
+});
