@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { type DatabaseName, forEachDatabase, SQL_DATABASES } from '../../../packages/core/test/support/databases.ts';
+import { type DatabaseName, EVERY_DATABASE, forEachDatabase } from '../../../packages/core/test/support/databases.ts';
 import { buildApp } from '../src/app.ts';
 import { Account, ENTITIES } from '../src/entities.ts';
 import { seed } from '../src/seed.ts';
@@ -28,13 +28,10 @@ export interface Tracker {
   ) => Promise<LightMyRequestResponse>;
 }
 
-/**
- * Runs the tests against a seeded tracker on each database that it runs on, or on those named. Its permissions ask across relations by
- * MikroORM itself, which finds nothing so on MongoDB.
- */
+/** Runs the tests against a seeded tracker on every database, or on those named. */
 export function withTracker(
   tests: (t: Test, tracker: Tracker) => Promise<void>,
-  only: readonly DatabaseName[] = SQL_DATABASES,
+  only: readonly DatabaseName[] = EVERY_DATABASE,
 ): void {
   forEachDatabase(t, { entities: ENTITIES, only }, async (t, orm) => {
     const uploads = mkdtempSync(join(tmpdir(), 'tracker-'));
