@@ -5,6 +5,7 @@ import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
 import { cancelCommands } from '../../mikro/mongo-cancel.ts';
+import { collectionOf } from '../../mikro/mongo-collection.ts';
 import { newDocuments } from '../../mikro/mongo-counters.ts';
 import { changedValues, completeValues } from '../../mikro/mongo-documents.ts';
 import type { Document, MongoCollection, MongoDriver, MongoSession } from '../../mikro/mongo-driver.ts';
@@ -110,7 +111,7 @@ async function writing<Result>(
   const comment = randomUUID();
   const stopListening = onGivenUp(request, () => void cancelCommands(driver, comment).catch(ignore));
   try {
-    const collection = driver.getConnection('write').getCollection(meta.collection);
+    const collection = collectionOf(em, meta, 'write');
     return await runCommand(em, meta, name, parts, () => write(collection, comment));
   } catch (error) {
     checkNotGivenUp(request);
