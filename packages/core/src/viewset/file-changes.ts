@@ -169,20 +169,21 @@ export class FileChanges {
     return [...this.#keptBy(meta, names, own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
   }
 
-  /** Returns records as the database has them. Those that are not loaded whole are read. */
+  /** Reads records as the database has them: an entity may have been loaded before others gave its record a newer file. */
   async #recordsOf(
     em: EntityManager,
     meta: EntityMetadata,
     names: readonly string[],
     changes: readonly ChangeSet<object>[],
   ): Promise<Values[]> {
-    const isLoaded = ({ originalEntity = {} }: ChangeSet<object>): boolean =>
-      names.every((name) => name in originalEntity);
-    const loaded = changes.filter(isLoaded).map(({ originalEntity }) => originalEntity as Values);
-    const keys = changes.filter((each) => !isLoaded(each)).map((each) => each.getPrimaryKey());
     const key = onlyPrimaryKey(meta);
-    if (keys.length === 0 || key === undefined) return loaded;
-    return [...loaded, ...(await this.#read(em, meta, names, { [key.name]: { $in: keys } }))];
+    if (key === undefined) return changes.map(({ originalEntity }) => (originalEntity ?? {}) as Values);
+    const found: Values[] = [];
+    for (let start = 0; start < changes.length; start += BATCH_SIZE) {
+      const keys = changes.slice(start, start + BATCH_SIZE).map((each) => each.getPrimaryKey());
+      found.push(...(await this.#read(em, meta, names, { [key.name]: { $in: keys } })));
+    }
+    return found;
   }
 
   /** Finds the files of all records that the database deletes with those of some keys. */
@@ -197,12 +198,8 @@ export class FileChanges {
     for (const { meta, relation } of owner === undefined ? [] : (this.#cascades.get(root) ?? [])) {
       const key = onlyPrimaryKey(meta);
       const names = fileProperties(meta).map(({ name }) => name);
-      for (let start = 0; start < keys.length; start += BATCH_SIZE) {
-        const batch = keys.slice(start, start + BATCH_SIZE);
-        const where = { [relation]: { [owner!.name]: { $in: batch } } };
-        // Locked: else others could give one of them a new file before the database deletes it.
-        const lock = em.isInTransaction() ? ({ lockMode: LockMode.PESSIMISTIC_WRITE } as const) : {};
-        const records = await this.#read(em, meta, names, where, lock);
+      const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [owner!.name]: { $in: owners } } });
+      for await (const records of this.#pages(em, meta, names, keys, whereOf)) {
         found.push(...this.#keptBy(meta, names, records));
         if (key === undefined) continue;
         // Records of a tree may lead back to where the deletion began.
@@ -216,17 +213,50 @@ export class FileChanges {
     return found;
   }
 
-  /** Reads records past the unit of work, whatever filters are on. */
+  /** Reads the records of some owners, a bounded number at once: of so many owners, and so many of these. */
+  async *#pages(
+    em: EntityManager,
+    meta: EntityMetadata,
+    names: readonly string[],
+    owners: readonly unknown[],
+    whereOf: (owners: readonly unknown[]) => Values,
+  ): AsyncGenerator<Values[], void> {
+    const key = onlyPrimaryKey(meta);
+    const page = key === undefined ? {} : ({ limit: BATCH_SIZE, orderBy: { [key.name]: 'asc' } } as const);
+    for (let start = 0; start < owners.length; start += BATCH_SIZE) {
+      const all = whereOf(owners.slice(start, start + BATCH_SIZE));
+      let last: Values | undefined;
+      do {
+        const where = last === undefined ? all : { ...all, [key!.name]: { $gt: last[key!.name] } };
+        const records = await this.#read(em, meta, names, where, page);
+        yield records;
+        last = key !== undefined && records.length === BATCH_SIZE ? records.at(-1) : undefined;
+      } while (last !== undefined);
+    }
+  }
+
+  /**
+   * Reads records past the unit of work, whatever filters are on, and locks them: else others could give one of them a new file before it
+   * is written.
+   */
   async #read(
     em: EntityManager,
     meta: EntityMetadata,
     names: readonly string[],
     where: Values,
-    lock: { readonly lockMode?: LockMode.PESSIMISTIC_WRITE } = {},
+    page: { readonly limit?: number; readonly orderBy?: Readonly<Record<string, 'asc'>> } = {},
   ): Promise<Values[]> {
     const fields = [...meta.primaryKeys, ...names] as never[];
-    const options = { fields, filters: false, disableIdentityMap: true, flushMode: FlushMode.COMMIT, ...lock } as const;
-    const found: unknown = await em.find(meta.class, where, options);
+    const lock = em.isInTransaction() ? ({ lockMode: LockMode.PESSIMISTIC_WRITE } as const) : {};
+    const options = {
+      fields,
+      filters: false,
+      disableIdentityMap: true,
+      flushMode: FlushMode.COMMIT,
+      ...lock,
+      ...page,
+    } as const;
+    const found: unknown = await em.find(meta.class, where, options as object);
     return found as Values[];
   }
 

@@ -68,6 +68,8 @@ class MemoryStore implements FileStore {
 }
 async function nothing(): Promise<void> {}
 
+const fileOf = (key: string) => ({ key, name: 'a.txt', size: 3, type: 'text/plain' });
+
 const store = new MemoryStore();
 const text = file({ store, maxBytes: 1000, types: ['text/plain'] });
 
@@ -335,6 +337,34 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     };
     t.equal((await patch(id, 'newer')).statusCode, 200);
     await inStep(t, 1);
+  });
+
+  await t.test('a unit of work that has not heard of a newer file takes that one along', async (t) => {
+    for (const change of ['null', 'replaced', 'deleted']) {
+      const id = await made();
+      const em = orm.em.fork();
+      const ticket = await em.findOneOrFail(Ticket, id);
+      t.equal((await patch(id, 'newer')).statusCode, 200);
+      if (change === 'deleted') em.remove(ticket);
+      else ticket.screen = null;
+      if (change === 'replaced') {
+        ticket.screen = fileOf('own');
+        store.files.set('own', Buffer.from('own'));
+      }
+      await em.flush();
+      await inStep(t, change === 'replaced' ? 1 : 0, change);
+      await destroy(`/tickets/${id}`);
+    }
+  });
+
+  await t.test('more records than are read at once take their files along', async (t) => {
+    const id = await made();
+    const count = 2100;
+    const rows = Array.from({ length: count }, (_, index) => ({ ticket: id, file: fileOf(`many-${index}`) }));
+    for (const { file: of } of rows) store.files.set(of.key, Buffer.from('own'));
+    await orm.em.fork().insertMany(Attachment, rows as never[]);
+    t.equal((await destroy(`/tickets/${id}`)).statusCode, 204);
+    await inStep(t, 0);
   });
 
   await t.test('only the name of a file changes', async (t) => {
