@@ -35,24 +35,26 @@ async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readon
   const [pk] = meta.getPrimaryProps();
   const name = pk!.name;
   const missing = rows.filter((row) => row[name] === undefined || row[name] === null);
-  const chosen = rows.filter((row) => !missing.includes(row)).map((row) => Number(row[name]));
-  // As arguments of one call, many keys would overflow the stack.
-  const greatest = chosen.reduce((least, key) => Math.max(least, key), -Infinity);
+  const chosen = rows
+    .filter((row) => !missing.includes(row))
+    .map((row) => BigInt(row[name] as string | number | bigint));
+  const greatest = chosen.reduce((least, key) => (key > least ? key : least), 0n);
   if (chosen.length > 0) await count(driver, meta, { $max: { last: greatest } });
   if (missing.length === 0) return;
   const last = await count(driver, meta, { $inc: { last: missing.length } });
   const isBig = pk!.customType?.convertToDatabaseValue(1, driver.getPlatform()) === 1n;
   for (const [index, row] of missing.entries()) {
-    const key = last - missing.length + 1 + index;
-    row[name] = isBig ? BigInt(key) : key;
+    const key = last - BigInt(missing.length - 1 - index);
+    row[name] = isBig ? key : Number(key);
   }
 }
 
-async function count(driver: MongoDriver, { root }: EntityMetadata, update: Document): Promise<number> {
+async function count(driver: MongoDriver, { root }: EntityMetadata, update: Document): Promise<bigint> {
   const counters = driver.getConnection('write').getCollection(COUNTERS);
   const options = { upsert: true, returnDocument: 'after', ...MAJORITY };
   const counter = await counters.findOneAndUpdate({ _id: root.collection }, update, options);
-  return Number(counter!['last']);
+  // A Long, if a number cannot hold it.
+  return BigInt(String(counter!['last']));
 }
 
 /** Has the counter of a collection go with it: its keys begin anew. */
