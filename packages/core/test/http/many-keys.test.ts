@@ -75,6 +75,7 @@ const FIRST = '00000000-0000-4000-8000-000000000001';
 const SECOND = '00000000-0000-4000-8000-000000000002';
 const THIRD = '00000000-0000-4000-8000-000000000003';
 
+// MongoDB has no formulas, and no keys of two fields.
 forEachDatabase(t, { entities: [Place, Shelf, Box, Code, Coding, Label], only: SQL_DATABASES }, async (t, orm) => {
   const em = orm.em.fork();
   const shelf = em.create(Shelf, { key: BIG, label: 'top' });

@@ -17,6 +17,7 @@ const Thing = defineEntity({
   filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
 });
 
+// These are names of MikroORM's SQL drivers and of Kysely.
 forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, database) => {
   const meta = orm.getMetadata().get(Thing);
 

@@ -4,6 +4,7 @@ import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { entities, Maker, pick, Product } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
+// A command of MongoDB has its values in it; it is no text that is prepared.
 forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   em.create(Product, { name: 'only', maker: em.create(Maker, { name: 'm' }) });
