@@ -34,11 +34,10 @@ export async function newDocuments(
 async function countKeys(driver: MongoDriver, meta: EntityMetadata, rows: readonly Document[]): Promise<void> {
   const [pk] = meta.getPrimaryProps();
   const name = pk!.name;
-  const missing = rows.filter((row) => row[name] === undefined || row[name] === null);
-  const chosen = rows
-    .filter((row) => !missing.includes(row))
-    .map((row) => BigInt(row[name] as string | number | bigint));
-  const greatest = chosen.reduce((least, key) => (key > least ? key : least), 0n);
+  const isChosen = (row: Document): boolean => row[name] !== undefined && row[name] !== null;
+  const missing = rows.filter((row) => !isChosen(row));
+  const chosen = rows.filter(isChosen).map((row) => BigInt(row[name] as string | number | bigint));
+  const greatest = chosen.reduce((one, other) => (other > one ? other : one), 0n);
   if (chosen.length > 0) await count(driver, meta, { $max: { last: greatest } });
   if (missing.length === 0) return;
   const last = await count(driver, meta, { $inc: { last: missing.length } });
