@@ -128,7 +128,7 @@ withShop({}, async (t, shop) => {
         isError(t, await shop.patch(path, { [field]: operator }, { token }), 'invalid_usage');
       }
     }
-    const dropped = [
+    const dropped: readonly object[] = [
       { $inc: { stock: 1 } },
       { $set: { name: 'x' } },
       { $unset: { name: '' } },
