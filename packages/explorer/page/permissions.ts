@@ -47,7 +47,9 @@ function offer(
   if (operation.needsToken && session.token === undefined) return 'no';
   const judged = new Set(operation.permissions.map((name) => judge(name, operation, session)));
   if (judged.has(false)) return 'no';
-  return judged.has(undefined) && isOfPlace && !isTold ? 'undecided' : 'yes';
+  // Of a record that the page does not show, such as a selected row, nobody has asked: its own page tells.
+  const isOfOther = fillPath(operation.path, place).includes('{');
+  return judged.has(undefined) && (isOfOther || (isOfPlace && !isTold)) ? 'undecided' : 'yes';
 }
 
 /** Tells if an operation stands at a place, or below it without naming a further record. */

@@ -71,6 +71,14 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
       await member.getByText(own ? 'Save' : 'Read only.', { exact: true }).waitFor();
       t.equal(await offered(member, 'Delete'), own ? 1 : 0, 'by the record');
     }
+    const comments = await visit('ben', `${TICKETS}/1/comments`);
+    await comments.getByRole('checkbox', { name: 'Select all' }).check();
+    await comments.getByRole('button', { name: 'Copy as JSON' }).waitFor();
+    t.strictSame(
+      [await offered(comments, 'Change…'), await offered(comments, 'Delete')],
+      [0, 0],
+      'of rows, nobody has asked',
+    );
     await page.goto(`${TICKETS}/1`);
     await page.getByText('Read only.').waitFor();
     t.equal(asked.filter((each) => each.startsWith('OPTIONS')).length, 1);
