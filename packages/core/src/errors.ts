@@ -194,3 +194,10 @@ export class ServiceUnavailable extends errorClass(
   'service_unavailable',
   'The service is temporarily unavailable',
 ) {}
+
+/** Returns the status of an error that refuses a request, of the library or of another; undefined for one that is no 4xx. */
+export function refusalStatus(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { statusCode } = error as { readonly statusCode?: unknown };
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : undefined;
+}

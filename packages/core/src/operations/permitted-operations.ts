@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
-import { HttpError } from '../errors.ts';
+import { refusalStatus } from '../errors.ts';
 import { templateParameters } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
@@ -88,7 +88,7 @@ async function isPermitted(
     if (plan.detail && view instanceof ModelViewSetBase) await view[SHOWS].show(request, false);
     return true;
   } catch (error) {
-    if (error instanceof HttpError && error.statusCode < 500) return false;
+    if (refusalStatus(error) !== undefined) return false;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
-import { HttpError, NotFound } from '../errors.ts';
+import { NotFound, refusalStatus } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../permissions/permission.ts';
@@ -128,6 +128,7 @@ async function orNotFound<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
 }
 
 /** Tells if an error refuses the user. */
-export function refuses(error: unknown): error is HttpError {
-  return error instanceof HttpError && [401, 403].includes(error.statusCode);
+export function refuses(error: unknown): boolean {
+  const status = refusalStatus(error);
+  return status === 401 || status === 403;
 }

@@ -129,6 +129,13 @@ class NoBadAuthor extends Permission {
   }
 }
 class JudgedAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [NoBadAuthor] }) {}
+class NoSecondAuthor extends Permission {
+  override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, author: Author): boolean {
+    if (author.id === 2) throw Object.assign(new Error('Not this one'), { statusCode: 403 });
+    return true;
+  }
+}
+class RefusedAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, permissionClasses: [NoSecondAuthor] }) {}
 class SlugAuthorViewSet extends ModelViewSet(Author, { read: readAuthor, lookupField: 'slug' }) {}
 class TagViewSet extends ModelViewSet(Tag, { read: readShape(Tag, ['id', 'name']), lookupField: 'name' }) {}
 
@@ -371,6 +378,15 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
       ['GET', 'retrieve', { author: '1', pk: '1' }, 'AskingAuthorViewSet'],
       ['GET', 'retrieve', { author: '1', pk: '1' }, 'AskingAuthorViewSet'],
     ]);
+  });
+
+  t.test('a parent that is refused by an error of another library is like an absent one', async (t) => {
+    const refused = await testApp(t, orm, [
+      new Router().register('authors', RefusedAuthorViewSet).register('authors/:author/books', BookViewSet),
+    ]);
+    t.equal((await refused.inject('/authors/2')).statusCode, 403);
+    t.equal((await refused.inject('/authors/2/books')).statusCode, 404);
+    t.equal((await refused.inject('/authors/1/books')).statusCode, 200);
   });
 
   t.test('a filter of MikroORM that hides the parent hides what is below it', async (t) => {

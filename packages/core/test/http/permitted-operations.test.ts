@@ -38,6 +38,7 @@ class IsStaff extends Permission {
   override async hasPermission(request: FastifyRequest): Promise<boolean> {
     await new Promise((resolve) => setImmediate(resolve));
     if (nameOf(request) === 'banned') throw new Forbidden('You are banned');
+    if (nameOf(request) === 'barred') throw Object.assign(new Error('You are barred'), { statusCode: 403 });
     if (nameOf(request) === 'broken') throw new TypeError('a bug');
     return ['ann', 'bob'].includes(nameOf(request));
   }
@@ -148,7 +149,9 @@ forEachDatabase(t, { entities }, async (t, orm) => {
         'reportProjects',
       ],
     });
-    t.strictSame(await permitted('/api/projects', 'banned'), { methods: 'OPTIONS', operations: [] }, 'by an error');
+    for (const user of ['banned', 'barred']) {
+      t.strictSame(await permitted('/api/projects', user), { methods: 'OPTIONS', operations: [] }, 'by an error');
+    }
     for (const user of [undefined, 'cleo']) {
       t.strictSame(await permitted('/api/projects', user), {
         methods: 'GET HEAD QUERY OPTIONS',

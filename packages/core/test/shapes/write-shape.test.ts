@@ -275,7 +275,11 @@ t.test('each kind of column takes its own values, and nothing else', async (t) =
   ];
   for (const [name, ...values] of bad) {
     for (const value of values) {
-      t.match(written(name, value), /^body \/\w+ (?:must |is out of range|is a number that is too large$)/, `${name} ${String(value)}`);
+      t.match(
+        written(name, value),
+        /^body \/\w+ (?:must |is out of range|is a number that is too large$)/,
+        `${name} ${String(value)}`,
+      );
     }
   }
 });
