@@ -174,11 +174,11 @@ function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouc
 
 function addMatching(
   walked: Relations,
-  { meta, steps, where, converted }: Extract<Condition, { kind: 'matching' }>,
+  condition: Extract<Condition, { kind: 'matching' }>,
   before: readonly EntityProperty[],
 ): void {
-  addSteps(walked, before, steps);
-  const said = converted === true ? undefined : acrossRelations(meta, where);
+  addSteps(walked, before, condition.steps);
+  const said = condition.converted ? undefined : acrossRelations(condition);
   if (said !== undefined) addCondition(walked, said, before);
 }
 

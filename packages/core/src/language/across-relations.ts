@@ -1,4 +1,4 @@
-import { Utils, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
+import { Utils, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, isToMany } from '../fields/property.ts';
@@ -6,8 +6,10 @@ import { compare } from './compare.ts';
 import { always, and, matchingAt, never, not, or, some, type Condition } from './condition.ts';
 import { entryCondition } from './where-condition.ts';
 
-/** What conditions say of the entities of an ORM. */
-const known = new WeakMap<EntityMetadata, WeakMap<object, Condition | undefined>>();
+type Matching = Extract<Condition, { kind: 'matching' }>;
+
+/** By the condition, not by what it was made of: that is an object of the caller's, who may change it for the next one. */
+const known = new WeakMap<Matching, { readonly said: Condition | undefined }>();
 
 /**
  * Says a condition of MikroORM without its words for relations, as lookups ask across them, so that the filters of the related
@@ -16,14 +18,15 @@ const known = new WeakMap<EntityMetadata, WeakMap<object, Condition | undefined>
  *
  * @throws ImproperlyConfigured for `$size`
  */
-export function acrossRelations(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
-  let said = known.get(meta);
-  if (said === undefined) known.set(meta, (said = new WeakMap<object, Condition | undefined>()));
-  if (!said.has(where)) {
-    const place = { root: meta, entity: meta, steps: [] };
-    said.set(where, crossesRelation(meta, where) ? crossing(place, where) : undefined);
-  }
-  return said.get(where);
+export function acrossRelations(condition: Matching): Condition | undefined {
+  let found = known.get(condition);
+  if (found === undefined) known.set(condition, (found = { said: sayable(condition) }));
+  return found.said;
+}
+
+function sayable({ meta, where, converted }: Matching): Condition | undefined {
+  if (!crossesRelation(meta, where)) return undefined;
+  return crossing({ root: meta, entity: meta, steps: [], converted }, where);
 }
 
 function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
@@ -52,13 +55,15 @@ interface Place {
   readonly root: EntityMetadata;
   readonly entity: EntityMetadata;
   readonly steps: readonly EntityProperty[];
+  /** True if MikroORM has made database values of the values already. */
+  readonly converted: boolean;
 }
 
 function crossing(place: Place, where: unknown): Condition {
   if (Array.isArray(where)) return or(...where.map((one) => crossing(place, one)));
   if (!Utils.isPlainObject<Record<string, unknown>>(where)) throw unsayable(place);
   const fragments = Object.getOwnPropertySymbols(where).map((key) =>
-    matchingAt(place.entity, place.steps, { [key]: where[key as unknown as string] }),
+    matchingAt(place.entity, place.steps, { [key]: where[key as unknown as string] }, place.converted),
   );
   return and(...fragments, ...Object.entries(where).map(([name, value]) => crossingEntry(place, name, value)));
 }
@@ -69,21 +74,21 @@ function crossingEntry(place: Place, name: string, value: unknown): Condition {
     const inner = (Array.isArray(value) ? value : [value]).map((one) => crossing(place, one));
     return name === '$and' ? and(...inner) : or(...inner);
   }
-  const { root, entity, steps } = place;
+  const { entity, steps } = place;
   const property = propertyOf(entity, name);
   const target = relationAt(entity, name, value);
   if (property !== undefined && target !== undefined) {
     return isToMany(property)
       ? ofMany(place, property, target, value)
-      : crossing({ root, entity: target, steps: [...steps, property] }, ofRecord(target, value));
+      : crossing({ ...place, entity: target, steps: [...steps, property] }, ofRecord(target, value));
   }
   const path = [...steps.map((step) => step.name), name].join('.');
-  return entryCondition(root, path, value, property) ?? ofColumn(place, name, value);
+  return entryCondition(place.root, path, value, property) ?? ofColumn(place, name, value);
 }
 
 /** Asks a column in MikroORM's words. In those, one that is not there is NULL. */
-function ofColumn({ root, entity, steps }: Place, name: string, value: unknown): Condition {
-  const asked = matchingAt(entity, steps, { [name]: value });
+function ofColumn({ root, entity, steps, converted }: Place, name: string, value: unknown): Condition {
+  const asked = matchingAt(entity, steps, { [name]: value }, converted);
   if (steps.length === 0 || !asksForNull(value)) return asked;
   const key = [...steps.map((step) => step.name), entity.primaryKeys[0]].join('.');
   return or(asked, compare(fieldPath(root, key, '.'), 'isnull', true));
@@ -92,7 +97,7 @@ function ofColumn({ root, entity, steps }: Place, name: string, value: unknown):
 function ofMany(place: Place, step: EntityProperty, target: EntityMetadata, value: unknown): Condition {
   const steps = [...place.steps, step];
   const inner = (asked: unknown): Condition =>
-    crossing({ root: target, entity: target, steps: [] }, ofRecord(target, asked));
+    crossing({ ...place, root: target, entity: target, steps: [] }, ofRecord(target, asked));
   const joined = (asked: unknown): Condition =>
     or(some(steps, inner(asked)), isTrueOfNothing(target, asked) ? not(some(steps, always)) : never);
   if (!Utils.isPlainObject<Record<string, unknown>>(value)) return joined(value);

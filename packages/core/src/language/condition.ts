@@ -24,7 +24,7 @@ export type Condition =
       readonly steps: readonly EntityProperty[];
       readonly where: FilterQuery<object>;
       /** True if MikroORM has made database values of the values already. */
-      readonly converted?: boolean;
+      readonly converted: boolean;
     };
 
 /** True of every record. */
@@ -88,13 +88,15 @@ export function matching<Entity extends object = object>(
  * Says in MikroORM's own words what lookups cannot say of the record that relations to one lead to; false if there is none.
  *
  * @param where a condition on columns of `meta`, the entity at the end of `steps`
+ * @param converted true if MikroORM has made database values of the values already
  */
 export function matchingAt(
   meta: EntityMetadata,
   steps: readonly EntityProperty[],
   where: FilterQuery<object>,
+  converted = false,
 ): Condition {
-  return { kind: 'matching', meta, steps, where };
+  return { kind: 'matching', meta, steps, where, converted };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type EntityManager, raw } from '@mikro-orm/core';
+import { defineEntity, type EntityManager, p, raw, Type } from '@mikro-orm/core';
 import t from 'tap';
 import { acrossRelations } from '../../src/language/across-relations.ts';
 import { and, matching, not, or } from '../../src/language/condition.ts';
@@ -124,7 +124,8 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   t.test('asks through relations as em.find does', async (t) => {
     const em = orm.em.fork();
     await fillFamily(em);
-    t.equal(acrossRelations(products.meta, { maker: null }), undefined, 'a column of its own');
+    const ofOwn = matching(products.meta, { maker: null });
+    t.equal(ofOwn.kind === 'matching' && acrossRelations(ofOwn), undefined, 'a column of its own');
     for (const where of ACROSS) {
       const queries = recordQueries(orm);
       const found = (await products.matching(where).orderBy('name').rows(names)).flat();
@@ -171,6 +172,13 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
       1,
       'repeats nothing',
     );
+  });
+
+  t.test('asks what its object says when it is called', async (t) => {
+    const where = { maker: { name: 'ACME' } };
+    t.equal(await products.matching(where).count(), 1);
+    where.maker.name = 'nobody';
+    t.equal(await products.matching(where).count(), 0);
   });
 
   t.test('takes a text for a key, and never for SQL', async (t) => {
@@ -249,4 +257,43 @@ t.test('MongoDB is asked through relations as SQL is', { skip: skipMongo() }, as
     const found = await QuerySet.of(mongo.em.fork(), Product).matching(where).orderBy('name').rows(names);
     t.strictSame(found.flat(), expected[index], JSON.stringify(where));
   }
+});
+
+/** Is stored with a mark, which a value must get once. */
+class Marked extends Type<string, string> {
+  override convertToDatabaseValue(value: string): string {
+    return `db:${value}`;
+  }
+  override convertToJSValue(value: string): string {
+    return value.slice(3);
+  }
+}
+const Writer = defineEntity({
+  name: 'Writer',
+  properties: { id: p.integer().primary(), level: p.type(Marked) },
+});
+const Paper = defineEntity({
+  name: 'Paper',
+  properties: { id: p.integer().primary(), writer: () => p.manyToOne(Writer) },
+  filters: { open: { name: 'open', cond: { writer: { level: { $ne: 'secret' } } }, default: true } },
+});
+
+forEachDatabase(t, { entities: [Writer, Paper] }, async (t, orm) => {
+  const em = orm.em.fork();
+  for (const [id, level] of [
+    [1, 'open'],
+    [2, 'secret'],
+  ] as const) {
+    em.create(Paper, { id, writer: em.create(Writer, { id, level }) });
+  }
+  await em.flush();
+  const papers = QuerySet.of(orm.em.fork(), Paper);
+  t.equal(await papers.count(), 1, 'a filter across a relation hides by a type of its own');
+  t.equal(
+    await papers
+      .withFilters(false)
+      .matching({ writer: { level: 'secret' } })
+      .count(),
+    1,
+  );
 });

@@ -52,12 +52,12 @@ export function conditionFilter(scope: Scope, condition: Condition): Document {
 
 /** MikroORM asks nothing across relations of MongoDB: there its words are taken for those of the language. */
 function matchingFilter(scope: Scope, condition: Extract<Condition, { kind: 'matching' }>): Document {
-  const { meta, steps, where, converted = false } = condition;
+  const { meta, steps, where, converted } = condition;
   const asked = steps.at(-1)?.targetMeta ?? scope.meta;
   if (meta.root !== asked.root) {
     throw new ImproperlyConfigured(`a condition on ${meta.className} cannot be asked of ${asked.className}`);
   }
-  const said = acrossRelations(meta, where);
+  const said = acrossRelations(condition);
   if (said !== undefined) return conditionFilter(scope, said);
   if (steps.length === 0) return whereFilter(scope.context.em, meta, where, converted, '');
   const isThere = { [scope.fieldAt(steps, columnOf(meta.getPrimaryProp()))]: { $ne: null } };

@@ -46,9 +46,9 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
       break;
     }
     case 'matching': {
-      const { meta, steps, where, converted } = condition;
+      const { meta, steps, converted } = condition;
       checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
-      const said = converted === true ? undefined : acrossRelations(meta, where);
+      const said = converted ? undefined : acrossRelations(condition);
       if (said !== undefined) return writeCondition(out, scope, said);
       const { property } = primaryKey(meta);
       writeComparison(out, scope, { steps, property }, matchingSql(scope.context.em, condition));

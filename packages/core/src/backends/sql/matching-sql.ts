@@ -20,7 +20,7 @@ export function matchingSql(em: EntityManager, condition: Matching): Comparison 
 }
 
 function build(em: EntityManager, { meta, where, converted }: Matching): Comparison {
-  const { sql, params } = keysQuery(em, meta, where, converted === true);
+  const { sql, params } = keysQuery(em, meta, where, converted);
   const bound = bind(em.getPlatform(), sql, params);
   return { template: `${COLUMN} in (${bound.template})`, values: bound.values };
 }
