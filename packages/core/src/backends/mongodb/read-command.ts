@@ -1,6 +1,6 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import type { Slice } from '../../language/query.ts';
-import { collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
+import { collectionName, collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import type { PageSource } from '../page.ts';
 import { isSettled, NO_COLUMNS, type Question, type Select } from '../question.ts';
@@ -123,7 +123,7 @@ const COUNT = '~count';
 async function readCounted(question: Question, select: Select, slice: Slice | undefined): Promise<unknown[][]> {
   const { em, query } = question;
   const plan = planOf(question, select);
-  const counting = { $unionWith: { coll: query.meta.collection, pipeline: countStages(question) } };
+  const counting = { $unionWith: { coll: collectionName(query.meta), pipeline: countStages(question) } };
   const stages = [...stagesOf(plan, plan.filter, slice), counting];
   const documents = await runPipeline(em, query.meta, stages, batchOf(slice && { ...slice, limit: slice.limit + 1 }));
   // There is none if there are no records, also if the last of them has gone in between.
