@@ -7,10 +7,11 @@ import t, { type Test } from 'tap';
 import { startPostgres, startRedis, type TestServer } from '../../../scripts/servers.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';
 import { onServer } from '../test/support/database.ts';
-import { Arena } from './arena.ts';
+import type { Arena } from './arena.ts';
 import { AFTER_MS, databaseFault, DOWN_MS, reports } from './database-fault.ts';
 import type { Entry } from './journal.ts';
-import { type Phase, tableOf } from './phase.ts';
+import type { Phase } from './phase.ts';
+import { underLoad } from './under-load.ts';
 
 const [postgres, redis] = await Promise.all([startPostgres('crash'), startRedis()]);
 const missing = postgres === undefined || redis === undefined;
@@ -27,40 +28,25 @@ t.test('faults', { skip }, async (t) => {
     SHUTDOWN_DELAY: '1',
   };
   const start = (): Promise<Shop> => startShop(t, { kind: 'postgresql', databaseUrl: postgres.url, variables });
-  const arena = new Arena([await start(), await start()]);
-  await arena.begin();
-  const phases: Phase[] = [];
-  const phase = async (name: string, run: (t: Test) => Promise<Phase>): Promise<void> => {
-    await t.test(name, async (t) => void phases.push(await run(t)));
-  };
-
-  await phase('all is well', async (t) => {
-    const calm = await arena.during('all is well', () => sleep(3000));
-    calm.holds(t);
-    t.ok(
-      calm.entries.every(({ counted }) => counted),
-      'every request was counted',
-    );
-    return calm;
+  await underLoad(t, {
+    start,
+    whenCalm: (t, { entries }) =>
+      t.ok(
+        entries.every(({ counted }) => counted),
+        'every request was counted',
+      ),
+    faults: async (arena, phase) => {
+      await phase('Redis is killed', (t) => redisFault(t, arena, redis, 'killed'));
+      await phase('Redis is silent', (t) => redisFault(t, arena, redis, 'silent'));
+      for (const name of ['PostgreSQL is killed', 'PostgreSQL is killed again']) {
+        const crash = { check: 'postgresql', down: () => postgres.kill('SIGQUIT'), up: () => postgres.restart() };
+        await phase(name, (t) => databaseFault(t, arena, name, crash));
+      }
+      await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
+      await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
+    },
+    stored: () => onServer<{ id: number; stock: number }>(postgres.url, 'select id, stock from product'),
   });
-  await phase('Redis is killed', (t) => redisFault(t, arena, redis, 'killed'));
-  await phase('Redis is silent', (t) => redisFault(t, arena, redis, 'silent'));
-  for (const name of ['PostgreSQL is killed', 'PostgreSQL is killed again']) {
-    const crash = { check: 'postgresql', down: () => postgres.kill('SIGQUIT'), up: () => postgres.restart() };
-    await phase(name, (t) => databaseFault(t, arena, name, crash));
-  }
-  await phase('a shop stops on SIGTERM', (t) => rollingRestart(t, arena, start));
-  await phase('a shop dies of SIGKILL', (t) => suddenDeath(t, arena, start));
-
-  await arena.end();
-  await t.test('no acknowledged write is lost', async (t) => {
-    t.ok(arena.ledger.acknowledged > 100, `${arena.ledger.acknowledged} writes were acknowledged`);
-    const rows = await onServer<{ id: number; stock: number }>(postgres.url, 'select id, stock from product');
-    t.same(arena.ledger.losses(rows), []);
-  });
-  t.same(arena.faults(), [], 'the log of no shop has an error');
-  for (const line of tableOf(phases).split('\n')) console.error(line);
-  console.error(`${arena.ledger.acknowledged} acknowledged writes, all in the database`);
 });
 
 /** Throttles let requests pass uncounted; codes, which need Redis, are 503; nothing else notices. */
