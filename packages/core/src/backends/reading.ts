@@ -103,14 +103,15 @@ export async function loadChildren(
   }
 }
 
+interface ObjectIdLike {
+  toString(): string;
+}
+
 /** Makes the function that reads the key of an owner from an entity: as text, if no two entities share the object. */
 function ownerReader(owner: FieldPath): (entity: object) => unknown {
   const read = entityReader(owner);
   if (owner.type.kind !== 'objectId') return read;
-  return (entity) => {
-    const key = read(entity);
-    return key === null || key === undefined ? null : String(key);
-  };
+  return (entity) => (read(entity) as ObjectIdLike | string | null)?.toString() ?? null;
 }
 
 /** Reads the key of an owner from a column of a row, as the entity would hold it. */
