@@ -1,4 +1,4 @@
-import { MemoryStore } from '@viewset/core';
+import { ImproperlyConfigured, MemoryStore } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
@@ -33,7 +33,8 @@ declare module 'fastify' {
  * token, except those that `nonAuthEndpoints` lists and those with `config: { public: true }`. Register it after
  * `viewset` and before the routes that it is to guard.
  *
- * Throws ImproperlyConfigured for a wrong option, a short secret, or an entity that cannot serve as the account.
+ * Throws ImproperlyConfigured for a wrong option, a short secret, an entity that cannot serve as the account, or an ORM without
+ * transactions.
  *
  * @example
  * await app.register(auth, { account: Account, secret, urlPrefix: '/api/auth', mailer: new LogEmailSender(app.log) });
@@ -44,6 +45,11 @@ export const auth = fp(
     const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
     const model = checkAccount(orm, options.account);
+    if (!orm.driver.getPlatform().supportsTransactions()) {
+      throw new ImproperlyConfigured(
+        'auth needs an ORM with transactions (disableTransactions: false): an account is registered in one, with the role that it refers to',
+      );
+    }
     const hasher = sharedHasher(orm, model, options.hasher);
     if (hasher.rounds !== options.hasher.rounds) {
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };

@@ -58,6 +58,15 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
   }
 });
 
+t.test('an ORM without transactions stops the start: an account is stored in one, with its role', async (t) => {
+  const orm = await openSqlite(t, { entities, orm: { disableTransactions: true } });
+  const app = fastify();
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  const message = /^auth needs an ORM with transactions \(disableTransactions: false\)/;
+  await t.rejects(async () => app.register(auth, good), { name: 'ImproperlyConfigured', message });
+});
+
 t.test('an entity that cannot serve as the account is refused, by the property that it lacks', async (t) => {
   const base = {
     id: p.integer().primary(),

@@ -32,7 +32,8 @@ const extended = new WeakSet<object>();
  * - Keys: the column of a primary key is `_id`, whatever the property is called. Whole numbers are counted, outside of transactions:
  *   one that is rolled back leaves a gap.
  * - References: a record that one refers to must exist, and is kept from being deleted, set to NULL or deleted along (`deleteRule`),
- *   within the same transaction.
+ *   within the same transaction. Not so a reference with `createForeignKeyConstraint: false`. An ORM without transactions
+ *   (`disableTransactions`) writes no reference that is to be kept: ImproperlyConfigured.
  * - Unique fields may be NULL any number of times.
  * - A flush is a transaction (`implicitTransactions`).
  *
@@ -150,7 +151,7 @@ function extendDriver(driver: MongoDriver): void {
   driver.nativeDelete = (entity, where, options = {}) => {
     const meta = metaOf(entity);
     if (!isReferredTo(driver, meta)) return waiting(options.ctx, () => own.delete(entity, where, options));
-    return inSession(driver, options.ctx, async (session) => {
+    return inSession(driver, meta, options.ctx, async (session) => {
       const inner = { ...options, ctx: session };
       const found = await driver.find(entity, where, { ...inner, fields: meta.primaryKeys });
       const keys = found.map((row) => storedKey(driver, meta, row[meta.primaryKeys[0]!]));
@@ -192,7 +193,7 @@ function referring<Result>(
   write: (options: WriteOptions) => Promise<Result>,
 ): Promise<Result> {
   if (!documents.some((data) => namesOthers(meta, data))) return waiting(options.ctx, () => write(options));
-  return inSession(driver, options.ctx, async (session) => {
+  return inSession(driver, meta, options.ctx, async (session) => {
     await lockReferences(driver, session, meta, documents);
     return write({ ...options, ctx: session });
   });

@@ -111,9 +111,11 @@ function referrersOf(driver: MongoDriver, meta: EntityMetadata): readonly Referr
   return known;
 }
 
+/** True of a relation whose references are kept: a SQL schema has a constraint for it. */
 function isReference(relation: EntityProperty): boolean {
-  const { kind, owner, targetMeta, persist } = relation;
+  const { kind, owner, targetMeta, persist, createForeignKeyConstraint } = relation;
   if (targetMeta === undefined || persist === false || isPolymorphic(relation)) return false;
+  if (!createForeignKeyConstraint) return false;
   return kind === ReferenceKind.MANY_TO_ONE || (owner && kind !== ReferenceKind.ONE_TO_MANY);
 }
 

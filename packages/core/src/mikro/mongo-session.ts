@@ -1,7 +1,9 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pauses } from '../pauses.ts';
 import type { MongoDriver, MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
+import { hasTransactions, lacksTransactions } from './transactions.ts';
 
 /** The longest wait for a record that others write, and for the outcome of a commit. Transactions are short; one that is not is an error. */
 const PATIENCE_MS = 5000;
@@ -36,15 +38,21 @@ export async function waitingForOthers<Result>(
 /**
  * Runs commands in the transaction of a session, or in one of their own if there is none. They are run again if they meet
  * another transaction, and nothing came before them in theirs.
+ *
+ * @param meta the entity whose records the commands write, with what refers to them or what they refer to
+ * @throws ImproperlyConfigured if the ORM has no transactions
  */
-export function inSession<Result>(
+export async function inSession<Result>(
   driver: MongoDriver,
+  meta: EntityMetadata,
   session: MongoSession | undefined,
   commands: (session: MongoSession) => Promise<Result>,
 ): Promise<Result> {
-  return session === undefined
-    ? repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands))
-    : waitingForOthers(session, () => commands(session));
+  if (session !== undefined) return waitingForOthers(session, () => commands(session));
+  if (!hasTransactions({ driver })) {
+    throw lacksTransactions(`${meta.className}: to keep the references of a record, and those to it,`);
+  }
+  return repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands));
 }
 
 async function repeatedIf<Result>(

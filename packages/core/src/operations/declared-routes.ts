@@ -1,6 +1,7 @@
 import { SAFE_METHODS } from '../methods.ts';
+import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { wrongOption } from '../options.ts';
-import type { Permission } from '../permissions/permission.ts';
+import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { compileValidator } from '../schema/validator.ts';
@@ -20,6 +21,7 @@ import type {
   ViewDefinition,
 } from '../viewset/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
+import type { WriteOperation } from '../viewset/write-plan.ts';
 import type { OperationMethod } from './operation-plan.ts';
 
 /** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
@@ -68,6 +70,8 @@ export interface DeclaredRoute {
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
+  /** Tells why requests may need a transaction; no reason if one statement is all that they write. */
+  readonly transactionReasons: () => readonly string[];
   readonly handler: OperationHandler;
   /** The proof that the handler gives of the parent of a nested view. */
   readonly proof: ParentProof;
@@ -95,10 +99,20 @@ export const FORM_TYPE = 'multipart/form-data';
 
 /** Lists the routes that a view declares. Throws ImproperlyConfigured for a wrong declaration. */
 export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
-  return [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
+  const routes = [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
+  if (!hasTransactions(mounted.context.orm)) {
+    for (const route of routes) requireNoTransaction(mounted.view, route);
+  }
+  return routes;
 }
 
-function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] {
+/** @throws ImproperlyConfigured for a route that may need a transaction */
+function requireNoTransaction({ name }: ViewSet, { action, transaction, transactionReasons }: DeclaredRoute): void {
+  const reasons = transaction ? transactionReasons() : [];
+  if (reasons.length > 0) throw lacksTransactions(`${name}.${action} (${reasons.join('; ')})`);
+}
+
+function declaredOperations({ view, definition, permissions }: MountedView): DeclaredRoute[] {
   return OPERATION_ROUTES.filter(
     ({ operation, method }) =>
       definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
@@ -130,10 +144,22 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       form,
       preconditions: definition.preconditions,
       transaction: !SAFE_METHODS.has(method) && isOwn,
+      transactionReasons: () => [
+        ...(definition.writes?.transactionReasons(operation as WriteOperation) ?? []),
+        ...permissionReasons(permissions, operation),
+      ],
       handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
       proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
     };
   });
+}
+
+/** A record is looked at before it is written, or after it is created, so that the write can be undone. */
+function permissionReasons(permissions: readonly Permission[], operation: Operation): string[] {
+  const question = operation === 'create' ? HIDES_RECORDS : ASKS_OF_RECORDS;
+  return permissions
+    .filter((permission) => permission[question])
+    .map(({ constructor }) => `the permission ${constructor.name} has to see the record`);
 }
 
 /** An array creates several records, if the view takes one. */
@@ -170,6 +196,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       namesRecords: true,
       preconditions: definition.preconditions,
       transaction: view[handler] === ModelViewSetBase.prototype[handler],
+      transactionReasons: () => ['it writes several records'],
       handler: view[handler].bind(view),
       proof: 'none' as const,
     };
@@ -199,6 +226,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         validateBody,
         validateQuery,
         transaction,
+        transactionReasons: () => ['an action of one record locks it, unless it says "transaction: false"'],
         handler: actionHandler(handler, prepare, transaction),
         proof: prepare !== undefined && findsByPath(view) ? 'record' : 'none',
       };

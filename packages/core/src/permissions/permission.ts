@@ -64,6 +64,9 @@ export const GRANT: unique symbol = Symbol('viewset.grant');
 /** Names the property that tells if a permission hides records. */
 export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
 
+/** Names the property that tells if a permission looks at records. */
+export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
+
 /** The lookups of the entity that is named; nothing fits if none is. */
 type LookupsOf<Entity extends object> = [Entity] extends [never]
   ? 'name the entity whose records these are: this.records<Order>(view, …)'
@@ -161,6 +164,11 @@ export class Permission {
     return this.scope !== Permission.prototype.scope;
   }
 
+  /** @internal */
+  get [ASKS_OF_RECORDS](): boolean {
+    return this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
+  }
+
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
@@ -245,6 +253,11 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
 
     override get [HIDES_RECORDS](): boolean {
       return this.scope !== Composed.prototype.scope || this.#operands.some((operand) => operand[HIDES_RECORDS]);
+    }
+
+    override get [ASKS_OF_RECORDS](): boolean {
+      const isOverridden = this.hasObjectPermission !== Composed.prototype.hasObjectPermission;
+      return isOverridden || this.#operands.some((operand) => operand[ASKS_OF_RECORDS]);
     }
 
     #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {

@@ -129,7 +129,8 @@ export class Resource implements ViewDefinition {
       update: this.answers.own('update').projection,
     };
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
-    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch });
+    const occasional = this.#occasionalReasons(name, options);
+    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch, occasional });
 
     this.overridesGetObject = overridden.includes('getObject');
     this.readsEntities = this.overridesGetObject || overridden.includes('checkObjectPermissions');
@@ -137,6 +138,27 @@ export class Resource implements ViewDefinition {
     const answerParameters = this.answerParametersOf('list');
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context });
     this.#schemas = new ViewSchemas(this);
+  }
+
+  /** The reasons why the write of some requests is more than one statement. */
+  #occasionalReasons(name: string, { expand }: AnyModelOptions): WriteDeclarations['occasional'] {
+    const matched =
+      this.preconditions === undefined ? [] : [`${name} has ETags, so that requests may have an If-Match`];
+    const ofAnswer = (operation: 'create' | 'update'): string[] => [
+      ...(expand === undefined ? [] : [`a request may "expand" the answer`]),
+      ...this.answers
+        .possible(operation)
+        .filter(({ isPlain }) => !isPlain)
+        .map((answer) => `the answer "${answer.name}" shows other than plain columns of ${this.meta.className}`),
+    ];
+    return {
+      create: [
+        ...ofAnswer('create'),
+        ...(this.bulk?.limit('create') === undefined ? [] : [`${name} creates several at once ("bulk")`]),
+      ],
+      update: [...matched, ...ofAnswer('update')],
+      destroy: matched,
+    };
   }
 
   findViews(registered: readonly ShownView[]): void {

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
+import { lacksTransactions } from '../mikro/transactions.ts';
 import { pauses } from '../pauses.ts';
 import { backendOf } from '../query/backend-of.ts';
 
@@ -26,6 +27,8 @@ const MAX_ATTEMPTS = 20;
  *
  * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
  * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.
+ *
+ * Throws ImproperlyConfigured, and does not begin the work, if the ORM has no transactions (`disableTransactions`).
  *
  * @param work on MongoDB run again, with an empty `request.em`, if its transaction has lost a race against another: at most 20
  * times, then the error is a 503. So it finds its records itself
@@ -82,7 +85,8 @@ async function oneTransaction<Result>(
   const { em } = request;
   const outer = em.getTransactionContext<object>();
   await em.begin(outer === undefined ? {} : { ctx: outer });
-  const own = em.getTransactionContext<object>()!;
+  const own = em.getTransactionContext<object>();
+  if (own === undefined) throw lacksTransactions('a write of several steps');
   const { transaction, end } = endable(own);
   em.setTransactionContext(transaction);
   const givenUp = Promise.withResolvers<never>();

@@ -70,6 +70,8 @@ export interface WriteDeclarations {
   readonly reasons: Readonly<Record<'create' | 'update', readonly string[]>>;
   /** True if every update and destroy has to compare an `If-Match`. */
   readonly requiresMatch: boolean;
+  /** Reasons that some requests have. */
+  readonly occasional: Readonly<Record<WriteOperation, readonly string[]>>;
 }
 
 /** The hooks whose overrides have to see an entity, by operation. */
@@ -93,15 +95,18 @@ export class WritePlan {
   readonly #reasons: Readonly<Record<WriteOperation, readonly string[]>>;
   /** The reasons of the answers that requests get if they do not choose; each other answer has its own `isPlain`. */
   readonly #answerReasons: Readonly<Partial<Record<WriteOperation, readonly string[]>>>;
+  readonly #occasional: WriteDeclarations['occasional'];
   /** Undefined until the database has told. */
   #hasTriggers: boolean | undefined;
   /** The number of subscribers that was last seen, none of which ever leaves, and the operations that one of them hears of. */
   #subscribers: { readonly count: number; readonly hear: ReadonlySet<WriteOperation> } | undefined;
 
-  constructor({ name, orm, meta, key, written, answers, overridden, reasons, requiresMatch }: WriteDeclarations) {
+  constructor(declarations: WriteDeclarations) {
+    const { name, orm, meta, key, written, answers, overridden, reasons, requiresMatch } = declarations;
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
+    this.#occasional = declarations.occasional;
     const ofEntity = entityReasons(meta);
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
@@ -132,19 +137,33 @@ export class WritePlan {
 
   /** Tells how each operation writes, and what keeps it from being one statement. */
   explain(): Readonly<Record<WriteOperation, WriteExplanation>> {
-    const { em } = this.#orm;
-    const { className, tableName } = this.#meta;
+    const { tableName } = this.#meta;
     const now: string[] = [];
     if (this.#hasTriggers === true) now.push(`the table "${tableName}" has triggers`);
     if (this.#hasTriggers === undefined) now.push(`the database has not told yet if "${tableName}" has triggers`);
     const explained = (operation: WriteOperation): WriteExplanation => {
-      const declared = [...this.#reasons[operation], ...(this.#answerReasons[operation] ?? [])];
-      const heard = this.#isHeard(operation) ? [`a subscriber hears of ${className}`] : [];
-      const ofDatabase = operation === 'destroy' ? backendOf(em).removalReasons(em, this.#meta) : [];
-      const reasons = [...new Set(declared), ...heard, ...now, ...ofDatabase];
+      const reasons = [...this.#usualReasons(operation), ...now];
       return { oneStatement: reasons.length === 0, reasons };
     };
     return { create: explained('create'), update: explained('update'), destroy: explained('destroy') };
+  }
+
+  /** Tells why requests may need a transaction for an operation, as far as that is known before the first one. */
+  transactionReasons(operation: WriteOperation): readonly string[] {
+    return [...this.#usualReasons(operation), ...this.#occasional[operation]];
+  }
+
+  /** The reasons that every request has, whatever the triggers are. */
+  #usualReasons(operation: WriteOperation): readonly string[] {
+    const { em } = this.#orm;
+    const { className } = this.#meta;
+    const declared = [...this.#reasons[operation], ...(this.#answerReasons[operation] ?? [])];
+    const filtered = isUnfiltered(em, this.#meta)
+      ? []
+      : [`a filter of MikroORM is on for ${className}, or for what it refers to`];
+    const heard = this.#isHeard(operation) ? [`a subscriber hears of ${className}`] : [];
+    const ofDatabase = operation === 'destroy' ? backendOf(em).removalReasons(em, this.#meta) : [];
+    return [...new Set(declared), ...filtered, ...heard, ...ofDatabase];
   }
 
   /** Tells if a subscriber hears of a write. One may come at any time. */

@@ -43,7 +43,12 @@ const Task = defineEntity({
   },
 });
 
-forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task] }, async (t, orm, database) => {
+const Rumour = defineEntity({
+  name: 'Rumour',
+  properties: { id: p.integer().primary(), maker: () => p.manyToOne(Maker).createForeignKeyConstraint(false) },
+});
+
+forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, async (t, orm, database) => {
   const fork = () => orm.em.fork();
   const maker = async (name: string) => {
     const em = fork();
@@ -117,6 +122,14 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task] }, async (t, or
     t.equal(await fork().nativeDelete(Thing, { name: 'holder' }), 1);
     t.equal(await fork().count(Part), 0, 'deleted along with it');
     t.equal(await fork().nativeDelete(Maker, { id: first }), 1, 'nobody refers to it now');
+  });
+
+  t.test('a reference without a constraint is not kept', async (t) => {
+    const id = await maker('rumoured');
+    await fork().insert(Rumour, { maker: 99_999 });
+    await fork().insert(Rumour, { maker: id });
+    t.equal(await fork().nativeDelete(Maker, { id }), 1);
+    t.equal(await fork().count(Rumour, { maker: id }), 1);
   });
 
   t.test('a ring of records that go along with each other is deleted', async (t) => {

@@ -30,8 +30,9 @@ export async function insertDocument<Record>({
   const [stored] = (await newDocuments(driver, meta, [values])) as [Document];
   const document = renamed(meta, stored);
   await writing({ em, meta, request }, 'insertOne', [document], async (collection, comment) => {
+    // A body names none in one command, but a column may have a reference as its default.
     if (!namesOthers(meta, values)) return collection.insertOne(document, { comment });
-    return inTransaction(driver, request, async (session) => {
+    return inTransaction(driver, meta, request, async (session) => {
       const inserted = await collection.insertOne(document, { comment, session });
       await lockReferences(driver, session, meta, [values]);
       return inserted;
@@ -49,23 +50,10 @@ export async function updateDocument<Record>({
   data,
   condition,
 }: RowWrite<Record> & { readonly data: object; readonly condition: Condition }): Promise<Record | undefined> {
-  const driver = driverOf(em);
   const filter = filterOf(em, meta, condition);
-  const changes = changedValues(meta, storedValues(em, meta, data));
-  const update = updateOf(meta, changes);
-  const found = await writing(
-    { em, meta, request },
-    'findOneAndUpdate',
-    [filter, update],
-    async (collection, comment) => {
-      const options = { comment, returnDocument: 'after' };
-      if (!namesOthers(meta, changes)) return collection.findOneAndUpdate(filter, update, options);
-      return inTransaction(driver, request, async (session) => {
-        const changed = await collection.findOneAndUpdate(filter, update, { ...options, session });
-        if (changed !== null) await lockReferences(driver, session, meta, [changes]);
-        return changed;
-      });
-    },
+  const update = updateOf(meta, changedValues(meta, storedValues(em, meta, data)));
+  const found = await writing({ em, meta, request }, 'findOneAndUpdate', [filter, update], (collection, comment) =>
+    collection.findOneAndUpdate(filter, update, { comment, returnDocument: 'after' }),
   );
   return found === null ? undefined : recordOf(projection, found);
 }
@@ -87,7 +75,7 @@ export async function removeDocument({
   const removed = await writing({ em, meta, request }, 'findOneAndDelete', [filter], async (collection, comment) => {
     const options = { comment, projection: { _id: 1 } };
     if (!isReferredTo(driver, meta)) return collection.findOneAndDelete(filter, options);
-    return inTransaction(driver, request, async (session) => {
+    return inTransaction(driver, meta, request, async (session) => {
       const document = await collection.findOneAndDelete(filter, { ...options, session });
       if (document !== null) await releaseReferences(driver, session, meta, [document['_id']]);
       return document;
@@ -124,10 +112,11 @@ async function writing<Result>(
 /** Runs the commands of a write in one transaction, which is not committed once the request is given up. */
 function inTransaction<Result>(
   driver: MongoDriver,
+  meta: EntityMetadata,
   request: object,
   commands: (session: MongoSession) => Promise<Result>,
 ): Promise<Result> {
-  return inSession(driver, undefined, async (session) => {
+  return inSession(driver, meta, undefined, async (session) => {
     const result = await commands(session);
     checkNotGivenUp(request);
     return result;
