@@ -7,9 +7,10 @@ import {
   type PermissionView,
   QuerySet,
   requireUser,
+  scoped,
 } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { type Account, Member, type Project, type PROJECT_ROLES, type Ticket } from './entities.ts';
+import { Account, Member, Project, type PROJECT_ROLES, Ticket } from './entities.ts';
 
 type ProjectRole = (typeof PROJECT_ROLES)[number];
 type ProjectParams = { readonly project?: string; readonly pk?: string };
@@ -18,25 +19,15 @@ type ProjectParams = { readonly project?: string; readonly pk?: string };
 export const userId = (request: FastifyRequest): number => requireUser(request).id;
 
 /** Shows the projects that the user is a member of. */
-export class InOwnProjects extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    return this.records<Project>(view, { members__account: userId(request) });
-  }
-}
+export const InOwnProjects = scoped(Project, (request) => ({ members__account: userId(request) }));
 
 /** Shows the tickets of these projects. */
-export class TicketsOfOwnProjects extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    return this.records<Ticket>(view, { project__members__account: userId(request) });
-  }
-}
+export const TicketsOfOwnProjects = scoped(Ticket, (request) => ({ project__members__account: userId(request) }));
 
 /** Shows the people of the project in the path: nobody else can be given its tickets. */
-export class InSameProject extends Permission {
-  override scope(request: FastifyRequest, view: PermissionView) {
-    return this.records<Account>(view, { memberships__project__key: (request.params as ProjectParams).project! });
-  }
-}
+export const InSameProject = scoped(Account, ({ params }) => ({
+  memberships__project__key: (params as ProjectParams).project!,
+}));
 
 /** Shows the people of the user's own projects. */
 export class InSharedProjects extends Permission {

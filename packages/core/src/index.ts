@@ -123,6 +123,7 @@ export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagin
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
 export { Permission, type PermissionClass, type PermissionView } from './permissions/permission.ts';
+export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 
 export { RateLimitRule, type RateLimitPhase, type RateLimitRuleOptions } from './throttle/rate-limit-rule.ts';

@@ -57,7 +57,8 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const { view, definition, context } = mounted;
   const { options } = declared;
   const own = options.permissionClasses;
-  const permissions = own === undefined ? mounted.permissions : makePermissions(own, `${view.name}.${declared.action}`);
+  const permissions =
+    own === undefined ? mounted.permissions : makePermissions(own, `${view.name}.${declared.action}`, view.meta);
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);

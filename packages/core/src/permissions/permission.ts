@@ -63,7 +63,8 @@ type RefusesAnonymous<Classes> = Classes extends readonly [infer First, ...infer
 export const GRANT: unique symbol = Symbol('viewset.grant');
 /** Names the property that tells if a permission hides records. */
 export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
-
+/** Names the method that refuses views whose records a permission cannot judge. */
+export const CHECK_ENTITY: unique symbol = Symbol('viewset.check-entity');
 /** Names the property that tells if a permission looks at records. */
 export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
 
@@ -169,6 +170,9 @@ export class Permission {
     return this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
   }
 
+  /** @internal */
+  [CHECK_ENTITY](_meta: EntityMetadata | undefined, _owner: string): void {}
+
   #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
@@ -191,15 +195,24 @@ function isPermissionClass(value: unknown): value is PermissionClass {
 /**
  * Makes one instance of each class, to serve every request.
  * @param owner what declares them, for the error
- * @throws ImproperlyConfigured for something that is no permission class
+ * @param meta the entity whose records they are asked about, if there is one
+ * @throws ImproperlyConfigured for something that is no permission class, and for one of another entity
  */
-export function makePermissions(classes: readonly PermissionClass[], owner: string): readonly Permission[] {
+export function makePermissions(
+  classes: readonly PermissionClass[],
+  owner: string,
+  meta?: EntityMetadata,
+): readonly Permission[] {
   if (!Array.isArray(classes)) {
     throw wrongOption(owner, 'permissionClasses', 'a list of classes that extend Permission', classes);
   }
   return classes.map((Class: unknown, index) => {
-    if (isPermissionClass(Class)) return makePermission(Class);
-    throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
+    if (!isPermissionClass(Class)) {
+      throw wrongOption(owner, `permissionClasses[${index}]`, 'a class that extends Permission', Class);
+    }
+    const permission = makePermission(Class);
+    permission[CHECK_ENTITY](meta, owner);
+    return permission;
   });
 }
 
@@ -258,6 +271,10 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
     override get [ASKS_OF_RECORDS](): boolean {
       const isOverridden = this.hasObjectPermission !== Composed.prototype.hasObjectPermission;
       return isOverridden || this.#operands.some((operand) => operand[ASKS_OF_RECORDS]);
+    }
+
+    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
+      for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner);
     }
 
     #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {

@@ -282,7 +282,7 @@ export class Router {
       parent: parent && this.#placeBelow(app, parent),
     };
     const definition = view[DEFINE](context);
-    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name);
+    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name, view.meta);
     const routes = planView({
       view,
       definition,

@@ -58,9 +58,11 @@ export class ReferredRecords {
     }
     for (const field of new Set([...Object.keys(referencePermissions), ...Object.keys(referenceViews)])) {
       const classes = referencePermissions[field] ?? [];
-      const permissions = makePermissions(classes, `${view.name}: referencePermissions.${field}`);
+      const referring = references.get(field)!;
+      const owner = `${view.name}: referencePermissions.${field}`;
+      const permissions = makePermissions(classes, owner, referring[0]?.target);
       const limits: Limits = { field, permissions, View: referenceViews[field], shown: undefined };
-      for (const reference of references.get(field)!) this.#limits.set(reference, limits);
+      for (const reference of referring) this.#limits.set(reference, limits);
     }
   }
 

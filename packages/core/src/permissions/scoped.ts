@@ -1,0 +1,48 @@
+import { type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { type Awaitable, whenReady } from '../awaitable.ts';
+import { ImproperlyConfigured } from '../errors.ts';
+import type { Condition } from '../language/condition.ts';
+import type { Lookups } from '../language/lookup-name.ts';
+import { wrongOption } from '../options.ts';
+import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } from './permission.ts';
+
+/**
+ * Makes a permission class of one scope: the view shows the records that meet the lookups, and whatever else it has is not there.
+ * Composes as any permission class does.
+ *
+ * @param entity the entity of the views, or a class that their entities extend; a view of another one stops the start
+ * @param lookups gives the lookups for a request, as `filterFields` knows them; may be async
+ * @throws ImproperlyConfigured at the request whose lookups have a wrong name, or are none
+ * @example
+ * class OrderViewSet extends ModelViewSet(Order, {
+ *   read,
+ *   permissionClasses: [IsAuthenticated, IsRoleAdminUser.or(scoped(Order, (request) => ({ owner__id: requireUser(request).id })))],
+ * }) {}
+ */
+export function scoped<Entity extends object>(
+  entity: EntityName<Entity>,
+  lookups: (request: FastifyRequest) => Awaitable<Lookups<Entity>>,
+): PermissionClass {
+  if (typeof lookups !== 'function') throw wrongOption('scoped()', 'lookups', 'a function of the request', lookups);
+  const name = `scoped(${Utils.className(entity)})`;
+  class Scoped extends Permission {
+    override scope(request: FastifyRequest, view: PermissionView): Awaitable<Condition> {
+      return whenReady(lookups(request), (given) => this.records<Entity>(view, given as never));
+    }
+
+    override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
+      if (meta !== undefined && isOf(meta, Utils.className(entity))) return;
+      throw new ImproperlyConfigured(`${owner}: ${name} stands at a view of ${meta?.className ?? 'no entity'}`);
+    }
+  }
+  Object.defineProperty(Scoped, 'name', { value: name });
+  return Scoped;
+}
+
+/** Tells if an entity is the one that is named, or extends it. */
+function isOf(meta: EntityMetadata, name: string): boolean {
+  let each: unknown = meta.class;
+  while (typeof each === 'function' && each.name !== name) each = Object.getPrototypeOf(each);
+  return typeof each === 'function' && each.name !== '';
+}

@@ -1,0 +1,166 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import {
+  action,
+  getCurrentUser,
+  IsAuthenticated,
+  IsRoleAdminUser,
+  ModelViewSet,
+  type PermissionClass,
+  readShape,
+  Router,
+  scoped,
+  ViewSet,
+  writeShape,
+} from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Owned = defineEntity({
+  name: 'Owned',
+  abstract: true,
+  properties: { id: p.integer().primary(), owner: p.string().length(20) },
+});
+const Shelf = defineEntity({ name: 'Shelf', extends: Owned, properties: { name: p.string().length(20) } });
+const Box = defineEntity({
+  name: 'Box',
+  extends: Owned,
+  properties: { name: p.string().length(20), shelf: () => p.manyToOne(Shelf).nullable() },
+});
+type ShelfRecord = InferEntity<typeof Shelf>;
+
+const nameOf = (request: FastifyRequest): string => getCurrentUser(request)?.role?.name ?? '';
+const OwnShelves = scoped(Shelf, (request) => ({ owner: nameOf(request) }));
+const BoxesOfOwnShelves = scoped(Box, async (request) => ({ shelf__owner: nameOf(request) }));
+const Own = scoped(Owned, (request) => ({ owner: nameOf(request) }));
+const read = readShape(Shelf, ['id', 'name']);
+const write = writeShape(Shelf, ['name', 'owner']);
+const readBox = readShape(Box, ['id', 'name']);
+
+forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
+  await orm.em.fork().insertMany(Shelf, [
+    { id: 1, owner: 'ada', name: 'A' },
+    { id: 2, owner: 'bob', name: 'B' },
+  ]);
+  await orm.em.fork().insertMany(Box, [
+    { id: 1, owner: 'bob', name: 'on A', shelf: 1 },
+    { id: 2, owner: 'ada', name: 'on B', shelf: 2 },
+    { id: 3, owner: 'ada', name: 'on none', shelf: null },
+  ]);
+
+  const shelvesFor = (...permissionClasses: PermissionClass[]) => {
+    class ShelfViewSet extends ModelViewSet(Shelf, { read, write, permissionClasses }) {}
+    return new Router().register('shelves', ShelfViewSet);
+  };
+  const boxesFor = (...permissionClasses: PermissionClass[]) => {
+    class BoxViewSet extends ModelViewSet(Box, { read: readBox, permissionClasses }) {}
+    return new Router().register('boxes', BoxViewSet);
+  };
+  const namesAt = async (app: Awaited<ReturnType<typeof testApp>>, url: string, user: string) => {
+    const { results } = (await app.inject({ url, headers: { 'x-user': user } })).json<{
+      results: { name: string }[];
+    }>();
+    return results.map(({ name }) => name);
+  };
+
+  t.test('a view shows the records of its scope alone, to every operation', async (t) => {
+    const app = await testApp(t, orm, [shelvesFor(OwnShelves)]);
+    const headers = { 'x-user': 'ada' };
+    t.same(await namesAt(app, '/shelves', 'ada'), ['A']);
+    t.same(await namesAt(app, '/shelves', 'bob'), ['B']);
+    t.equal((await app.inject({ url: '/shelves/1', headers })).statusCode, 200);
+    t.equal((await app.inject({ url: '/shelves/2', headers })).statusCode, 404);
+    t.equal((await app.inject({ method: 'PATCH', url: '/shelves/2', headers, payload: {} })).statusCode, 404);
+    t.equal((await app.inject({ method: 'DELETE', url: '/shelves/2', headers })).statusCode, 404);
+    const given = await app.inject({ method: 'PATCH', url: '/shelves/1', headers, payload: { owner: 'bob' } });
+    t.equal(given.statusCode, 403, 'nobody gives a record away');
+  });
+
+  t.test('the lookups may come later, and lead through relations', async (t) => {
+    const app = await testApp(t, orm, [boxesFor(BoxesOfOwnShelves)]);
+    t.same(await namesAt(app, '/boxes', 'ada'), ['on A']);
+    t.same(await namesAt(app, '/boxes', 'eve'), []);
+  });
+
+  t.test('it composes as any class does', async (t) => {
+    const app = await testApp(t, orm, [shelvesFor(IsAuthenticated, IsRoleAdminUser.or(OwnShelves))]);
+    t.equal((await app.inject('/shelves')).statusCode, 401);
+    t.same(await namesAt(app, '/shelves', 'admin'), ['A', 'B']);
+    t.same(await namesAt(app, '/shelves', 'bob'), ['B']);
+    const others = await testApp(t, orm, [shelvesFor(OwnShelves.not())]);
+    t.same(await namesAt(others, '/shelves', 'bob'), ['A']);
+  });
+
+  t.test('one that is made of a class serves the entities that extend it', async (t) => {
+    const app = await testApp(t, orm, [shelvesFor(Own), boxesFor(Own)]);
+    t.same(await namesAt(app, '/shelves', 'ada'), ['A']);
+    t.same(await namesAt(app, '/boxes', 'ada'), ['on B', 'on none']);
+  });
+
+  t.test('a view of another entity stops the start, wherever the class stands', async (t) => {
+    const starts = (router: Router) => testApp(t, orm, [router]);
+    const wrong = { name: 'ImproperlyConfigured', message: 'BoxViewSet: scoped(Shelf) stands at a view of Box' };
+    await t.rejects(starts(boxesFor(OwnShelves)), wrong);
+    await t.rejects(starts(boxesFor(IsRoleAdminUser.or(IsAuthenticated.and(OwnShelves.not())))), wrong);
+
+    class ActionViewSet extends ModelViewSet(Box, { read: readBox }) {
+      open = action({ detail: true, permissionClasses: [OwnShelves] }, async () => ({}));
+    }
+    await t.rejects(starts(new Router().register('boxes', ActionViewSet)), {
+      message: 'ActionViewSet.open: scoped(Shelf) stands at a view of Box',
+    });
+
+    class ReferringViewSet extends ModelViewSet(Box, {
+      read: readBox,
+      write: writeShape(Box, ['name', 'owner', 'shelf']),
+      referencePermissions: { shelf: [BoxesOfOwnShelves] },
+    }) {}
+    await t.rejects(starts(new Router().register('boxes', ReferringViewSet)), {
+      message: 'ReferringViewSet: referencePermissions.shelf: scoped(Box) stands at a view of Shelf',
+    });
+
+    class PlainViewSet extends ViewSet {
+      override readonly permissionClasses = [OwnShelves];
+      hello = action({ detail: false }, async () => ({}));
+    }
+    await t.rejects(starts(new Router().register('plain', PlainViewSet)), {
+      message: 'PlainViewSet: scoped(Shelf) stands at a view of no entity',
+    });
+  });
+
+  t.test('a reference leads to what the scope shows', async (t) => {
+    class BoxViewSet extends ModelViewSet(Box, {
+      read: readBox,
+      write: writeShape(Box, ['name', 'owner', 'shelf']),
+      referencePermissions: { shelf: [OwnShelves] },
+    }) {}
+    const app = await testApp(t, orm, [new Router().register('boxes', BoxViewSet)]);
+    const putOn = (shelf: number) =>
+      app.inject({ method: 'PATCH', url: '/boxes/3', headers: { 'x-user': 'ada' }, payload: { shelf } });
+    t.equal((await putOn(2)).statusCode, 400);
+    t.equal((await putOn(1)).statusCode, 200);
+  });
+
+  t.test('lookups that are none show nothing', async (t) => {
+    for (const none of [undefined, null, 'owner', [], { owner: undefined }]) {
+      const app = await testApp(t, orm, [shelvesFor(scoped(Shelf, () => none as never))]);
+      const answer = await app.inject('/shelves');
+      t.equal(answer.statusCode, 500, `${JSON.stringify(none)}: ${answer.body}`);
+    }
+    t.throws(() => scoped(Shelf, { owner: 'ada' } as never), {
+      name: 'ImproperlyConfigured',
+      message: /scoped\(\).*lookups.*a function of the request/,
+    });
+  });
+});
+
+t.test('names and values are those of the entity', async () => {
+  // @ts-expect-error -- no such field
+  scoped(Shelf, () => ({ ownr: 'ada' }));
+  // @ts-expect-error -- a number is no text
+  scoped(Shelf, () => ({ owner: 7 }));
+  // @ts-expect-error -- all of them, said by mistake
+  scoped(Shelf, () => undefined);
+  scoped<ShelfRecord>(Shelf, async () => ({ owner__in: ['ada'] }));
+});
