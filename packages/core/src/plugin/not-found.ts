@@ -17,12 +17,13 @@ export function answerNotFound(app: FastifyInstance): void {
 }
 
 /**
- * Fastify comes here for an unknown path and for a known path with another method alike. Which of the two it is, the
- * route tree knows: 404, 405 with `Allow`, or 204 with `Allow` for OPTIONS.
+ * Fastify comes here for an unknown path, for a known path with another method, and from a route that calls `reply.callNotFound()`.
+ * Which of them it is, the route tree knows: 404, 405 with `Allow` (204 for OPTIONS), or 404 again.
  */
 export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = allowedMethods(this, pathOf(request.raw.url ?? '/'));
   if (allowed.length === 0) return sendError(new NotFound(`No route ${request.method} ${pathOf(request.url)}`), reply);
   if (request.method === 'OPTIONS') return sendAllowed(reply, allowed);
+  if (allowed.includes(request.method)) return sendError(new NotFound(), reply);
   return sendError(new MethodNotAllowed(request.method, allowed), reply);
 }

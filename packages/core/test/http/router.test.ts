@@ -1,4 +1,4 @@
-import fastify from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import t from 'tap';
 import {
   action,
@@ -173,6 +173,15 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     const unknown = await app.inject('/nothing/here');
     t.equal(unknown.statusCode, 404);
     t.same(unknown.json(), { error: 'No route GET /nothing/here', code: 'not_found' });
+  });
+
+  t.test('a route that says that nothing is there is a 404: the method is not at fault', async (t) => {
+    const before = (app: FastifyInstance) => void app.get('/own/:x', (_request, reply) => reply.callNotFound());
+    const app = await testApp(t, orm, [], { before });
+    const absent = await app.inject('/own/1');
+    t.same([absent.statusCode, absent.json()], [404, { error: 'Not found', code: 'not_found' }]);
+    t.equal((await app.inject({ method: 'HEAD', url: '/own/1' })).statusCode, 404);
+    t.equal((await app.inject({ method: 'POST', url: '/own/1' })).statusCode, 405);
   });
 
   t.test('an entity that the ORM does not have is found out at registration', async (t) => {
