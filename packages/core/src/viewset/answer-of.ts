@@ -1,29 +1,55 @@
 import type { FastifyReply } from 'fastify';
+import { isRecord } from '../json.ts';
 
-/** The members of a reply that only tell or make something of it. */
-const READING = /^(?:get|has|serialize|compile)/;
+/** The methods of a reply that change what its client gets. */
+const CHANGES = [
+  'header',
+  'headers',
+  'removeHeader',
+  'type',
+  'serializer',
+  'trailer',
+  'removeTrailer',
+  'writeEarlyHints',
+  'redirect',
+  'callNotFound',
+  'hijack',
+  // Of `@fastify/cookie`, which keeps cookies beside the headers until the answer is sent.
+  'cookie',
+  'setCookie',
+  'clearCookie',
+] as const;
 
-/** Returns the content that a handler answers with, returned or sent, of which the client gets nothing. */
+/**
+ * Returns the record that a handler answers with, returned or sent, of which the client gets nothing; undefined for an answer with
+ * none, such as a redirection. What the application has decorated replies with works, and the headers that it sets are not sent.
+ *
+ * @throws the error that the handler sends or returns, as if it was thrown
+ */
 export async function answerOf(
   handle: (reply: FastifyReply) => Promise<unknown>,
   reply: FastifyReply,
-): Promise<unknown> {
+): Promise<Record<string, unknown> | undefined> {
   let content: unknown;
+  const ignore = (): FastifyReply => silent;
+  const setStatus = (status: number): FastifyReply => Object.assign(silent, { statusCode: status });
   const send = (payload: unknown): FastifyReply => {
     content = payload;
     return silent;
   };
-  const silent: FastifyReply = new Proxy(reply, {
-    get: (target, name) => {
-      // A reply can be awaited, until it is sent.
-      if (name === 'then') return undefined;
-      if (name === 'send') return send;
-      const member: unknown = Reflect.get(target, name, target);
-      const isReading = typeof name === 'symbol' || READING.test(name);
-      return typeof member !== 'function' || isReading ? member : () => silent;
-    },
-    set: () => true,
-  });
+  // What a handler or a decorator assigns stays on this object.
+  const silent = Object.create(reply, {
+    // A reply can be awaited, until it is sent; this one is never sent.
+    // oxlint-disable-next-line unicorn/no-thenable -- what hides a then is none
+    then: { value: undefined },
+    statusCode: { value: 200, writable: true },
+    code: { value: setStatus },
+    status: { value: setStatus },
+    send: { value: send },
+    ...Object.fromEntries(CHANGES.filter((name) => name in reply).map((name) => [name, { value: ignore }])),
+  }) as FastifyReply;
   const returned = await handle(silent);
-  return returned === undefined || returned === silent ? content : returned;
+  const answer = returned === undefined || returned === silent ? content : returned;
+  if (answer instanceof Error) throw answer;
+  return isRecord(answer) && [200, 201].includes(silent.statusCode) ? answer : undefined;
 }

@@ -550,9 +550,10 @@ export abstract class ModelViewSetBase<
     const { answers } = this.#resource;
     for (const representation of representationsIn(header, comparison)) {
       const tag = await answers.represented(request, representation, async () => {
-        const content = (await answerOf((silent) => this.retrieve(request, silent), reply)) as Record<string, unknown>;
+        const record = await answerOf((silent) => this.retrieve(request, silent), reply);
+        if (record === undefined) return undefined;
         const schema: object = this.#answer(request, 'retrieve').schema;
-        return entityTag(reply.serializeInput(content, schema as Record<string, unknown>), representation);
+        return entityTag(reply.serializeInput(record, schema as Record<string, unknown>), representation);
       });
       if (tag !== undefined && namesTag(header, tag, comparison)) return true;
     }

@@ -13,6 +13,7 @@ import {
   readShape,
   Router,
   serverOptions,
+  UnprocessableEntity,
   viewset,
   writeShape,
 } from '../../src/index.ts';
@@ -72,6 +73,26 @@ class SendingViewSet extends ModelViewSet(Counter, { read, write, etags: true })
     return reply.header('x-of', 'retrieve').send(await super.retrieve(request, reply)) as never;
   }
 }
+/** It computes its records by what the application has added to replies. */
+class DecoratedViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override async retrieve(request: FastifyRequest, reply: FastifyReply) {
+    const record = await super.retrieve(request, reply);
+    reply.factor = 3;
+    const times = reply.getDecorator<FastifyReply['times']>('times');
+    return { ...record, value: times(record.value), name: reply.labelled(record.name) };
+  }
+}
+/** It answers by errors and by what is no record. */
+class AnswersOtherwiseViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
+  override async retrieve(request: FastifyRequest, reply: FastifyReply): Promise<never> {
+    const record = await super.retrieve(request, reply);
+    if (record.name === 'error') return reply.send(new UnprocessableEntity('Not now')) as never;
+    if (record.name === 'elsewhere') return reply.redirect('/counters') as never;
+    if (record.name === 'absent') return reply.callNotFound() as never;
+    if (record.name === 'gone') reply.statusCode = 410;
+    return record as never;
+  }
+}
 /** What it adds to a record is in no shape, and so never sent. */
 class AddingViewSet extends ModelViewSet(Counter, { read, write, etags: true }) {
   override represent(entity: never): never {
@@ -93,14 +114,49 @@ const router = (): Router =>
     .register('representing', RepresentingViewSet)
     .register('looking-up', OwnLookUpViewSet)
     .register('sending', SendingViewSet)
+    .register('decorated', DecoratedViewSet)
+    .register('otherwise', AnswersOtherwiseViewSet)
     .register('adding', AddingViewSet)
     .register('versioned', VersionedViewSet)
     .register('untagged', UntaggedViewSet);
 
+declare module 'fastify' {
+  interface FastifyReply {
+    factor: number;
+    cookies: string[] | null;
+    times: (value: number) => number;
+    labelled: (name: string) => string;
+    setCookie: (name: string, value: string) => FastifyReply;
+  }
+}
+
+/** Adds to replies as applications and their plugins do; cookies are kept until the answer is sent, as `@fastify/cookie` keeps them. */
+function decorateReplies(app: FastifyInstance): void {
+  app.decorateReply('factor', 1);
+  app.decorateReply('times', function times(value: number) {
+    return value * this.factor;
+  });
+  app.decorateReply('labelled', function labelled(name: string) {
+    this.header('x-label', name).setCookie('label', name);
+    return `a ${name}`;
+  });
+  app.decorateReply('cookies', null);
+  app.decorateReply('setCookie', function setCookie(name: string, value: string) {
+    this.cookies!.push(`${name}=${value}`);
+    return this;
+  });
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.cookies = [];
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (reply.cookies!.length > 0) void reply.header('set-cookie', reply.cookies!);
+  });
+}
+
 const STRONG = /^"[\w-]{22}"$/;
 
 forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, async (t, orm, database) => {
-  const app = await testApp(t, orm, [router()]);
+  const app = await testApp(t, orm, [router()], { before: decorateReplies });
   const send = (method: InjectOptions['method'], url: string, payload?: object, headers: Record<string, string> = {}) =>
     app.inject({ method: method!, url, headers, ...(payload === undefined ? {} : { payload }) });
   const make = async (path = '/counters', body: object = { name: 'a', value: 1 }) => {
@@ -338,6 +394,36 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal(changed.headers['x-content-type-options'], 'nosniff');
     const last = changed.headers['etag'] as string;
     t.equal((await send('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
+  });
+
+  t.test('a retrieve computes its record by what the application has added to replies, also for a write', async (t) => {
+    const { url } = await make('/decorated', { name: 'box', value: 2 });
+    const retrieved = await send('GET', url);
+    t.match(retrieved.json(), { name: 'a box', value: 6 });
+    t.match(retrieved.headers, { 'x-label': 'box', 'set-cookie': ['label=box'] });
+    const tag = retrieved.headers['etag'] as string;
+    t.equal((await send('PATCH', url, { value: 4 }, { 'if-match': '"other"' })).statusCode, 412);
+    const changed = await send('PATCH', url, { value: 4 }, { 'if-match': tag });
+    t.equal(changed.statusCode, 200, changed.body);
+    t.notOk('x-label' in changed.headers);
+    t.notOk('set-cookie' in changed.headers);
+    t.equal((await send('PATCH', url, { value: 5 }, { 'if-match': tag })).statusCode, 412);
+  });
+
+  t.test('what is no answer with a record has no tag', async (t) => {
+    const read = { error: 422, elsewhere: 302, absent: 404, gone: 410 };
+    const written = { error: 422, elsewhere: 412, absent: 412, gone: 412 };
+    for (const [name, status] of Object.entries(written)) {
+      const { url, tag } = await make('/otherwise', { name });
+      const retrieved = await send('GET', url);
+      t.equal(retrieved.statusCode, read[name as keyof typeof read], retrieved.body);
+      t.notOk('etag' in retrieved.headers);
+      const changed = await send('PATCH', url, { value: 4 }, { 'if-match': tag });
+      t.equal(changed.statusCode, status, `${name}: ${changed.body}`);
+      t.equal((await send('PATCH', url, { value: 4 }, { 'if-match': '*' })).statusCode, 200);
+    }
+    const usual = await make('/otherwise', { name: 'usual' });
+    t.equal((await send('PATCH', usual.url, { value: 4 }, { 'if-match': usual.tag })).statusCode, 200);
   });
 });
 
