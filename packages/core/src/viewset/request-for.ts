@@ -1,4 +1,5 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { mayHaveBody } from '../methods.ts';
 import { REQUEST_STATE, type RequestState, stateOf } from './request-state.ts';
 
 /** An operation that is asked about in the place of the one that a request is for. */
@@ -13,7 +14,8 @@ export interface AskedOperation {
 
 /**
  * Makes a request for another operation, by the same user and with the same entity manager: for permissions and hooks to be asked
- * what they would say to it. It has neither a query string nor a body, and leaves nothing on the request that it is made of.
+ * what they would say to it. It has no query string, and the body that it takes is empty, `{}` or `[]`: permissions may look into it. It
+ * leaves nothing on the request that it is made of.
  */
 export function requestFor(request: FastifyRequest, { plan, method, params, pk }: AskedOperation): FastifyRequest {
   const outer = stateOf(request);
@@ -35,7 +37,12 @@ export function requestFor(request: FastifyRequest, { plan, method, params, pk }
     method: { value: method },
     params: { value: params },
     query: { value: {} },
-    body: { value: undefined },
+    body: { value: mayHaveBody(method) ? emptyBody(plan) : undefined },
     routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: plan } }) },
   }) as FastifyRequest;
+}
+
+function emptyBody(plan: AskedOperation['plan']): unknown {
+  const { type } = (plan?.body?.schema ?? {}) as { readonly type?: unknown };
+  return type === 'array' ? [] : {};
 }
