@@ -106,13 +106,14 @@ function addHooks(
   app.addHook('onClose', async () => options.mailer.close?.());
 }
 
-/** Says of each route if it needs a token, for documents. */
+/** Says of each route if it needs a token, for documents, and of its URLs, some of which may be open. */
 function documentSecurity(app: FastifyInstance, endpoints: NonAuthEndpoints): void {
   app.addHook('onRoute', (route) => {
     const { method, url, config } = route;
-    const isListed = [method].flat().every((each) => endpoints.includes(each, config?.viewset?.path ?? url));
-    const isPublic = config?.public === true || config?.viewset?.allowsAnonymous === true || isListed;
-    route.config = { ...config, needsToken: !isPublic };
+    const isOpen = config?.public === true || config?.viewset?.allowsAnonymous === true;
+    const needsTokenAt = (path: string): boolean =>
+      !isOpen && ![method].flat().every((each) => endpoints.includes(each, path));
+    route.config = { ...config, needsToken: needsTokenAt(config?.viewset?.path ?? url), needsTokenAt };
   });
 }
 

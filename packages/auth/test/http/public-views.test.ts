@@ -116,3 +116,40 @@ forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, or
     t.match(forged.headers.get('www-authenticate'), /invalid_token/);
   });
 });
+
+class ThingViewSet extends ViewSet {
+  override list = who as never;
+  override retrieve = who as never;
+  override update = who as never;
+  parts = action({ detail: true }, async (request) => who(request));
+}
+
+forEachDatabase(t, { entities: [Account, Role], only: ['sqlite'] }, async (t, orm) => {
+  const nonAuthEndpoints = [
+    'GET /api/things/1',
+    'PUT /api/things/a%20b',
+    'GET /api/things/2/parts',
+    'GET /api/more/{pk}',
+    'HEAD /api/more',
+  ];
+  const router = new Router({ prefix: 'api' }).register('things', ThingViewSet).register('more', ThingViewSet);
+  const app = await startApp(t, orm, { nonAuthEndpoints }, (app) => void app.register(router.plugin));
+  const ask = (method: string, path: string) => app.request(method, path, method === 'PUT' ? { json: {} } : {});
+
+  t.test('OPTIONS goes by the URL, of which one may be open and another closed', async (t) => {
+    const urls = ['1', '1/', '1?page=2', '2', '2/parts', '1/parts', 'a%20b', '3'].map((rest) => `things/${rest}`);
+    for (const url of [...urls, 'things', 'more', 'more/1', 'more/%7Bpk%7D']) {
+      const path = `/api/${url}`;
+      const { headers } = await ask('OPTIONS', path);
+      const permitted = String(headers.get('permitted-methods')).split(', ');
+      for (const method of String(headers.get('allow')).split(', ')) {
+        if (['OPTIONS', 'HEAD'].includes(method)) continue;
+        const { status } = await ask(method, path);
+        t.equal(permitted.includes(method), status !== 401, `${method} ${path}: ${status}`);
+      }
+    }
+    const { headers } = await ask('OPTIONS', '/api/things/1');
+    t.equal(headers.get('permitted-methods'), 'GET, HEAD, OPTIONS');
+    t.equal((await ask('OPTIONS', '/api/things/2')).headers.get('permitted-operations'), 'partsThing');
+  });
+});

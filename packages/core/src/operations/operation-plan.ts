@@ -126,6 +126,8 @@ declare module 'fastify' {
     identifies?: boolean;
     /** True if a request needs a token: the word of the authentication, for documents. */
     needsToken?: boolean;
+    /** Tells if a request needs a token for one of the route's URLs, if that differs between them: OPTIONS then asks by URL. */
+    needsTokenAt?: (url: string) => boolean;
     /** False: no throttle counts requests to this route. */
     throttle?: boolean;
   }

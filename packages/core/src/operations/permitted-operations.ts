@@ -18,9 +18,14 @@ export interface Permitted {
   readonly operationIds: readonly string[];
 }
 
+/** @param url the path of the request as it stands in the request line */
+export type PermittedAt = (request: FastifyRequest, url: string) => Promise<Permitted>;
+
 interface Asked {
   readonly route: PlannedRoute;
   readonly isHere: boolean;
+  /** The rest of its path below the URL, `/recount`. */
+  readonly rest: string;
   readonly admit: Step;
 }
 
@@ -33,10 +38,7 @@ interface Asked {
  * @param path the path of the URL with its parameters by name
  * @param routes the routes of the application
  */
-export function permittedOperations(
-  path: string,
-  routes: readonly PlannedRoute[],
-): (request: FastifyRequest) => Promise<Permitted> {
+export function permittedOperations(path: string, routes: readonly PlannedRoute[]): PermittedAt {
   const here = routes.filter(({ plan }) => plan.path === path);
   const isRoot = here.some(({ definition }) => definition.listsCollections === true);
   const start = `${unnamed(path)}/`;
@@ -47,15 +49,16 @@ export function permittedOperations(
   const asked = [...here, ...below].map((route): Asked => ({
     route,
     isHere: route.plan.path === path,
+    rest: unnamed(route.plan.path).slice(unnamed(path).length),
     admit: compileAdmission(route),
   }));
   const names = templateParameters(path);
-  return async (request) => {
+  return async (request, url) => {
     const params = request.params as Readonly<Record<string, string>>;
     const values = names.map((name) => params[name]!);
     const parents = new Map<Parent, Promise<void>>();
     const permitted: Asked[] = [];
-    for (const each of asked) if (await isPermitted(each, request, values, parents)) permitted.push(each);
+    for (const each of asked) if (await isPermitted(each, request, { url, values }, parents)) permitted.push(each);
     return {
       methods: new Set(permitted.filter(({ isHere }) => isHere).map(({ route }) => route.plan.method)),
       operationIds: permitted.map(({ route }) => route.plan.operationId),
@@ -73,13 +76,13 @@ function isList({ action, method }: OperationPlan): boolean {
 }
 
 async function isPermitted(
-  { route, admit }: Asked,
+  { route, rest, admit }: Asked,
   asking: FastifyRequest,
-  values: readonly string[],
+  { url, values }: { readonly url: string; readonly values: readonly string[] },
   parents: Map<Parent, Promise<void>>,
 ): Promise<boolean> {
-  const { plan, parent, view, needsToken } = route;
-  if (needsToken && getCurrentUser(asking) === null) return false;
+  const { plan, parent, view } = route;
+  if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return false;
   const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
   const request = requestFor(asking, { plan, method: plan.method, params });
   try {

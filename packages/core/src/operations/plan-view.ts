@@ -39,8 +39,8 @@ export interface PlannedRoute {
   readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
-  /** True if nobody is let in without a token: the word of the authentication, once the route is registered. */
-  needsToken: boolean;
+  /** Tells if nobody is let in to a URL of the route without a token: the word of the authentication, once the route is registered. */
+  needsTokenAt: (url: string) => boolean;
 }
 
 /** Plans every route of a view. Throws ImproperlyConfigured for a wrong declaration of the view. */
@@ -103,7 +103,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       ignored: ignoredParameters,
     },
     hooks: options.hooks ?? {},
-    needsToken: false,
+    needsTokenAt: () => false,
   };
 }
 

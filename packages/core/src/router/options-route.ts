@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
-import { type Permitted, permittedOperations } from '../operations/permitted-operations.ts';
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
+import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
 import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The place of routes: their path as it is documented, and as Fastify matches it. */
@@ -14,7 +14,7 @@ interface Place {
  */
 export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): RouteOptions {
   const { plannedRoutes } = app.viewset;
-  let permitted: ((request: FastifyRequest) => Promise<Permitted>) | undefined;
+  let permitted: PermittedAt | undefined;
   return {
     method: 'OPTIONS',
     url: pattern,
@@ -26,11 +26,12 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
       // A token that was not good has made nobody of the sender.
       const { challenge } = request;
       if (typeof challenge === 'string') void reply.header('www-authenticate', challenge);
-      const allowed = allowedMethods(app, pathOf(request.raw.url ?? '/'));
+      const url = pathOf(request.raw.url ?? '/');
+      const allowed = allowedMethods(app, url);
       if (request.headers['access-control-request-method'] === undefined) {
         // Other routers may be registered after this one; by now they are.
         permitted ??= permittedOperations(path, plannedRoutes);
-        const { methods, operationIds } = await permitted(request);
+        const { methods, operationIds } = await permitted(request, url);
         const hasMethod = (method: string): boolean =>
           method === 'OPTIONS' || methods.has(method === 'HEAD' ? 'GET' : method);
         void reply

@@ -159,10 +159,12 @@ export class Router {
       isCompiling: false,
     };
     const planned = new Map(routes.map((route) => [route.plan, route]));
-    app.addHook('onRoute', ({ schema, config }) => {
-      const route = config?.viewset && planned.get(config.viewset);
+    app.addHook('onRoute', ({ method, schema, config = {} }) => {
+      const route = config.viewset && planned.get(config.viewset);
       if (route === undefined) return;
-      route.needsToken = config?.needsToken === true;
+      const { needsToken, needsTokenAt = () => needsToken === true } = config;
+      // That of HEAD may be open by itself.
+      if (method === route.plan.method) route.needsTokenAt = needsTokenAt;
       if (schema !== undefined) keepAnswers(schema, route, scope);
     });
     const shared = shareSerializers(app);
