@@ -4,7 +4,7 @@ interface Digits {
   readonly exponent: number;
 }
 
-const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
+const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
 const DECIMAL_TEXT = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
 
@@ -35,9 +35,20 @@ export function wholeDigits(text: string): number {
   return digits === '' ? 0 : Math.max(0, exponent);
 }
 
-/** Tells if a text of digits is a number exactly, or in the digits in which JavaScript writes the number. */
-export function isSameNumber(text: string, value: number): boolean {
-  return BigInt(text) === BigInt(value) || digitsOf(text).digits === digitsOf(value).digits;
+/**
+ * Returns the whole number that a JSON number is, if JavaScript would round it: if it neither is the value exactly nor has the digits in which
+ * JavaScript writes the value. Undefined for any other number. However it is written, `9007199254740993.0` or `9.007199254740993e15`,
+ * the work grows with the length of the text alone.
+ *
+ * @param value the finite number that `JSON.parse` makes of the text, which bounds its exponent
+ */
+export function roundedWhole(text: string, value: number): bigint | undefined {
+  const { digits, exponent } = digitsOf(text);
+  const isWhole = digits.length <= exponent;
+  if (!isWhole || digits === digitsOf(value).digits) return undefined;
+  const magnitude = BigInt(digits) * 10n ** BigInt(exponent - digits.length);
+  const whole = value < 0 ? -magnitude : magnitude;
+  return whole === BigInt(value) ? undefined : whole;
 }
 
 /** Finds whole multiples of a step, in decimal arithmetic: 0.29 is one of 0.01, 1.005 is not. */
@@ -61,5 +72,8 @@ function digitsOf(value: number | string): Digits {
   const [, whole = '', fraction = '', power = '0'] = match;
   const all = whole + fraction;
   const leading = /^0*/.exec(all)?.[0].length ?? 0;
-  return { digits: all.slice(leading).replace(/0+$/, ''), exponent: whole.length - leading + Number(power) };
+  // A pattern would look anew from each zero within.
+  let end = all.length;
+  while (end > leading && all[end - 1] === '0') end--;
+  return { digits: all.slice(leading, end), exponent: whole.length - leading + Number(power) };
 }

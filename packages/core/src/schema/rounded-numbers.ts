@@ -1,8 +1,11 @@
-import { isSameNumber } from './exact-number.ts';
+import { roundedWhole } from './exact-number.ts';
 
-/** Every whole number beyond 2^53, which has sixteen digits, and hardly any other text. */
-const MAY_BE_ROUNDED = /\d{16}/;
-const WHOLE_NUMBER = /^-?\d+$/;
+/**
+ * The numbers that may be rounded, and hardly any other text: of fewer than sixteen digits JavaScript keeps each one, and a whole number has a
+ * point among them only before an exponent.
+ */
+const SIXTEEN_DIGITS = /\d{16}/;
+const POINT_AND_EXPONENT = /\.\d+e/i;
 
 /**
  * Puts a bigint, which no JSON is, in the place of each whole number that JavaScript would round in silence: `9007199254740993`
@@ -15,13 +18,13 @@ const WHOLE_NUMBER = /^-?\d+$/;
  * markRounded('{"id":9007199254740993}', { id: 9007199254740992 });   // { id: 9007199254740993n }
  */
 export function markRounded(text: string, document: unknown): unknown {
-  if (!MAY_BE_ROUNDED.test(text)) return document;
+  if (!SIXTEEN_DIGITS.test(text) && !POINT_AND_EXPONENT.test(text)) return document;
   let isRounded = false;
   const mark: Reviver = (_name, value, { source }) => {
     if (typeof value !== 'number' || Number.isSafeInteger(value) || !Number.isFinite(value)) return value;
-    if (source === undefined || !WHOLE_NUMBER.test(source) || isSameNumber(source, value)) return value;
-    isRounded = true;
-    return BigInt(source);
+    const whole = source === undefined ? undefined : roundedWhole(source, value);
+    isRounded ||= whole !== undefined;
+    return whole ?? value;
   };
   const marked: unknown = JSON.parse(text, mark as (name: string, value: unknown) => unknown);
   return isRounded ? marked : document;

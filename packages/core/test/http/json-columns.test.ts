@@ -72,8 +72,13 @@ forEachDatabase(t, { entities: [Team] }, async (t, orm) => {
       400,
       ['/builder must be a string', `/car ${rounded}`],
     ]);
+    t.strictSame(
+      await send('{"builder":"Lotus","car":[9007199254740993.0,9.007199254740993e15,-90071992547409930E-1]}'),
+      [400, [`/car/0 ${rounded}`, `/car/1 ${rounded}`, `/car/2 ${rounded}`]],
+    );
     for (const exact of [
       '9007199254740991',
+      '9.007199254740992e15',
       '9007199254740992',
       '1e22',
       '1152921504606847000',
