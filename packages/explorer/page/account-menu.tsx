@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { askForLogin } from './login-dialog.tsx';
+import { askForLogin } from './login-question.ts';
 import { notice } from './notice.tsx';
 import { logOut, nameOf, session } from './session.ts';
 import { useStore } from './store.ts';

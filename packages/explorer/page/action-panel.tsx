@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Api, fillPath, type Operation, rowOf } from './api-model.ts';
+import { useDraft, type Values } from './drafts.ts';
 import { type Answer, exchanges, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
 import { rowsOf, textOf } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
-import { SchemaForm, type Values } from './schema-form.tsx';
+import { SchemaForm } from './schema-form.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
@@ -42,6 +43,8 @@ export function ActionPanel({
   readonly path: string;
 }): JSX.Element {
   const [answer, setAnswer] = useState<{ readonly answer: Answer; readonly status: string }>();
+  const [sent, setSent] = useState<Values>();
+  const draft = useDraft(`${action.id} ${path}`, undefined);
   return (
     <>
       {action.description !== undefined && <p class="lead">{action.description}</p>}
@@ -49,6 +52,8 @@ export function ActionPanel({
         api={api}
         schema={formSchema(action)}
         purpose="action"
+        draft={draft}
+        initial={sent}
         submitLabel={texts.run}
         onSubmit={async (values) => {
           const { query, body } = split(action, values);
@@ -56,6 +61,9 @@ export function ActionPanel({
           const found = await send({ operation: action, url, ...(action.body === undefined ? {} : { body }) });
           const { status, statusText } = exchanges.get()[0]?.answer ?? { status: 200, statusText: '' };
           setAnswer({ answer: found, status: `${status} ${statusText}`.trim() });
+          // The values stand there to be sent again, changed perhaps.
+          setSent(values);
+          draft.settle(draft, undefined);
         }}
       />
       {answer !== undefined && (

@@ -7,6 +7,7 @@ import { here, navigate } from './location.ts';
 import { LoginDialog } from './login-dialog.tsx';
 import { NoticeLine } from './notice.tsx';
 import type { ApiDocument } from './openapi.ts';
+import { isRow } from './records.ts';
 import { RecordPage } from './record-page.tsx';
 import { RequestLog } from './request-log.tsx';
 import { RootPage } from './root-page.tsx';
@@ -20,10 +21,10 @@ export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Elem
   const [api, setApi] = useState<Api | 'waiting' | 'failed'>('waiting');
   const load = (): void => {
     setApi('waiting');
-    readDocument(documentUrl).then(
-      (document) => setApi(readApi(document)),
-      () => setApi('failed'),
-    );
+    readDocument(documentUrl)
+      .then((document) => setApi(readApi(document)))
+      // Neither can what is no such document be read.
+      .catch(() => setApi('failed'));
   };
   useEffect(load, [documentUrl]);
   if (api === 'waiting') {
@@ -56,7 +57,9 @@ export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Elem
 async function readDocument(url: string): Promise<ApiDocument> {
   const response = await fetch(url, { cache: 'no-cache', credentials: 'omit' });
   if (!response.ok) throw new Error(String(response.status));
-  return (await response.json()) as ApiDocument;
+  const document: unknown = await response.json();
+  if (!isRow(document) || !isRow(document['paths'])) throw new Error('This is no OpenAPI document');
+  return document;
 }
 
 function Frame({ api }: { readonly api: Api }): JSX.Element {

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { fillPath, type Operation } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
+import { useDraft } from './drafts.ts';
 import { send } from './exchanges.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { notice } from './notice.tsx';
@@ -11,27 +12,31 @@ import { type CollectionProps, RecordTable } from './record-table.tsx';
 import { bodyOf } from './request-body.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { session } from './session.ts';
+import { NotOffered, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-import { useShown } from './use-shown.ts';
+import { useFormState } from './use-form-state.ts';
 
 /** A collection: a table of its records, or, as the fragment of the URL says, a new record or an action. */
 export function CollectionPage({ api, resource, path }: CollectionProps): JSX.Element {
   const { fragment, query } = useStore(here);
   const person = useStore(session);
   const actions = resource.collectionActions.filter((action) => isOffered(action, person, fillPath(action.path, path)));
-  const wanted = resource.collectionActions.find(({ id }) => id === fragment.get('action'));
-  const action = useShown(wanted !== undefined, actions.includes(wanted!)) ? wanted : undefined;
-  const isNew = useShown(fragment.has('new'), isOffered(resource.create, person, path));
+  const isNew = resource.create !== undefined && fragment.has('new');
+  const action = resource.collectionActions.find(({ id }) => id === fragment.get('action'));
+  const form = useFormState(isNew ? resource.create : action, path);
+  const formTitle = isNew ? texts.create(resource.singular) : (action?.summary ?? '');
+  // A form does not take the place of a table in which somebody has begun to type.
+  const isForm = form === 'shown' || form === 'undecided';
   const [isFound, setFound] = useState(true);
   const start = hrefOf(path, query, new URLSearchParams());
   return (
     <>
       <Breadcrumbs api={api} path={path} />
       <div class="heading">
-        <h1>{isNew ? texts.create(resource.singular) : action === undefined ? resource.name : action.summary}</h1>
+        <h1>{isForm ? formTitle : resource.name}</h1>
         <div class="buttons">
-          {isNew || action !== undefined ? (
+          {isForm ? (
             <a class="button" href={start}>
               {texts.back}
             </a>
@@ -49,24 +54,38 @@ export function CollectionPage({ api, resource, path }: CollectionProps): JSX.El
           )}
         </div>
       </div>
-      {isNew && <CreateForm api={api} resource={resource} path={path} create={resource.create!} />}
-      {action !== undefined && <ActionPanel key={action.id} api={api} action={action} path={path} />}
-      {!isNew && action === undefined && <RecordTable api={api} resource={resource} path={path} onFound={setFound} />}
+      {form === 'undecided' && <Waiting isWaiting />}
+      {form === 'shown' && isNew && <CreateForm api={api} resource={resource} path={path} create={resource.create} />}
+      {form === 'shown' && !isNew && action !== undefined && (
+        <ActionPanel key={action.id} api={api} action={action} path={path} />
+      )}
+      {!isForm && (
+        <>
+          {form === 'refused' && isFound && <NotOffered title={formTitle} />}
+          <RecordTable api={api} resource={resource} path={path} onFound={setFound} />
+        </>
+      )}
     </>
   );
 }
 
 function CreateForm({ api, resource, path, create }: CollectionProps & { readonly create: Operation }): JSX.Element {
+  const draft = useDraft(`create ${path}`, undefined);
   return (
     <SchemaForm
       api={api}
       schema={create.body?.schema ?? {}}
       purpose="new"
+      draft={draft}
       submitLabel={texts.create(resource.singular)}
       onSubmit={async (values) => {
+        const asked = here.get();
         const { headers } = await send({ operation: create, url: path, body: bodyOf(create, values) });
+        draft.settle(draft, undefined);
         notice.set(texts.created(resource.singular));
         const place = headers.get('location');
+        // Whoever has gone on meanwhile is not called back.
+        if (here.get() !== asked) return;
         navigate(place !== null && resource.retrieve !== undefined ? new URL(place, location.href).pathname : path);
       }}
     />

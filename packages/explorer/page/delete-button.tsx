@@ -1,62 +1,48 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { fillPath, type Operation, type Resource } from './api-model.ts';
+import { forgetDraft } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
-import { hrefOf, navigate } from './location.ts';
+import { here, navigate } from './location.ts';
 import { notice } from './notice.tsx';
 import { type Row, titleOf } from './records.ts';
 import { Problem, Question } from './states.tsx';
 import { texts } from '../src/texts.ts';
-import { ifMatch } from './update-form.tsx';
+import { ifMatch, updateDraft } from './update-form.tsx';
 import { shortened } from './words.ts';
 
-/** Deletes a record after a question, and only as it was read. */
-export function DeleteButton({
-  resource,
-  path,
-  row,
-  tag,
-  destroy,
-  reload,
-}: {
+interface DeleteProps {
   readonly resource: Resource;
   readonly path: string;
   readonly row: Row;
   readonly tag: string | undefined;
   readonly destroy: Operation;
   readonly reload: () => void;
-}): JSX.Element {
+}
+
+/** Deletes a record after a question, and only as it was read. */
+export function DeleteButton(props: DeleteProps): JSX.Element {
   const [isAsking, setAsking] = useState(false);
-  const [refusal, setRefusal] = useState<Refusal>();
-  const title = shortened(titleOf(resource, row), 80);
-  const remove = async (): Promise<void> => {
-    setAsking(false);
-    try {
-      await send({ operation: destroy, url: path, headers: ifMatch(tag) });
-      notice.set(texts.deleted(title));
-      navigate(
-        resource.list === undefined
-          ? '/'
-          : hrefOf(fillPath(resource.path, path), new URLSearchParams(), new URLSearchParams()),
-      );
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      setRefusal(error);
-    }
-  };
+  const title = shortened(titleOf(props.resource, props.row), 80);
+  const { refusal, isSending, remove } = useDeletion(props, title);
   return (
     <section class="end">
-      {refusal !== undefined && <Problem refusal={refusal} onRetry={refusal.status === 412 ? reload : undefined} />}
+      {refusal !== undefined && (
+        <Problem refusal={refusal} onRetry={refusal.status === 412 ? props.reload : undefined} />
+      )}
       {refusal?.status !== 403 && (
-        <button type="button" class="danger" onClick={() => setAsking(true)}>
-          {texts.delete}
+        <button type="button" class="danger" disabled={isSending} onClick={() => setAsking(true)}>
+          {isSending ? texts.deleting : texts.delete}
         </button>
       )}
       {isAsking && (
         <Question
           title={texts.deleteQuestion(title)}
           confirmLabel={texts.delete}
-          onConfirm={() => void remove()}
+          onConfirm={() => {
+            setAsking(false);
+            void remove();
+          }}
           onCancel={() => setAsking(false)}
         >
           <p>{texts.deleteHint}</p>
@@ -64,4 +50,28 @@ export function DeleteButton({
       )}
     </section>
   );
+}
+
+function useDeletion({ resource, path, tag, destroy }: DeleteProps, title: string) {
+  const [refusal, setRefusal] = useState<Refusal>();
+  const [isSending, setSending] = useState(false);
+  const remove = async (): Promise<void> => {
+    setSending(true);
+    setRefusal(undefined);
+    const asked = here.get();
+    try {
+      await send({ operation: destroy, url: path, headers: ifMatch(tag) });
+      forgetDraft(updateDraft(path));
+      notice.set(texts.deleted(title));
+      const list = resource.list === undefined ? '/' : fillPath(resource.path, path);
+      // Whoever has gone on meanwhile is not called back.
+      if (here.get() === asked) navigate(list);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      setRefusal(error);
+    } finally {
+      setSending(false);
+    }
+  };
+  return { refusal, isSending, remove };
 }

@@ -1,5 +1,5 @@
 import type { Operation } from './api-model.ts';
-import { logOut, rememberRefusal, session } from './session.ts';
+import { endLogin, rememberRefusal, session } from './session.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
@@ -170,7 +170,7 @@ function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (
 /** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */
 function forgetBadToken({ headers }: Response, token: string | undefined): void {
   const isBad = headers.get('www-authenticate')?.includes('invalid_token') === true;
-  if (isBad && token !== undefined && session.get().token === token) logOut();
+  if (isBad && token !== undefined && session.get().token === token) endLogin();
 }
 
 function isSafe(method: string): boolean {

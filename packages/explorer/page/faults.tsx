@@ -1,16 +1,23 @@
 import type { JSX } from 'preact';
 import type { Detail, Refusal } from './exchanges.ts';
+import { askForLogin } from './login-question.ts';
+import { session } from './session.ts';
+import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
 /** Says what is wrong with a form as a whole, and with what has no field. What is wrong with a field stands there. */
 export function Faults({
   refusal,
   shown,
+  isLogin,
 }: {
   readonly refusal: Refusal;
   /** The names of the fields that are shown. */
   readonly shown: readonly string[];
+  /** True of the form of the login itself. */
+  readonly isLogin: boolean;
 }): JSX.Element {
+  const { token } = useStore(session);
   const { status, details, retrySeconds } = refusal;
   const isBeside = ({ path }: Detail): boolean => shown.includes(unescaped(path.split('/')[1] ?? ''));
   const others = details.filter((detail) => !isBeside(detail));
@@ -19,6 +26,14 @@ export function Faults({
       <p>
         <bdi>{summaryOf(refusal, details.length - others.length)}</bdi>
       </p>
+      {status === 401 && token === undefined && !isLogin && (
+        <p>
+          {texts.loginEnded}{' '}
+          <button type="button" class="small" onClick={() => askForLogin()}>
+            {texts.logIn}
+          </button>
+        </p>
+      )}
       {status === 412 && <p>{texts.conflictHint}</p>}
       {status === 428 && <p>{texts.readFirstHint}</p>}
       {status === 403 && <p>{texts.forbiddenHint}</p>}

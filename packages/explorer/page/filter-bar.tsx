@@ -4,6 +4,7 @@ import type { Api, Operation, Resource } from './api-model.ts';
 import type { Detail } from './exchanges.ts';
 import { FilterField } from './filter-field.tsx';
 import { changed, filtersOf, hasParameter } from './list-query.ts';
+import { here } from './location.ts';
 import { texts } from '../src/texts.ts';
 import { humanized, shortened } from './words.ts';
 
@@ -116,7 +117,8 @@ function SearchBox({
     if (text.trim() === sent.current) return;
     const timer = setTimeout(() => {
       sent.current = text.trim();
-      onChange(changed(query, { search: text.trim() }), true);
+      // Something else may have changed since the last letter.
+      onChange(changed(here.get().query, { search: text.trim() }), true);
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { InputProps } from './form-facts.ts';
 import { textOf } from './records.ts';
-import { isStoredFile, StoredFile } from './stored-file.tsx';
+import { isStoredFile, StoredFile, type StoredFileValue } from './stored-file.tsx';
 import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
@@ -15,8 +15,10 @@ export function emptied({ described, facts, required }: InputProps): unknown {
 export function TextInput(props: InputProps): JSX.Element {
   const { id, described, value, onChange, aria } = props;
   const text = textOf(value);
+  // A control that changed its kind while somebody types would lose the place where they are.
+  const [isLong] = useState(described.kind === 'long text' || text.length > 200 || text.includes('\n'));
   const set = (given: string): void => onChange(given === '' ? emptied(props) : given);
-  if (described.kind === 'long text' || text.length > 200 || text.includes('\n')) {
+  if (isLong) {
     return (
       <textarea
         id={id}
@@ -151,9 +153,19 @@ function localText(date: Date): string {
 /** A file: that which is there, and one to take its place, with a look at it if it is a picture. */
 export function FileInput(props: InputProps): JSX.Element {
   const { id, name, described, value, onChange, aria } = props;
-  const [stored] = useState(isStoredFile(value) ? value : undefined);
-  const [preview, setPreview] = useState<string>();
-  useEffect(() => () => void (preview !== undefined && URL.revokeObjectURL(preview)), [preview]);
+  const lastStored = useRef<StoredFileValue | undefined>(undefined);
+  if (isStoredFile(value)) lastStored.current = value;
+  const stored = lastStored.current;
+  const input = useRef<HTMLInputElement>(null);
+  const chosen = value instanceof File ? value : undefined;
+  // The control itself does not know what was chosen before it was drawn, nor that it was sent.
+  useLayoutEffect(() => {
+    if (input.current === null || input.current.files?.[0] === chosen) return;
+    const files = new DataTransfer();
+    if (chosen !== undefined) files.items.add(chosen);
+    input.current.files = files.files;
+  }, [chosen]);
+  const preview = usePreview(chosen);
   return (
     <>
       {stored !== undefined && value === stored && (
@@ -175,14 +187,11 @@ export function FileInput(props: InputProps): JSX.Element {
         </p>
       )}
       <input
+        ref={input}
         id={id}
         type="file"
         accept={described.schema.contentMediaType}
-        onChange={({ currentTarget }) => {
-          const file = currentTarget.files?.[0];
-          setPreview(file?.type.startsWith('image/') === true ? URL.createObjectURL(file) : undefined);
-          onChange(file ?? stored);
-        }}
+        onChange={({ currentTarget }) => onChange(currentTarget.files?.[0] ?? stored)}
         {...aria}
       />
       {preview !== undefined && <img class="preview" src={preview} alt={texts.previewOf(humanized(name))} />}
@@ -190,10 +199,25 @@ export function FileInput(props: InputProps): JSX.Element {
   );
 }
 
+/** Makes an address of a picture that was chosen; undefined of any other file. */
+function usePreview(file: File | undefined): string | undefined {
+  const [preview, setPreview] = useState<string>();
+  useEffect(() => {
+    if (file?.type.startsWith('image/') !== true) return setPreview(undefined);
+    const url = URL.createObjectURL(file);
+    setPreview(url);
+    return () => URL.revokeObjectURL(url);
+  }, [file]);
+  return preview;
+}
+
 /** Whatever no other input can say, as JSON. A text that is none goes to the server as it is. */
 export function JsonInput(props: InputProps): JSX.Element {
   const { id, name, value, onChange, aria } = props;
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, undefined, 2));
+  const [typed, setTyped] = useState<string>();
+  // What was typed stays as it was typed, until the value is another one.
+  const isTyped = typed !== undefined && JSON.stringify(readJson(typed, props)) === JSON.stringify(value);
+  const text = isTyped ? typed : value === undefined ? '' : JSON.stringify(value, undefined, 2);
   return (
     <textarea
       id={id}
@@ -203,15 +227,20 @@ export function JsonInput(props: InputProps): JSX.Element {
       aria-label={texts.json(humanized(name))}
       value={text}
       onInput={({ currentTarget }) => {
-        setText(currentTarget.value);
-        if (currentTarget.value.trim() === '') return onChange(emptied(props));
-        try {
-          onChange(JSON.parse(currentTarget.value));
-        } catch {
-          onChange(currentTarget.value);
-        }
+        setTyped(currentTarget.value);
+        onChange(readJson(currentTarget.value, props));
       }}
       {...aria}
     />
   );
+}
+
+/** Reads what was typed; it is the text itself if it is no JSON. */
+function readJson(text: string, props: InputProps): unknown {
+  if (text.trim() === '') return emptied(props);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
 }

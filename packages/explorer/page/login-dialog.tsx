@@ -1,22 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
+import { useDraft } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
 import { SchemaForm } from './schema-form.tsx';
+import { loginQuestion } from './login-question.ts';
 import { logIn } from './session.ts';
-import { createStore, useStore } from './store.ts';
+import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-
-/** The question for a login, another one each time; undefined if the page does not ask. */
-const asked = createStore<object | undefined>(undefined);
-
-export function askForLogin(): void {
-  asked.set({});
-}
 
 /** Asks for what the API's own login wants, or for a token if the API has no login that the document names. */
 export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
-  const question = useStore(asked);
+  const question = useStore(loginQuestion);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (question === undefined) dialog.current?.close();
@@ -24,7 +19,7 @@ export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
   }, [question]);
   // The event comes later than the dialog closes: whoever is quick has asked again by then.
   const settle = (): void => {
-    if (dialog.current?.open !== true) asked.set(undefined);
+    if (dialog.current?.open !== true) loginQuestion.set(undefined);
   };
   return (
     <dialog ref={dialog} class="login" aria-labelledby="login-title" onClose={settle}>
@@ -32,7 +27,7 @@ export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
         <>
           <h2 id="login-title">{texts.logIn}</h2>
           {api.login === undefined ? <TokenForm /> : <LoginForm api={api} />}
-          <button type="button" class="plain" onClick={() => asked.set(undefined)}>
+          <button type="button" class="plain" onClick={() => loginQuestion.set(undefined)}>
             {texts.cancel}
           </button>
         </>
@@ -43,18 +38,20 @@ export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
 
 function LoginForm({ api }: { readonly api: Api }): JSX.Element {
   const login = api.login!;
+  const draft = useDraft(undefined, undefined);
   return (
     <SchemaForm
       api={api}
       schema={login.body!.schema}
       purpose="login"
+      draft={draft}
       submitLabel={texts.logIn}
       onSubmit={async (body) => {
         const answer = await send({ operation: login, url: login.path, body });
         const token = (answer.body as { access_token?: unknown } | undefined)?.access_token;
         if (typeof token !== 'string') throw new Refusal(200, 'no_token', texts.tokenMissing);
         logIn(token);
-        asked.set(undefined);
+        loginQuestion.set(undefined);
       }}
     >
       <p class="hint">{texts.loginHint}</p>
@@ -71,7 +68,7 @@ function TokenForm(): JSX.Element {
         event.preventDefault();
         if (token.trim() === '') return;
         logIn(token.trim());
-        asked.set(undefined);
+        loginQuestion.set(undefined);
       }}
     >
       <p class="hint">{texts.tokenHint}</p>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { type Api, collectionsBelow, fillPath, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
@@ -11,12 +12,12 @@ import { isForbidden, isOffered, isOfferedAfterLogin, isUndecided } from './perm
 import { isRow, type Row, titleOf } from './records.ts';
 import { propertiesOf } from './schema.ts';
 import { session } from './session.ts';
-import { Problem, Waiting } from './states.tsx';
+import { NotOffered, Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { UpdateForm } from './update-form.tsx';
 import { useAnswer } from './use-answer.ts';
-import { useShown } from './use-shown.ts';
+import { useFormState } from './use-form-state.ts';
 import { humanized, shortened } from './words.ts';
 
 interface RecordProps {
@@ -30,15 +31,17 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const { fragment, query } = useStore(here);
   const person = useStore(session);
   const { retrieve } = resource;
-  const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()));
+  const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()), isRow);
   const { answer, refusal, reload } = awaited;
   // A form does not take the place of what was there to be read.
   const isUndecidedYet = isUndecided(resource.update, person, path);
+  const [view, setView] = useState(0);
   const row = isRow(answer?.body) && !isUndecidedYet ? answer.body : undefined;
   const title = row === undefined ? humanized(resource.singular) : shortened(titleOf(resource, row), 200);
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
   const wanted = resource.recordActions.find(({ id }) => id === fragment.get('action'));
-  const action = useShown(wanted !== undefined, actions.includes(wanted!)) ? wanted : undefined;
+  const form = useFormState(wanted, path);
+  const action = form === 'shown' ? wanted : undefined;
   return (
     <>
       <Breadcrumbs api={api} path={path} />
@@ -56,8 +59,9 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
         </div>
       </div>
       {refusal === undefined && <Below api={api} resource={resource} path={path} />}
-      <Waiting awaited={awaited} />
+      <Waiting isWaiting={awaited.isWaiting || (isUndecidedYet && refusal === undefined)} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
+      {form === 'refused' && row !== undefined && <NotOffered title={wanted!.summary} />}
       {action !== undefined && (
         <>
           <h2>{action.summary}</h2>
@@ -66,13 +70,17 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
       )}
       {row !== undefined && action === undefined && (
         <RecordView
-          key={awaited.isWaiting ? 'before' : 'now'}
+          key={view}
           api={api}
           resource={resource}
           path={path}
           row={row}
           tag={answer?.headers.get('etag') ?? undefined}
           reload={reload}
+          restart={() => {
+            setView((before) => before + 1);
+            reload();
+          }}
         />
       )}
     </>
@@ -101,6 +109,8 @@ interface ViewProps extends RecordProps {
   /** The entity tag of the record as it was read. */
   readonly tag: string | undefined;
   readonly reload: () => void;
+  /** Reads the record again, and begins with it as if it had never been shown. */
+  readonly restart: () => void;
 }
 
 function RecordView(props: ViewProps): JSX.Element {
@@ -108,8 +118,8 @@ function RecordView(props: ViewProps): JSX.Element {
   const { document } = api;
   const person = useStore(session);
   const { retrieve, update, destroy } = resource;
-  const mayWrite = useShown(update?.body !== undefined, isOffered(update, person, path));
-  const mayDelete = useShown(destroy !== undefined, isOffered(destroy, person, path));
+  const mayWrite = useFormState(update?.body === undefined ? undefined : update, path) === 'shown';
+  const mayDelete = useFormState(destroy, path) === 'shown';
   const form = mayWrite ? update : undefined;
   const written = new Set(propertiesOf(document, form?.body?.schema).map(([name]) => name));
   const names = Object.keys(row).filter((name) => !written.has(name));

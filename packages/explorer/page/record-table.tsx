@@ -8,7 +8,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { expandable, filtersOf, hasParameter, pageFacts, withFields } from './list-query.ts';
 import { here, hrefOf, navigate } from './location.ts';
 import { Pager } from './pager.tsx';
-import { type Row, rowsOf } from './records.ts';
+import { isList, isRow, type Row, rowsOf } from './records.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
@@ -27,13 +27,16 @@ interface TableProps extends CollectionProps {
   readonly onFound: (isFound: boolean) => void;
 }
 
+/** Refusals after which there is nothing to search and filter in. */
+const IS_CLOSED: ReadonlySet<number> = new Set([401, 403, 404]);
+
 /** The records of a collection, to be searched, filtered, ordered, paged and selected. */
 export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.Element {
   const { query, fragment } = useStore(here);
   const list = resource.list!;
   const chosen = fragment.get('columns');
   const asked = withFields(list, query, chosen, resource.key);
-  const awaited = useAnswer(list, hrefOf(path, asked, new URLSearchParams()));
+  const awaited = useAnswer(list, hrefOf(path, asked, new URLSearchParams()), isList);
   const { answer, refusal, reload } = awaited;
   useEffect(() => onFound(refusal?.status !== 404), [refusal]);
   const rows = rowsOf(answer?.body);
@@ -46,7 +49,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   return (
     <>
       {resource.description !== undefined && <p class="lead">{resource.description}</p>}
-      {(refusal === undefined || refusal.status === 400) && (
+      {!IS_CLOSED.has(refusal?.status ?? 0) && (
         <FilterBar
           api={api}
           resource={resource}
@@ -59,9 +62,9 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           <ExportMenu list={list} path={path} query={asked} />
         </FilterBar>
       )}
-      <Waiting awaited={awaited} />
+      <Waiting isWaiting={awaited.isWaiting} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
-      {answer !== undefined && rows.length === 0 && <Empty resource={resource} query={query} />}
+      {answer !== undefined && rows.length === 0 && <Empty resource={resource} query={query} body={answer.body} />}
       {rows.length > 0 && (
         <DataTable
           resource={resource}
@@ -85,8 +88,20 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
   );
 }
 
-function Empty({ resource, query }: { readonly resource: Resource; readonly query: URLSearchParams }): JSX.Element {
-  return <p class="empty">{isNarrowed(resource.list!, query) ? texts.noMatches : texts.noRecords(resource.name)}</p>;
+function Empty({
+  resource,
+  query,
+  body,
+}: {
+  readonly resource: Resource;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}): JSX.Element {
+  const isPastEnd = isRow(body) && body['previous'] === true;
+  const isFiltered = isNarrowed(resource.list!, query);
+  return (
+    <p class="empty">{isPastEnd ? texts.pastEnd : isFiltered ? texts.noMatches : texts.noRecords(resource.name)}</p>
+  );
 }
 
 /** Tells if a list has not all of its records, because a search or a filter is on. */

@@ -11,6 +11,11 @@ export function rowsOf(body: unknown): readonly Row[] {
   return Array.isArray(results) ? (results as unknown[]).filter(isRow) : [];
 }
 
+/** Tells if the answer of a list is one: a page, or an array. */
+export function isList(body: unknown): boolean {
+  return Array.isArray(body) || (isRow(body) && Array.isArray(body['results']));
+}
+
 export function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

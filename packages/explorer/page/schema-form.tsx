@@ -1,28 +1,34 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
+import type { Draft, Entered, Values } from './drafts.ts';
 import { Refusal } from './exchanges.ts';
 import { Field } from './field.tsx';
 import { type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
+import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
+import { isRow } from './records.ts';
 import { describe, initialValue, propertiesOf } from './schema.ts';
 import { texts } from '../src/texts.ts';
-
-export type Values = Readonly<Record<string, unknown>>;
+import { useSlow } from './use-slow.ts';
 
 interface SchemaFormProps {
   readonly api: Api;
   readonly schema: Schema;
   /** What the form is for: the ids of its fields begin with it. */
   readonly purpose: string;
+  /** Keeps what is entered. */
+  readonly draft: Pick<Draft, 'edits' | 'json' | 'isRestored' | 'enter' | 'forget'>;
   /** What the fields begin with. Default: the schema's own defaults. */
-  readonly initial?: Values;
+  readonly initial?: Values | undefined;
   /** True if a field that is emptied has to be told to the server. */
   readonly isUpdate?: boolean;
   readonly submitLabel: string;
   /** Throws a Refusal, whose details are shown beside their fields. */
   readonly onSubmit: (values: Values) => Promise<void>;
+  /** Is called when somebody reads the record anew, which forgets what was entered; undefined if there is none to read. */
+  readonly onReload?: () => void;
   readonly children?: ComponentChildren;
   /** Makes further buttons, after that which submits. They may send something else in the same way. */
   readonly buttons?: (submit: (send: () => Promise<void>) => void) => ComponentChildren;
@@ -30,23 +36,20 @@ interface SchemaFormProps {
 
 /** A form made of a schema, with the server's messages beside their fields; also as JSON, for whatever no field can say. */
 export function SchemaForm(props: SchemaFormProps): JSX.Element {
-  const { api, schema, purpose, isUpdate = false, submitLabel, children, buttons } = props;
-  const [values, setValues] = useState<Values>(() => props.initial ?? defaultsOf(api, schema));
-  const [json, setJson] = useState<string>();
+  const { api, schema, purpose, draft, isUpdate = false, children } = props;
+  const { json } = draft;
+  const { values, change, read, toggleJson } = useEntered(props);
   const form = useRef<HTMLFormElement>(null);
   const { refusal, setRefusal, isSending, submit } = useSubmit(form);
-  const isAlone = purpose === 'new' || purpose === 'action';
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const isAlone = purpose === 'new' || purpose === 'action';
     if (isAlone) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
   }, []);
   const details = refusal?.details;
   const facts = useMemo<FormFacts>(() => ({ api, purpose, isUpdate, details: details ?? [] }), [api, details]);
-  const toggleJson = (): void => {
-    const read = json === undefined ? undefined : readObject(json);
-    if (read instanceof Refusal) return setRefusal(read);
+  const forget = (): void => {
     setRefusal(undefined);
-    if (read !== undefined) setValues(read);
-    setJson(read === undefined ? JSON.stringify(values, undefined, 2) : undefined);
+    draft.forget();
   };
   const names = propertiesOf(api.document, schema).map(([name]) => name);
   return (
@@ -57,31 +60,116 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
       aria-busy={isSending}
       onSubmit={(event) => {
         event.preventDefault();
-        const read = json === undefined ? values : readObject(json);
-        if (read instanceof Refusal) setRefusal(read);
-        else void submit(() => props.onSubmit(read));
+        const found = read();
+        if (found instanceof Refusal) setRefusal(found);
+        else void submit(() => props.onSubmit(found));
       }}
     >
-      {refusal !== undefined && <Faults refusal={refusal} shown={json === undefined ? names : []} />}
+      {refusal !== undefined && (
+        <Faults refusal={refusal} shown={json === undefined ? names : []} isLogin={purpose === 'login'} />
+      )}
+      {refusal === undefined && draft.isRestored && isEntered(draft) && (
+        <Restored onForget={props.onReload === undefined ? forget : undefined} />
+      )}
       {json === undefined ? (
-        <Fields facts={facts} schema={schema} values={values} onChange={setValues} />
+        <Fields facts={facts} schema={schema} values={values} onChange={change} />
       ) : (
-        <JsonField id={`${purpose}-json`} text={json} onChange={setJson} />
+        <JsonField
+          id={`${purpose}-json`}
+          text={json}
+          onChange={(text) => draft.enter(({ edits }) => ({ edits, json: text }))}
+        />
       )}
       {children}
+      <FormButtons
+        {...props}
+        isSending={isSending}
+        submit={(send) => void submit(send)}
+        onForget={forget}
+        onToggleJson={() => setRefusal(toggleJson())}
+      />
+    </form>
+  );
+}
+
+/** Says that what was entered before is still there; it can be thrown away here where the form has no other way to. */
+function Restored({ onForget }: { readonly onForget: (() => void) | undefined }): JSX.Element {
+  return (
+    <p class="restored" role="status">
+      {texts.restored}
+      {onForget !== undefined && (
+        <button type="button" class="plain small" onClick={onForget}>
+          {texts.startAgain}
+        </button>
+      )}
+    </p>
+  );
+}
+
+interface FormButtonsProps extends SchemaFormProps {
+  readonly isSending: boolean;
+  readonly submit: (send: () => Promise<void>) => void;
+  readonly onForget: () => void;
+  readonly onToggleJson: () => void;
+}
+
+function FormButtons(props: FormButtonsProps): JSX.Element {
+  const { purpose, draft, submitLabel, isSending, submit, onReload, onForget, onToggleJson, buttons } = props;
+  const isSlow = useSlow(isSending);
+  return (
+    <>
       <div class="buttons">
         <button class="primary" disabled={isSending}>
           {isSending ? texts.saving : submitLabel}
         </button>
-        {buttons?.((send) => void submit(send))}
+        {buttons?.(submit)}
+        {onReload !== undefined && (
+          <button
+            type="button"
+            onClick={() => {
+              onForget();
+              onReload();
+            }}
+          >
+            {isEntered(draft) ? texts.discard : texts.reload}
+          </button>
+        )}
         {purpose !== 'login' && (
-          <button type="button" class="plain as-json" onClick={toggleJson}>
-            {json === undefined ? texts.asJson : texts.asForm}
+          <button type="button" class="plain as-json" onClick={onToggleJson}>
+            {draft.json === undefined ? texts.asJson : texts.asForm}
           </button>
         )}
       </div>
-    </form>
+      <p class="hint slow" role="status">
+        {isSlow && texts.slow}
+      </p>
+    </>
   );
+}
+
+function isEntered({ edits, json }: Entered): boolean {
+  return json !== undefined || Object.keys(edits).length > 0;
+}
+
+/** The values of a form: those that it began with, and over them what was entered, in its fields or as JSON. */
+function useEntered({ api, schema, draft, initial: given }: SchemaFormProps) {
+  const defaults = useMemo(() => defaultsOf(api, schema), [api, schema]);
+  const initial = given ?? defaults;
+  const values: Values = { ...initial, ...draft.edits };
+  const change = (next: (before: Values) => Values): void =>
+    draft.enter(({ edits }) => ({ edits: editsOf(initial, next({ ...initial, ...edits })), json: undefined }));
+  const read = (): Values | Refusal => (draft.json === undefined ? values : readObject(draft.json, values));
+  const toggleJson = (): Refusal | undefined => {
+    const found = read();
+    if (found instanceof Refusal) return found;
+    if (draft.json === undefined) {
+      draft.enter(({ edits }) => ({ edits, json: JSON.stringify(withoutFiles(values), undefined, 2) }));
+    } else {
+      change((before) => ({ ...Object.fromEntries(Object.keys(before).map((name) => [name, undefined])), ...found }));
+    }
+    return undefined;
+  };
+  return { values, change, read, toggleJson };
 }
 
 /** Sends what a form holds, once at a time, and keeps the refusal; whoever is at the keyboard is then led to the first fault. */
@@ -96,6 +184,8 @@ function useSubmit(form: RefObject<HTMLFormElement | null>) {
       await send();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
+      // Whoever has gone on to another page hears of it there.
+      if (form.current === null) notice.set(texts.refusedMeanwhile(error.status === 0 ? texts.offline : error.message));
       setRefusal(error);
       // The message is there once it is rendered.
       setTimeout(() => {
@@ -107,6 +197,20 @@ function useSubmit(form: RefObject<HTMLFormElement | null>) {
     }
   };
   return { refusal, setRefusal, isSending, submit };
+}
+
+/** The values that are others than those that a form began with. */
+function editsOf(initial: Values, values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isSame(value, initial[name])));
+}
+
+function isSame(value: unknown, other: unknown): boolean {
+  return value === other || (!(value instanceof File) && JSON.stringify(value) === JSON.stringify(other));
+}
+
+/** What JSON can say of values: their files stay aside. */
+function withoutFiles(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => !(value instanceof File)));
 }
 
 function Fields({
@@ -175,10 +279,12 @@ function defaultsOf(api: Api, schema: Schema): Values {
   return Object.fromEntries(entries.filter(([name, value]) => isSaid(name, value)));
 }
 
-function readObject(text: string): Values | Refusal {
+/** Reads the body that somebody has written as JSON; files that were chosen before, and that it does not replace, go with it. */
+function readObject(text: string, values: Values): Values | Refusal {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values;
+    const files = Object.entries(values).filter(([, each]) => each instanceof File);
+    if (isRow(value)) return { ...Object.fromEntries(files), ...value };
     return new Refusal(400, 'no_object', texts.noObject);
   } catch (error) {
     return new Refusal(400, 'no_json', texts.wrongJson((error as Error).message));

@@ -25,14 +25,15 @@ interface SelectionProps {
 export function SelectionBar(props: SelectionProps): JSX.Element {
   const { api, resource, path, selection, onWritten } = props;
   const { rows, outcome } = selection;
-  const [open, setOpen] = useState<'change' | 'question'>();
+  const [open, setOpen] = useState<'change' | 'question' | 'deletion'>();
   const settle = (found: Outcome, left: readonly Row[]): void => {
     selection.settle(found, left);
     if (found.done > 0) onWritten();
   };
   const remove = async (): Promise<void> => {
-    setOpen(undefined);
+    setOpen('deletion');
     const found = await deleteRows({ resource, path, rows });
+    setOpen(undefined);
     notice.set(texts.deletedSome(found.done, rows.length - found.done));
     const isAtFault = (row: Row): boolean => found.faults.size === 0 || found.faults.has(textOf(row[resource.key]));
     settle(found, found.refusal === undefined ? [] : rows.filter(isAtFault));
@@ -40,7 +41,7 @@ export function SelectionBar(props: SelectionProps): JSX.Element {
   return (
     <div class="selection" role="region" aria-label={texts.selection}>
       <span role="status">{texts.selected(rows.length)}</span>
-      <SelectionButtons {...props} isChanging={open === 'change'} onOpen={setOpen} />
+      <SelectionButtons {...props} open={open} onOpen={setOpen} />
       {open === 'change' && (
         <ChangeForm
           api={api}
@@ -80,10 +81,10 @@ function SelectionButtons({
   resource,
   path,
   selection,
-  isChanging,
+  open,
   onOpen,
 }: SelectionProps & {
-  readonly isChanging: boolean;
+  readonly open: 'change' | 'question' | 'deletion' | undefined;
   readonly onOpen: (part: 'change' | 'question' | undefined) => void;
 }): JSX.Element {
   const person = useStore(session);
@@ -101,13 +102,18 @@ function SelectionButtons({
         {texts.copyJson}
       </button>
       {isOffered(change, person, path) && change.body !== undefined && (
-        <button type="button" aria-expanded={isChanging} onClick={() => onOpen(isChanging ? undefined : 'change')}>
+        <button
+          type="button"
+          aria-expanded={open === 'change'}
+          disabled={open === 'deletion'}
+          onClick={() => onOpen(open === 'change' ? undefined : 'change')}
+        >
           {texts.changeSelected}
         </button>
       )}
       {isOffered(deletionOf(resource), person, path) && (
-        <button type="button" class="danger" onClick={() => onOpen('question')}>
-          {texts.deleteSelected}
+        <button type="button" class="danger" disabled={open === 'deletion'} onClick={() => onOpen('question')}>
+          {open === 'deletion' ? texts.deleting : texts.deleteSelected}
         </button>
       )}
       <button type="button" class="plain" onClick={() => selection.select(new Set())}>

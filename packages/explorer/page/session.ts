@@ -1,3 +1,4 @@
+import { forgetDrafts } from './drafts.ts';
 import { createStore } from './store.ts';
 
 const KEY = 'viewset.explorer.token';
@@ -6,7 +7,9 @@ const KEY = 'viewset.explorer.token';
 export interface Session {
   /** Undefined if nobody is logged in. */
   readonly token: string | undefined;
-  /** The claims of the token; empty if it is none that can be read. */
+  /** Another one after each login and each logout, but not after a login that has ended by itself. */
+  readonly turn: number;
+  /** The claims of the token; empty if it is none that can be read. Those of a login that has ended stay until the next. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** The operations that the API has refused this person, each with the path where it did. */
   readonly refused: ReadonlySet<string>;
@@ -22,16 +25,29 @@ export interface Permitted {
 }
 
 /** The session of this tab: a reload keeps the login, the end of the tab ends it. */
-export const session = createStore<Session>(sessionOf(sessionStorage.getItem(KEY) ?? undefined));
+export const session = createStore<Session>(sessionOf(sessionStorage.getItem(KEY) ?? undefined, 0));
 
+/** Begins a session. What another person has entered before is forgotten; whoever was nobody yet, or comes back, goes on. */
 export function logIn(token: string): void {
+  const before = session.get();
+  const next = sessionOf(token, before.turn + 1);
+  const wasSomebody = before.token !== undefined || Object.keys(before.claims).length > 0;
+  if (wasSomebody && nameOf(before) !== nameOf(next)) forgetDrafts();
   sessionStorage.setItem(KEY, token);
-  session.set(sessionOf(token));
+  session.set(next);
 }
 
+/** Ends the session, and forgets what was entered in it. */
 export function logOut(): void {
   sessionStorage.removeItem(KEY);
-  session.set(sessionOf(undefined));
+  forgetDrafts();
+  session.set(sessionOf(undefined, session.get().turn + 1));
+}
+
+/** Forgets a token that is none any more. What the page shows stays: somebody may be in the middle of a form. */
+export function endLogin(): void {
+  sessionStorage.removeItem(KEY);
+  session.set({ ...session.get(), token: undefined });
 }
 
 /** Remembers that the API has refused an operation at a path, so that it is not offered there again. */
@@ -62,8 +78,8 @@ export function nameOf({ claims }: Session): string | undefined {
   return found === undefined ? undefined : String(found);
 }
 
-function sessionOf(token: string | undefined): Session {
-  return { token, claims: token === undefined ? {} : claimsOf(token), refused: new Set(), permitted: undefined };
+function sessionOf(token: string | undefined, turn: number): Session {
+  return { token, turn, claims: token === undefined ? {} : claimsOf(token), refused: new Set(), permitted: undefined };
 }
 
 /** Reads the payload of a JWT, only to show it: the server alone checks it. */

@@ -1,11 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Refusal } from './exchanges.ts';
-import { askForLogin } from './login-dialog.tsx';
+import { askForLogin } from './login-question.ts';
 import { session } from './session.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-import type { Awaited } from './use-answer.ts';
+import { useSlow } from './use-slow.ts';
 
 /** Says why there is nothing to be seen, and what can be done about it. */
 export function Problem({
@@ -48,11 +48,30 @@ export function Problem({
 }
 
 /** A line that tells of waiting: nothing at first, so that quick answers do not flicker. */
-export function Waiting({ awaited }: { readonly awaited: Awaited }): JSX.Element {
+export function Waiting({ isWaiting }: { readonly isWaiting: boolean }): JSX.Element {
+  const isSlow = useSlow(isWaiting);
   return (
-    <div class={`waiting${awaited.isWaiting ? ' on' : ''}`} role="status">
-      {awaited.isWaiting && awaited.isSlow ? <p>{texts.slow}</p> : null}
+    <div class={`waiting${isWaiting ? ' on' : ''}`} role="status">
+      {isSlow ? <p>{texts.slow}</p> : null}
     </div>
+  );
+}
+
+/** Says that what the URL asks for is not offered to this person. */
+export function NotOffered({ title }: { readonly title: string }): JSX.Element {
+  const isNobody = useStore(session).token === undefined;
+  return (
+    <section class={`problem${isNobody ? ' needs-login' : ''}`} role="alert">
+      <h2>{title}</h2>
+      <p>{isNobody ? texts.loginToGoOn : texts.notPermitted}</p>
+      {isNobody && (
+        <div class="buttons">
+          <button type="button" class="primary" onClick={() => askForLogin()}>
+            {texts.logIn}
+          </button>
+        </div>
+      )}
+    </section>
   );
 }
 

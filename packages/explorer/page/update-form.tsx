@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api, Operation, Resource } from './api-model.ts';
+import { useDraft, type Values } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
 import { isRow, type Row } from './records.ts';
 import { bodyOf } from './request-body.ts';
 import { propertiesOf, writable } from './schema.ts';
-import { SchemaForm, type Values } from './schema-form.tsx';
+import { SchemaForm } from './schema-form.tsx';
 import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
@@ -19,6 +20,14 @@ interface UpdateProps {
   readonly tag: string | undefined;
   readonly update: Operation;
   readonly reload: () => void;
+  readonly restart: () => void;
+}
+
+/** A record as it was read. */
+interface Reading {
+  readonly row: Row;
+  /** Undefined if it has no entity tag. */
+  readonly tag: string | undefined;
 }
 
 /** The conflict of changes with what somebody else has written since the record was read. */
@@ -33,16 +42,27 @@ interface Conflict {
 
 /** The form of what may be changed in a record. Only what was changed is sent, and only if nobody else was faster. */
 export function UpdateForm(props: UpdateProps): JSX.Element {
-  const { api, resource, path, row, tag, update, reload } = props;
+  const { api, resource, path, row, tag, update, reload, restart } = props;
   const [conflict, setConflict] = useState<Conflict>();
-  const before = valuesOf(api, update, row);
+  const [written, setWritten] = useState<{ readonly over: Row; readonly reading: Reading }>();
+  // What was entered stays over the record as it was read then; what was written is there before it is read again.
+  const draft = useDraft<Reading>(updateDraft(path), written?.over === row ? written.reading : { row, tag });
+  const { base } = draft;
+  const before = valuesOf(api, update, base.row);
   const save = async (changes: Values, known: string | undefined): Promise<void> => {
     setConflict(undefined);
     try {
-      const headers = ifMatch(known);
-      await send({ operation: update, url: path, body: bodyOf(update, changes), headers });
+      const { body, headers } = await send({
+        operation: update,
+        url: path,
+        body: bodyOf(update, changes),
+        headers: ifMatch(known),
+      });
+      const reading = { row: isRow(body) ? body : base.row, tag: headers.get('etag') ?? undefined };
+      setWritten({ over: row, reading });
+      draft.settle(draft, reading);
     } catch (error) {
-      if (error instanceof Refusal && error.status === 412) setConflict(await conflictOf(props, changes));
+      if (error instanceof Refusal && error.status === 412) setConflict(await conflictOf(props, base.row, changes));
       throw error;
     }
     notice.set(texts.saved);
@@ -53,27 +73,24 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
       api={api}
       schema={requiredAlso(resource, update)}
       purpose="record"
+      draft={draft}
       initial={before}
       isUpdate
       submitLabel={texts.save}
       onSubmit={(values) => {
         const changes = changesOf(before, values);
-        if (Object.keys(changes).length > 0) return save(changes, tag);
+        if (Object.keys(changes).length > 0) return save(changes, base.tag);
         notice.set(texts.unchanged);
         return Promise.resolve();
       }}
-      buttons={(submit) => (
-        <>
-          {conflict !== undefined && (
-            <button type="button" class="danger" onClick={() => submit(() => save(conflict.changes, conflict.tag))}>
-              {texts.overwrite}
-            </button>
-          )}
-          <button type="button" onClick={reload}>
-            {texts.reload}
+      onReload={restart}
+      buttons={(submit) =>
+        conflict !== undefined && (
+          <button type="button" class="danger" onClick={() => submit(() => save(conflict.changes, conflict.tag))}>
+            {texts.overwrite}
           </button>
-        </>
-      )}
+        )
+      }
     >
       {conflict !== undefined && conflict.names.length > 0 && (
         <p class="conflict">{texts.changedMeanwhile(conflict.names.map(humanized))}</p>
@@ -82,12 +99,17 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
   );
 }
 
+/** The name of the draft of a record's form. */
+export function updateDraft(path: string): string {
+  return `update ${path}`;
+}
+
 /** The condition that nobody has changed the record; none if it has no tag by which to tell. */
 export function ifMatch(tag: string | undefined): Readonly<Record<string, string>> {
   return tag === undefined || tag.startsWith('W/') ? {} : { 'if-match': tag };
 }
 
-async function conflictOf({ resource, path, row }: UpdateProps, changes: Values): Promise<Conflict> {
+async function conflictOf({ resource, path }: UpdateProps, row: Row, changes: Values): Promise<Conflict> {
   const { body, headers } = await send({ operation: resource.retrieve!, url: path });
   const now = isRow(body) ? body : {};
   const names = Object.keys(row).filter((name) => JSON.stringify(row[name]) !== JSON.stringify(now[name]));

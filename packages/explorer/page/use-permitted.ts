@@ -7,7 +7,7 @@ const OPERATION = { id: 'permitted', method: 'OPTIONS' } as const;
 
 /** Asks the API what the person may do at a place: once a place, and again after a login and after each write. */
 export function usePermitted(path: string | undefined): void {
-  const { token } = useStore(session);
+  const { token, turn } = useStore(session);
   const count = useStore(writes);
   useEffect(() => {
     if (path === undefined) return;
@@ -23,5 +23,5 @@ export function usePermitted(path: string | undefined): void {
       },
     );
     return () => controller.abort();
-  }, [path, token, count]);
+  }, [path, token, turn, count]);
 }

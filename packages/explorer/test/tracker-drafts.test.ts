@@ -1,0 +1,223 @@
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { skipWithoutBrowser } from './support/browser.ts';
+import { endLogin, hold } from './support/hold.ts';
+import { openTracker, PASSWORD } from './support/tracker.ts';
+
+t.setTimeout(110_000);
+
+const TICKETS = '/api/projects/lighthouse/tickets';
+const NOTES = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Some notes.') };
+
+const isOptions = (request: { method: () => string }): boolean => request.method() === 'OPTIONS';
+const hasFocus = (page: Page, selector: string): Promise<boolean> =>
+  page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector);
+const chosenFile = (page: Page): Promise<string | undefined> =>
+  page.evaluate(() => document.querySelector<HTMLInputElement>('input[type=file]')?.files?.[0]?.name);
+
+async function logInAs(page: Page, person: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Email').fill(`${person}@example.com`);
+  await dialog.getByLabel('Password').fill(PASSWORD);
+  await dialog.getByLabel('Password').press('Enter');
+  await page.getByRole('banner').getByText(`${person}@example.com`).waitFor();
+}
+
+t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, async (t) => {
+  const { visit, read, send } = await openTracker(t);
+
+  t.test('a form that the API has not permitted yet is waited for, with nothing in its place', async (t) => {
+    const page = await visit('ada', '/api');
+    const { asked, release } = await hold(page, isOptions);
+    await page.goto(`${TICKETS}/2/attachments#new=`);
+    await asked;
+    await page.getByRole('heading', { name: 'New attachment' }).waitFor();
+    t.equal(await page.locator('main').locator('input, select, table, summary').count(), 0);
+    await release();
+    await page.getByLabel('File').setInputFiles(NOTES);
+    await page.getByRole('button', { name: 'New attachment' }).click();
+    await page.getByRole('button', { name: 'notes.txt' }).waitFor();
+    t.match(await read('ada', new URL(page.url()).pathname), { file: { name: 'notes.txt', size: 11 } });
+  });
+
+  t.test('a record that the API has not judged yet is waited for', async (t) => {
+    const page = await visit('ada', '/api');
+    const { asked, release } = await hold(page, isOptions);
+    await page.goto(`${TICKETS}/2`);
+    await asked;
+    await page.locator('.waiting.on').waitFor({ state: 'attached' });
+    t.equal(await page.locator('main').locator('input, select, textarea').count(), 0);
+    await release();
+    await page.getByLabel('Title').waitFor();
+  });
+
+  t.test('whoever goes on typing while a record is saved and read again keeps what was typed', async (t) => {
+    const page = await visit('ada', `${TICKETS}/2`);
+    for (const held of ['PATCH', 'GET', 'OPTIONS']) {
+      await page.getByLabel('Title').fill(`Before ${held}`);
+      const { asked, release } = await hold(page, (request) => {
+        const isOfRecord = new URL(request.url()).pathname === `${TICKETS}/2`;
+        return isOfRecord && request.method() === held && request.resourceType() === 'fetch';
+      });
+      await page.getByRole('button', { name: /^Save|^Saving/ }).click();
+      await asked;
+      await page.getByLabel('Minutes spent').fill('');
+      await page.getByLabel('Minutes spent').pressSequentially('41');
+      await release();
+      await page.getByText('Saved.').waitFor();
+      await page.locator('.waiting.on').waitFor({ state: 'detached' });
+      t.equal(await page.getByLabel('Title').inputValue(), `Before ${held}`);
+      t.equal(await page.getByLabel('Minutes spent').inputValue(), '41', held);
+      t.ok(await hasFocus(page, '#record-minutes_spent'), `${held}: whoever types goes on there`);
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save' }).click();
+      t.strictSame((await sent).postDataJSON(), { minutes_spent: 41 });
+      await page.getByRole('button', { name: 'Reload', exact: true }).waitFor();
+      t.equal(await send('ada', 'PATCH', `${TICKETS}/2`, { minutes_spent: 0 }), 200);
+      await page.getByRole('button', { name: 'Reload', exact: true }).click();
+      await page.waitForFunction(
+        () => document.querySelector<HTMLInputElement>('#record-minutes_spent')?.value === '0',
+      );
+    }
+  });
+
+  t.test(
+    'relations that are added leave what was entered, and what somebody else has changed is not overwritten',
+    async (t) => {
+      const page = await visit('ada', `${TICKETS}/1`);
+      await page.getByLabel('Title').fill('Entered before');
+      t.equal(await send('ben', 'PATCH', `${TICKETS}/1`, { title: 'Of another' }), 200);
+      const again = page.waitForResponse((response) => response.url().endsWith('?expand=comments'));
+      await page.getByRole('checkbox', { name: 'Comments' }).check();
+      await (await again).finished();
+      await page.locator('.facts').getByText('Comments').waitFor();
+      t.equal(await page.getByLabel('Title').inputValue(), 'Entered before');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Changed in the meantime').waitFor();
+      t.match(await read('ada', `${TICKETS}/1`), { title: 'Of another' });
+    },
+  );
+
+  t.test('a login that ends in the middle of a form takes nothing with it', async (t) => {
+    const page = await visit('ada', `${TICKETS}/4`);
+    await page.getByLabel('Title').fill('Entered for long');
+    await endLogin(page);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const refusal = page.getByRole('alert').filter({ hasText: 'Your login has ended' });
+    await refusal.waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Entered for long');
+    t.equal(await page.evaluate(() => sessionStorage.length), 0, 'the token is forgotten');
+    await refusal.getByRole('button', { name: 'Log in' }).click();
+    await logInAs(page, 'ada');
+    await page.getByText('What you had entered is still here.').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Entered for long');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.match(await read('ada', `${TICKETS}/4`), { title: 'Entered for long' });
+
+    await page.goto(`${TICKETS}/4/attachments#new=`);
+    await page.getByLabel('File').setInputFiles(NOTES);
+    await page.unrouteAll();
+    await endLogin(page);
+    await page.getByRole('button', { name: 'New attachment' }).click();
+    await refusal.getByRole('button', { name: 'Log in' }).click();
+    await logInAs(page, 'ada');
+    await page.getByText('What you had entered is still here.').waitFor();
+    t.equal(await chosenFile(page), 'notes.txt', 'not even a file');
+    await page.getByRole('button', { name: 'New attachment' }).click();
+    await page.getByRole('button', { name: 'notes.txt' }).waitFor();
+  });
+
+  t.test('what one person has entered is not another’s', async (t) => {
+    const page = await visit('ada', `${TICKETS}#new=`);
+    await page.getByLabel('Title').fill('Of Ada alone');
+    await endLogin(page);
+    await page.getByRole('button', { name: 'New ticket' }).click();
+    await page.getByRole('alert').getByRole('button', { name: 'Log in' }).click();
+    await logInAs(page, 'ben');
+    await page.getByLabel('Title').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), '');
+    await page.getByLabel('Title').fill('Of Ben alone');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log in' }).first().click();
+    await logInAs(page, 'ben');
+    t.equal(await page.getByLabel('Title').inputValue(), '', 'nor is it there after a logout');
+  });
+
+  t.test('whoever looks at another page and comes back goes on', async (t) => {
+    const page = await visit('ada', `${TICKETS}/15`);
+    await page.getByLabel('Title').fill('Half');
+    await page.locator('.crumbs').getByRole('link', { name: 'Tickets' }).click();
+    await page.getByRole('link', { name: 'New ticket' }).click();
+    await page.getByLabel('Title').fill('Another half');
+    await page.goBack();
+    await page.getByRole('row').nth(1).waitFor();
+    await page.goBack();
+    await page.getByText('What you had entered is still here.').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Half');
+    await page.getByRole('button', { name: 'Discard and reload' }).click();
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#record-title')?.value !== 'Half');
+    await page.goForward();
+    await page.getByRole('row').nth(1).waitFor();
+    await page.goForward();
+    await page.getByText('What you had entered is still here.').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Another half');
+    const leaving = page.waitForEvent('dialog');
+    const reloaded = page.reload().catch(() => {});
+    const question = await leaving;
+    t.equal(question.type(), 'beforeunload', 'who leaves the page is asked first');
+    await question.dismiss();
+    await reloaded;
+    await page.getByRole('button', { name: 'Start again' }).click();
+    t.equal(await page.getByLabel('Title').inputValue(), '');
+  });
+
+  t.test('a file that was chosen goes with a body that is edited as JSON', async (t) => {
+    const page = await visit('ada', `${TICKETS}/15/attachments#new=`);
+    await page.getByLabel('File').setInputFiles(NOTES);
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    t.equal(await page.getByLabel('JSON').inputValue(), '{}');
+    await page.getByRole('button', { name: 'Edit as a form' }).click();
+    t.equal(await chosenFile(page), 'notes.txt');
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    await page.getByRole('button', { name: 'New attachment' }).click();
+    await page.getByRole('button', { name: 'notes.txt' }).waitFor();
+    t.match(await read('ada', new URL(page.url()).pathname), { file: { name: 'notes.txt' } });
+  });
+
+  t.test('an answer that comes when somebody has gone on does not call them back', async (t) => {
+    const page = await visit('ada', `${TICKETS}#new=`);
+    const { asked, release } = await hold(page, (request) => request.method() === 'POST');
+    await page.getByLabel('Title').fill('Made slowly');
+    await page.getByRole('button', { name: 'New ticket' }).click();
+    await asked;
+    await page.getByRole('navigation', { name: 'Collections' }).getByRole('link', { name: 'Labels' }).click();
+    await page.getByRole('link', { name: 'docs' }).waitFor();
+    await release();
+    await page.getByText('The ticket is there now.').waitFor();
+    t.equal(new URL(page.url()).pathname, '/api/labels');
+  });
+
+  t.test('a search goes on where a server fails', async (t) => {
+    const page = await visit('ada', TICKETS);
+    await page.getByRole('row').nth(1).waitFor();
+    await page.route(`**${TICKETS}?**`, (route) => route.fulfill({ status: 503, json: { error: 'Down', code: 'x' } }));
+    const box = page.getByRole('searchbox');
+    await box.pressSequentially('empty');
+    await page.getByRole('alert').waitFor();
+    await page.unrouteAll();
+    await box.pressSequentially(' state');
+    await page.getByRole('link', { name: 'Empty state of the dashboard' }).waitFor();
+    t.equal(await box.inputValue(), 'empty state');
+  });
+
+  t.test('a long text does not lose the place where somebody types', async (t) => {
+    const page = await visit('ada', `${TICKETS}#new=`);
+    const title = page.getByLabel('Title');
+    await title.fill('x'.repeat(199));
+    await title.press('End');
+    await page.keyboard.type('abc');
+    t.equal(await title.inputValue(), `${'x'.repeat(199)}abc`);
+  });
+});
