@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Refusal } from './exchanges.ts';
 import { askForLogin } from './login-question.ts';
 import { session } from './session.ts';
@@ -90,18 +90,27 @@ export function Question({
   readonly children?: ComponentChildren;
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  const isSettled = useRef(false);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  // Closing leads back to where the keyboard was. The event of it comes later, when somebody may have asked again.
+  const settle = (answer: () => void): void => {
+    if (isSettled.current) return;
+    isSettled.current = true;
+    dialog.current?.close();
+    answer();
+  };
+  const cancel = (): void => settle(onCancel);
   return (
-    <dialog ref={dialog} aria-labelledby="question-title" onClose={onCancel}>
+    <dialog ref={dialog} aria-labelledby="question-title" onCancel={cancel} onClose={cancel}>
       <h2 id="question-title">
         <bdi>{title}</bdi>
       </h2>
       {children}
       <div class="buttons">
-        <button type="button" onClick={onCancel}>
+        <button type="button" onClick={cancel}>
           {texts.cancel}
         </button>
-        <button type="button" class="danger" onClick={onConfirm}>
+        <button type="button" class="danger" onClick={() => settle(onConfirm)}>
           {confirmLabel}
         </button>
       </div>
