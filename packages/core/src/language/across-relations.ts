@@ -1,37 +1,48 @@
-import { Utils, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
+import { type EntityMetadata, type EntityProperty, isRaw, QueryOperator, ReferenceKind, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
-import { isPolymorphic, isReference, isToMany } from '../fields/property.ts';
+import { isPolymorphic, isReference, isToMany, ownsColumn } from '../fields/property.ts';
 import { compare } from './compare.ts';
-import { always, and, matchingAt, never, not, or, some, type Condition } from './condition.ts';
+import { always, and, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
 import { entryCondition } from './where-condition.ts';
+import { type Asked, conditionOf, groupOf, own } from './joined-rows.ts';
 
 type Matching = Extract<Condition, { kind: 'matching' }>;
 
 /** By the condition, not by what it was made of: that is an object of the caller's, who may change it for the next one. */
-const known = new WeakMap<Matching, { readonly said: Condition | undefined }>();
+const known = new WeakMap<Matching, Condition>();
 
 /**
  * Says a condition of MikroORM without its words for relations, as lookups ask across them, so that the filters of the related
- * entities hold; MikroORM's query builder does not apply them. What it asks of columns that lookups do not know stays `matching`.
- * Undefined if it asks nothing across relations.
+ * entities hold; MikroORM's query builder does not apply them. Undefined if it asks nothing across relations.
  *
  * @throws ImproperlyConfigured for `$size`
  */
 export function acrossRelations(condition: Matching): Condition | undefined {
-  let found = known.get(condition);
-  if (found === undefined) known.set(condition, (found = { said: sayable(condition) }));
-  return found.said;
+  if (condition.isOfColumn || !crossesRelation(condition.meta, condition.where)) return undefined;
+  return inLookups(condition);
 }
 
-function sayable({ meta, where, converted }: Matching): Condition | undefined {
-  if (!crossesRelation(meta, where)) return undefined;
-  return crossing({ root: meta, entity: meta, steps: [], converted }, where);
+/**
+ * Says a condition of MikroORM by lookups, with what `em.find` makes of it on SQL: what is unknown because of a NULL is unknown if it
+ * is negated too. What it asks of columns that lookups do not know stays `matching`, of one column each.
+ *
+ * @throws ImproperlyConfigured for `$size`
+ */
+export function inLookups(condition: Matching): Condition {
+  if (condition.isOfColumn) return condition;
+  let said = known.get(condition);
+  if (said === undefined) {
+    const { meta, where, converted } = condition;
+    said = conditionOf(rowCondition({ root: meta, entity: meta, steps: [], branch: '', converted }, where, false));
+    known.set(condition, said);
+  }
+  return said;
 }
 
 function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
   if (Array.isArray(where)) return where.some((one) => crossesRelation(meta, one));
-  if (!Utils.isPlainObject<Record<string, unknown>>(where)) return false;
+  if (!isPlainObject(where)) return false;
   return Object.entries(where).some(([name, value]) =>
     LOGICAL.has(name) ? crossesRelation(meta, value) : relationAt(meta, name, value) !== undefined,
   );
@@ -39,124 +50,184 @@ function crossesRelation(meta: EntityMetadata, where: unknown): boolean {
 
 const LOGICAL = new Set(['$and', '$or', '$not']);
 
-/** The entity whose fields a value asks about. A relation to many is asked for its records' key too. */
+/** The entity whose fields a value asks about. What is not kept in a column of the record itself is asked of the related record. */
 function relationAt(meta: EntityMetadata, name: string, value: unknown): EntityMetadata | undefined {
   const property = propertyOf(meta, name);
   if (property === undefined || !isReference(property) || isPolymorphic(property)) return undefined;
-  // The keys of fragments of SQL are symbols.
-  const asksFields =
-    Utils.isPlainObject(value) && Reflect.ownKeys(value).some((key) => typeof key === 'symbol' || !key.startsWith('$'));
-  const asksMany = isToMany(property) && value !== null;
-  return asksFields || asksMany ? property.targetMeta : undefined;
+  return !ownsColumn(property) || asksFields(value) ? property.targetMeta : undefined;
 }
 
-/** The relations to one that lead from where paths begin to an entity. */
+function asksFields(value: unknown): boolean {
+  if (!isPlainObject(value)) return false;
+  // The keys of fragments of SQL are symbols.
+  return Reflect.ownKeys(value).some((key) => typeof key === 'symbol' || !key.startsWith('$') || LOGICAL.has(key));
+}
+
+/** The relations to one that lead from a row to the record that is asked. */
 interface Place {
   readonly root: EntityMetadata;
   readonly entity: EntityMetadata;
   readonly steps: readonly EntityProperty[];
+  /** The part of an "and" that stands directly here, empty for none: as in MikroORM, it has joins of its own. */
+  readonly branch: string;
   /** True if MikroORM has made database values of the values already. */
   readonly converted: boolean;
 }
 
-function crossing(place: Place, where: unknown): Condition {
-  if (Array.isArray(where)) return or(...where.map((one) => crossing(place, one)));
-  if (!Utils.isPlainObject<Record<string, unknown>>(where)) throw unsayable(place);
-  const fragments = Object.getOwnPropertySymbols(where).map((key) =>
-    matchingAt(place.entity, place.steps, { [key]: where[key as unknown as string] }, place.converted),
+/** @param isNegated asks for the opposite, which goes down to the columns: `not (a and b)` is `not a or not b`, NULL or not */
+function rowCondition(place: Place, where: unknown, isNegated: boolean): Asked {
+  if (Array.isArray(where)) return groupOf('or', isNegated, where, (one) => rowCondition(place, one, isNegated));
+  if (!isPlainObject(where)) throw unsayable(place);
+  return groupOf('and', isNegated, Reflect.ownKeys(where), (name) =>
+    typeof name === 'symbol'
+      ? ofColumn(place, name, where[name as never], isNegated)
+      : entry(place, name, where[name], isNegated),
   );
-  return and(...fragments, ...Object.entries(where).map(([name, value]) => crossingEntry(place, name, value)));
 }
 
-function crossingEntry(place: Place, name: string, value: unknown): Condition {
-  if (name === '$not') return not(crossing(place, value));
+function entry(place: Place, name: string, value: unknown, isNegated: boolean): Asked {
+  if (name === '$not') return rowCondition({ ...place, branch: '' }, value, !isNegated);
   if (name === '$and' || name === '$or') {
-    const inner = (Array.isArray(value) ? value : [value]).map((one) => crossing(place, one));
-    return name === '$and' ? and(...inner) : or(...inner);
+    const parts = [value].flat();
+    return groupOf(name === '$and' ? 'and' : 'or', isNegated, parts, (one, index) => {
+      const branch = name === '$and' && parts.length > 1 ? `[${index}]` : '';
+      return rowCondition({ ...place, branch }, one, isNegated);
+    });
   }
-  const { entity, steps } = place;
-  const property = propertyOf(entity, name);
-  const target = relationAt(entity, name, value);
+  const property = propertyOf(place.entity, name);
+  const target = relationAt(place.entity, name, value);
   if (property !== undefined && target !== undefined) {
-    return isToMany(property)
-      ? ofMany(place, property, target, value)
-      : crossing({ ...place, entity: target, steps: [...steps, property] }, ofRecord(target, value));
+    if (isToMany(property)) return ofMany(place, property, value, isNegated);
+    const related = { ...place, entity: target, steps: [...place.steps, property], branch: '' };
+    return rowCondition(related, ofRecord(target, value), isNegated);
   }
-  const path = [...steps.map((step) => step.name), name].join('.');
-  return entryCondition(place.root, path, value, property) ?? ofColumn(place, name, value);
+  return isOfKey(name)
+    ? ofColumn(place, keyOf(place.entity), { [name]: value }, isNegated)
+    : ofColumn(place, name, value, isNegated);
 }
 
-/** Asks a column in MikroORM's words. In those, one that is not there is NULL. */
-function ofColumn({ root, entity, steps, converted }: Place, name: string, value: unknown): Condition {
-  const asked = matchingAt(entity, steps, { [name]: value }, converted);
-  if (steps.length === 0 || !asksForNull(value)) return asked;
-  const key = [...steps.map((step) => step.name), entity.primaryKeys[0]].join('.');
-  return or(asked, compare(fieldPath(root, key, '.'), 'isnull', true));
+/** True of an operator in the place of a column: it is asked of the key. Others are MongoDB's own. */
+function isOfKey(name: string): boolean {
+  return Object.hasOwn(QueryOperator, name) && name !== '$fulltext';
 }
 
-function ofMany(place: Place, step: EntityProperty, target: EntityMetadata, value: unknown): Condition {
-  const steps = [...place.steps, step];
-  const inner = (asked: unknown): Condition =>
-    crossing({ ...place, root: target, entity: target, steps: [] }, ofRecord(target, asked));
-  const joined = (asked: unknown): Condition =>
-    or(some(steps, inner(asked)), isTrueOfNothing(target, asked) ? not(some(steps, always)) : never);
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return joined(value);
-  const { $some, $none, $every, ...others } = value;
-  if ('$size' in others) throw unsayable(place, step.name);
-  const conditions: Condition[] = [];
-  if ($some !== undefined) conditions.push(some(steps, inner($some)));
-  if ($none !== undefined) conditions.push(not(some(steps, inner($none))));
-  if ($every !== undefined) conditions.push(not(some(steps, not(inner($every)))));
-  if (conditions.length === 0 || Object.keys(others).length > 0) conditions.push(joined(others));
-  return and(...conditions);
+function ofColumn(place: Place, name: string | symbol, value: unknown, isNegated: boolean): Asked {
+  if (isPlainObject(value) && '$not' in value) {
+    const parts = Object.entries(value);
+    return groupOf('and', isNegated, parts, ([operator, operand]) =>
+      operator === '$not'
+        ? ofColumn(place, name, operand, !isNegated)
+        : ofColumn(place, name, { [operator]: operand }, isNegated),
+    );
+  }
+  if (!isNegated) return asksColumn(place, name, value);
+  const opposites = typeof name === 'symbol' || isEmbedded(place, name) ? undefined : oppositesOf(value);
+  if (opposites === undefined) return own(leaf(place, { $not: { [name]: value } }));
+  return groupOf('or', false, opposites, (opposite) => asksColumn(place, name, opposite));
 }
 
-/**
- * Tells if a condition is true where there is no record: without `$some`, MikroORM asks a relation to many by a left join, whose
- * columns are NULL then.
- */
-function isTrueOfNothing(meta: EntityMetadata, asked: unknown): boolean {
-  const where = ofRecord(meta, asked);
-  if (Array.isArray(where)) return where.some((one) => isTrueOfNothing(meta, one));
-  const isPlain = Utils.isPlainObject<Record<string, unknown>>(where);
-  if (!isPlain || Object.getOwnPropertySymbols(where).length > 0) return false;
-  return Object.entries(where).every(([name, value]) => {
-    if (name === '$and') return [value].flat().every((one) => isTrueOfNothing(meta, one));
-    if (name === '$or') return [value].flat().some((one) => isTrueOfNothing(meta, one));
-    // The opposite of what is unknown is unknown.
-    if (name === '$not') return false;
-    const target = relationAt(meta, name, value);
-    if (target === undefined) return asksForNull(value);
-    const {
-      $some,
-      $none: _none,
-      $every: _every,
-      ...others
-    } = Utils.isPlainObject<Record<string, unknown>>(value) ? value : { [target.primaryKeys[0] as string]: value };
-    return $some === undefined && (Object.keys(others).length === 0 || isTrueOfNothing(target, others));
+function asksColumn(place: Place, name: string | symbol, value: unknown): Asked {
+  const condition = typeof name === 'symbol' ? undefined : inOneLookup(place, name, value);
+  const isTrueOfNull = asksForNull(value);
+  if (condition !== undefined) return own(condition, isTrueOfNull || isAlways(condition));
+  const asked = leaf(place, { [name]: value });
+  // In MikroORM's words, a column that is not there is NULL.
+  return own(isTrueOfNull && place.steps.length > 0 ? or(asked, not(isThere(place))) : asked, isTrueOfNull);
+}
+
+function inOneLookup({ root, entity, steps }: Place, name: string, value: unknown): Condition | undefined {
+  return entryCondition(root, pathOf(steps, name), value, propertyOf(entity, name));
+}
+
+function leaf({ entity, steps, converted }: Place, where: object): Condition {
+  return matchingColumn(entity, steps, where, converted);
+}
+
+function isThere({ root, entity, steps }: Place): Condition {
+  if (steps.length === 0) return always;
+  return compare(fieldPath(root, pathOf(steps, entity.primaryKeys[0]), '.'), 'isnull', false);
+}
+
+const OPPOSITES: Readonly<Record<string, string>> = {
+  $eq: '$ne',
+  $ne: '$eq',
+  $gt: '$lte',
+  $lte: '$gt',
+  $gte: '$lt',
+  $lt: '$gte',
+  $in: '$nin',
+  $nin: '$in',
+};
+
+/** What is asked of a column if one of several is true that asks for the opposite; undefined if no operator says so. */
+function oppositesOf(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return [{ $nin: value as unknown[] }];
+  if (!isPlainObject(value)) return value instanceof RegExp || isRaw(value) ? undefined : [{ $ne: value }];
+  const opposites = Object.entries(value).map(([operator, operand]) => {
+    if (operator === '$exists') return { $exists: operand !== true };
+    return Object.hasOwn(OPPOSITES, operator) ? { [OPPOSITES[operator] as string]: operand } : undefined;
   });
+  return opposites.includes(undefined) ? undefined : opposites;
 }
 
 /** NULL is nothing else to SQL, not even one of a list with NULL in it. */
 function asksForNull(value: unknown): boolean {
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return value === null;
+  if (!isPlainObject(value)) return value === null;
   const operators = Object.entries(value);
-  return operators.length > 0 && operators.every(([operator, operand]) => operator === '$eq' && operand === null);
+  return (
+    operators.length > 0 &&
+    operators.every(([operator, operand]) =>
+      operator === '$exists' ? operand !== true : operator === '$eq' && operand === null,
+    )
+  );
 }
 
-/** Says a condition on a relation as one on its record: a value, a list, and operators are asked of the key. */
+function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: boolean): Asked {
+  const target = step.targetMeta as EntityMetadata;
+  const steps = [...place.steps, step];
+  const row: Place = { ...place, root: target, entity: target, steps: [], branch: '' };
+  const ofRow = (where: unknown, isOpposite: boolean): Asked => rowCondition(row, ofRecord(target, where), isOpposite);
+  const joined = (where: unknown): Asked => {
+    const join = { path: pathOf(steps) + place.branch, steps };
+    return { kind: 'joined', join, asked: ofRow(where, isNegated) };
+  };
+  if (!isPlainObject(value)) return joined(value);
+  /** Of a record that is not there, it is unknown what is related. */
+  const related = (where: unknown, isOpposite: boolean, isWanted: boolean): Asked => {
+    const found = some(steps, conditionOf(ofRow(where, isOpposite)));
+    return own(isWanted === isNegated ? and(isThere(place), not(found)) : found);
+  };
+  const { $some, $none, $every, $all, ...others } = value;
+  if ('$size' in others) throw unsayable(place, step.name);
+  const parts: Asked[] = [];
+  if ($some !== undefined) parts.push(related($some, false, true));
+  if ($none !== undefined) parts.push(related($none, false, false));
+  if ($every !== undefined) parts.push(related($every, true, false));
+  if ($all !== undefined) parts.push(...[$all].flat().map((one) => related(one, false, true)));
+  if (Array.isArray($all) && $all.length === 0) parts.push(own(isNegated ? always : never));
+  if (parts.length === 0 || Reflect.ownKeys(others).length > 0) parts.push(joined(others));
+  return groupOf('and', isNegated, parts, (part) => part);
+}
+
+/** Says a condition on a relation as one on its record: a value and a list are asked of the key. */
 function ofRecord(target: EntityMetadata, value: unknown): unknown {
-  const key = target.primaryKeys[0] as string;
-  if (Array.isArray(value)) return { [key]: { $in: value } };
-  if (!Utils.isPlainObject<Record<string, unknown>>(value)) return { [key]: value };
-  const names = Object.keys(value);
-  return names.length > 0 && names.every((name) => name.startsWith('$') && !LOGICAL.has(name))
-    ? { [key]: value }
-    : value;
+  if (Array.isArray(value)) return { [keyOf(target)]: { $in: value } };
+  return isPlainObject(value) ? value : { [keyOf(target)]: value };
+}
+
+function keyOf({ className, primaryKeys: [key, ...others] }: EntityMetadata): string {
+  if (key !== undefined && others.length === 0) return key;
+  throw new ImproperlyConfigured(
+    `${className}: matching() cannot ask for its key, which is not one field; name the fields`,
+  );
+}
+
+function pathOf(steps: readonly EntityProperty[], ...names: readonly (string | undefined)[]): string {
+  return [...steps.map(({ name }) => name), ...names].join('.');
 }
 
 function unsayable({ root, steps }: Place, name?: string): ImproperlyConfigured {
-  const path = [...steps.map((step) => step.name), ...(name === undefined ? [] : [name])].join('.');
+  const path = pathOf(steps, ...(name === undefined ? [] : [name]));
   return new ImproperlyConfigured(
     `${root.className}: what matching() asks of "${path}" cannot be asked across relations; say it by filter(), or by keys`,
   );
@@ -164,4 +235,12 @@ function unsayable({ root, steps }: Place, name?: string): ImproperlyConfigured 
 
 function propertyOf({ properties }: EntityMetadata, name: string): EntityProperty | undefined {
   return (properties as Partial<Record<string, EntityProperty>>)[name];
+}
+
+function isEmbedded({ entity }: Place, name: string): boolean {
+  return propertyOf(entity, name)?.kind === ReferenceKind.EMBEDDED;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return Utils.isPlainObject(value);
 }

@@ -25,6 +25,8 @@ export type Condition =
       readonly where: FilterQuery<object>;
       /** True if MikroORM has made database values of the values already. */
       readonly converted: boolean;
+      /** True if it asks one column, which lookups cannot ask; else it may ask anything of the record itself. */
+      readonly isOfColumn: boolean;
     };
 
 /** True of every record. */
@@ -81,22 +83,22 @@ export function matching<Entity extends object = object>(
   meta: EntityMetadata,
   where: FilterQuery<NoInfer<Entity>>,
 ): Condition {
-  return matchingAt(meta, [], ofKeys(meta, where));
+  return { kind: 'matching', meta, steps: [], where: ofKeys(meta, where), converted: false, isOfColumn: false };
 }
 
 /**
- * Says in MikroORM's own words what lookups cannot say of the record that relations to one lead to; false if there is none.
+ * Says in MikroORM's own words what lookups cannot say of one column of the record that relations to one lead to; false if there is none.
  *
- * @param where a condition on columns of `meta`, the entity at the end of `steps`
+ * @param where a condition on one column of `meta`, the entity at the end of `steps`, or `$not` of one
  * @param converted true if MikroORM has made database values of the values already
  */
-export function matchingAt(
+export function matchingColumn(
   meta: EntityMetadata,
   steps: readonly EntityProperty[],
   where: FilterQuery<object>,
-  converted = false,
+  converted: boolean,
 ): Condition {
-  return { kind: 'matching', meta, steps, where, converted };
+  return { kind: 'matching', meta, steps, where, converted, isOfColumn: true };
 }
 
 /**

@@ -4,7 +4,7 @@ import { fieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { isPolymorphic } from '../fields/property.ts';
 import { compare } from './compare.ts';
-import { always, and, matching, or, type Condition } from './condition.ts';
+import { always, and, matching, never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
 const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
@@ -78,18 +78,35 @@ function isPlainColumn(property: EntityProperty): boolean {
 }
 
 function operation(meta: EntityMetadata, name: string, operator: string, value: unknown): Condition | undefined {
-  // To MikroORM, as to SQL, a NULL is not unequal to a value.
-  if (operator === '$ne') {
-    const unequal = comparison(meta, name, 'ne', value);
-    return value === null ? unequal : all([comparison(meta, name, 'isnull', false), unequal]);
+  switch (operator) {
+    case '$exists':
+      return comparison(meta, name, 'isnull', value !== true);
+    case '$ne':
+      return value === null
+        ? comparison(meta, name, 'ne', null)
+        : unlike(meta, name, comparison(meta, name, 'ne', value));
+    case '$nin': {
+      if (!Array.isArray(value)) return undefined;
+      if (value.length === 0) return always;
+      const found = value.includes(null) ? always : comparison(meta, name, 'in', value);
+      return unlike(meta, name, found && not(found));
+    }
+    default: {
+      const lookup = Object.hasOwn(LOOKUP_OF, operator) ? LOOKUP_OF[operator] : undefined;
+      return lookup === undefined ? undefined : comparison(meta, name, lookup, value);
+    }
   }
-  const lookup = Object.hasOwn(LOOKUP_OF, operator) ? LOOKUP_OF[operator] : undefined;
-  return lookup === undefined ? undefined : comparison(meta, name, lookup, value);
+}
+
+/** To MikroORM, as to SQL, a NULL is not unlike a value. */
+function unlike(meta: EntityMetadata, name: string, condition: Condition | undefined): Condition | undefined {
+  return all([comparison(meta, name, 'isnull', false), condition]);
 }
 
 /** Undefined if a lookup does not know the field or the value, which MikroORM may do all the same. */
 function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: unknown): Condition | undefined {
   if (value === undefined || (lookup !== 'in' && Array.isArray(value))) return undefined;
+  if (value === null && lookup !== 'exact' && lookup !== 'ne') return never;
   // To SQL, not even NULL is one of a list with NULL in it.
   const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {

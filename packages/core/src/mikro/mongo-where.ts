@@ -9,8 +9,8 @@ interface MongoDriver {
 }
 
 /**
- * The filter that MikroORM makes of a condition in its words, with what its driver would hand to MongoDB in words that this does not
- * know: `$like`, and `$not` of a whole condition.
+ * The filter that MikroORM makes of a condition on one column, or of `$not` of one, with what its driver would hand to MongoDB in words
+ * that this does not know, `$like` and `$not`, and with SQL's NULL: it is neither equal nor unequal to anything.
  *
  * @param isConverted true if MikroORM has made database values of the condition's values already
  * @param prefix stands before the names of the fields: the place of the document in another one, with a dot at its end
@@ -38,22 +38,32 @@ export function whereFilter(
 const LISTS = new Set(['$and', '$or', '$nor']);
 
 function filterOf(meta: EntityMetadata, where: Document, prefix: string): Document {
-  const filter: Document = {};
-  const negated: Document[] = [];
-  for (const [name, value] of Object.entries(where)) {
-    if (name === '$not') negated.push(filterOf(meta, value as Document, prefix));
-    else if (LISTS.has(name)) filter[name] = [value].flat().map((one) => filterOf(meta, one as Document, prefix));
-    else filter[name.startsWith('$') ? name : prefix + name] = operatorsOf(meta, value);
-  }
-  return negated.length === 0 ? filter : { $and: [filter, { $nor: negated }] };
+  const filters = Object.entries(where).flatMap(([name, value]): Document[] => {
+    if (name === '$not') return [oppositeOf(meta, value as Document, prefix)];
+    if (LISTS.has(name)) return [{ [name]: [value].flat().map((one) => filterOf(meta, one as Document, prefix)) }];
+    return name.startsWith('$')
+      ? [{ [name]: value }]
+      : operatorsOf(meta, value).map((operators) => ({ [prefix + name]: operators }));
+  });
+  return filters.length === 1 ? (filters[0] as Document) : { $and: filters };
+}
+
+function oppositeOf(meta: EntityMetadata, where: Document, prefix: string): Document {
+  const opposites = Object.entries(where).map(([name, value]) => {
+    const opposite = { $nor: [filterOf(meta, { [name]: value }, prefix)] };
+    return name.startsWith('$') ? opposite : { ...opposite, [prefix + name]: { $ne: null } };
+  });
+  return opposites.length === 1 ? (opposites[0] as Document) : { $or: opposites };
 }
 
 /** The operators of MikroORM that MongoDB does not have. */
 const UNKNOWN = new Set(['$ilike', '$contains', '$contained', '$overlap', '$some', '$none', '$every', '$fulltext']);
 
-function operatorsOf(meta: EntityMetadata, value: unknown): unknown {
-  if (!isRecord(value) || !Utils.isPlainObject(value)) return value;
+/** Returns what is asked of a field, which must be all of it. */
+function operatorsOf(meta: EntityMetadata, value: unknown): unknown[] {
+  if (!isRecord(value) || !Utils.isPlainObject(value)) return [value];
   const operators: Document = {};
+  const asked: unknown[] = [operators];
   for (const [name, operand] of Object.entries(value)) {
     if (UNKNOWN.has(name)) {
       throw new ImproperlyConfigured(
@@ -61,9 +71,17 @@ function operatorsOf(meta: EntityMetadata, value: unknown): unknown {
       );
     }
     if (name === '$like') Object.assign(operators, { $regex: likePattern(String(operand)), $options: 's' });
-    else operators[name] = name === '$not' ? operatorsOf(meta, operand) : operand;
+    else if (name === '$ne' && operand !== null) asked.push({ $nin: [null, operand] });
+    else if (name === '$nin' && Array.isArray(operand)) asked.push(unlikeAll(operand));
+    else if (name === '$in' && Array.isArray(operand)) operators[name] = operand.filter((one) => one !== null);
+    else operators[name] = operand;
   }
-  return operators;
+  return asked.filter((one) => Object.keys(one as object).length > 0);
+}
+
+function unlikeAll(values: readonly unknown[]): Document {
+  if (values.length === 0) return {};
+  return values.includes(null) ? { $in: [] } : { $nin: [null, ...values] };
 }
 
 /** A pattern of LIKE as a regular expression; a backslash escapes. Case counts, as on PostgreSQL. */

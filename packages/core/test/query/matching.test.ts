@@ -4,7 +4,7 @@ import { acrossRelations } from '../../src/language/across-relations.ts';
 import { and, matching, not, or } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase, SQL_DATABASES, openMongo, openSqlite, skipMongo } from '../support/databases.ts';
-import { Book, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
+import { Book, Chapter, fillTags, Author as ShelfAuthor, SHELVES, Tag as ShelfTag } from '../support/shelves.ts';
 import { Country, entities, Maker, pick, Product, Tag } from './catalog.ts';
 import { recordQueries } from './record-queries.ts';
 
@@ -47,6 +47,31 @@ const ACROSS: readonly object[] = [
   { children: { note: { $eq: null } } },
   { parent: { note: { $in: ['n', null] } } },
   { maker: { products: { stock: { $lt: 1 } } } },
+  { $not: { maker: { country: { name: { $like: 'F%' } } } } },
+  { maker: { $not: { name: 'N' } } },
+  { maker: { $or: [{ name: 'M' }, { name: null }] } },
+  { $not: { parent: { note: 'm' } } },
+  { $not: { parent: { note: null } } },
+  { $not: { children: { note: 'm' } } },
+  { $not: { children: { stock: 3 } } },
+  { children: { $every: { note: 'm' } } },
+  { children: { $none: { note: { $ne: 'm' } } } },
+  { children: { $every: { note: null } } },
+  { tags: { label: 'hot' }, $or: [{ tags: { rank: 1 } }, { stock: 3 }] },
+  { tags: null },
+  { $not: { tags: null } },
+  { children: null, stock: 3 },
+  { tags: { $all: [{ label: 'hot' }, { label: 'cold' }] } },
+];
+
+/** What MikroORM asks of something else, or forgets, and what it means. */
+const ASKED_WRONGLY: readonly (readonly [object, object])[] = [
+  [{ tags: { $not: { $not: { label: 'hot' } } } }, { tags: { label: 'hot' } }],
+  [{ tags: { $not: { label: 'hot' } } }, { tags: { label: { $ne: 'hot' } } }],
+  [{ maker: { $not: { $in: [7, 8] } } }, { maker: { id: { $nin: [7, 8] } } }],
+  [{ children: { $not: { $not: { stock: 3 } }, note: null } }, { children: { stock: 3, note: null } }],
+  [{ parent: { name: { $not: { $like: 'p%' } } } }, { $not: { parent: { name: { $like: 'p%' } } } }],
+  [{ parent: { tags: { $none: { label: 'cold' } } } }, { parent: { tags: { label: 'hot' } } }],
 ];
 
 /** Products with parents, children, tags and makers, some of them with none. */
@@ -134,6 +159,15 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
       const expected = await orm.em.fork().find(Product, where, { orderBy: { name: 1 } });
       t.strictSame(found, [...new Set(expected.map(({ name }) => name))], `${database} ${JSON.stringify(where)}`);
     }
+    for (const [where, meant] of ASKED_WRONGLY) {
+      const found = await products.matching(where).orderBy('name').rows(names);
+      t.strictSame(found, await products.matching(meant).orderBy('name').rows(names), JSON.stringify(where));
+    }
+    t.equal(
+      await products.matching({ maker: { $not: { [raw('length(name)')]: 4 } } }).count(),
+      1,
+      'so does one that is negated',
+    );
     t.equal(
       await products.matching({ maker: { [raw('length(name)')]: 1 } }).count(),
       1,
@@ -218,6 +252,8 @@ forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) =>
   await em.insertMany(ShelfAuthor, [{ id: 1, name: 'Ada' }]);
   em.create(Book, { id: 1, title: 'Seen', author: 1, tags: [101, 104] });
   em.create(Book, { id: 2, title: 'Hidden', hidden: true, author: 1, tags: [101] });
+  em.create(Chapter, { id: 1, heading: 'One', book: 1 });
+  em.create(Chapter, { id: 2, heading: 'Two', book: 2 });
   await em.flush();
 
   t.test('what a filter of MikroORM hides is not found, as to em.find and to lookups', async (t) => {
@@ -238,6 +274,11 @@ forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) =>
       1,
     );
     t.equal(await tags.matching({ books: { title: 'Hidden' } }).count(), 0);
+    t.equal(await authors.matching({ $not: { books: { title: 'Seen' } } }).count(), 0);
+    const chapters = QuerySet.of(orm.em.fork(), Chapter);
+    t.equal(await chapters.matching({ book: { $not: { title: 'Other' } } }).count(), 1);
+    t.equal(await chapters.matching({ book: { $or: [{ title: 'Seen' }, { title: 'Hidden' }] } }).count(), 1);
+    t.equal(await chapters.matching({ $not: { book: { title: 'Other' } } }).count(), 1);
   });
 });
 
@@ -256,6 +297,14 @@ t.test('MongoDB is asked through relations as SQL is', { skip: skipMongo() }, as
   for (const [index, where] of ACROSS.entries()) {
     const found = await QuerySet.of(mongo.em.fork(), Product).matching(where).orderBy('name').rows(names);
     t.strictSame(found.flat(), expected[index], JSON.stringify(where));
+  }
+  const products = QuerySet.of(mongo.em.fork(), Product).orderBy('name');
+  for (const [where, meant] of ASKED_WRONGLY) {
+    t.strictSame(
+      await products.matching(where).rows(names),
+      await products.matching(meant).rows(names),
+      JSON.stringify(where),
+    );
   }
 });
 

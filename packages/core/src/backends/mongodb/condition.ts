@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/c
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isToMany } from '../../fields/property.ts';
 import type { Condition } from '../../language/condition.ts';
-import { acrossRelations } from '../../language/across-relations.ts';
+import { inLookups } from '../../language/across-relations.ts';
 import { whereFilter } from '../../mikro/mongo-where.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { discriminatorOf } from '../discriminator.ts';
@@ -57,8 +57,7 @@ function matchingFilter(scope: Scope, condition: Extract<Condition, { kind: 'mat
   if (meta.root !== asked.root) {
     throw new ImproperlyConfigured(`a condition on ${meta.className} cannot be asked of ${asked.className}`);
   }
-  const said = acrossRelations(condition);
-  if (said !== undefined) return conditionFilter(scope, said);
+  if (!condition.isOfColumn) return conditionFilter(scope, inLookups(condition));
   if (steps.length === 0) return whereFilter(scope.context.em, meta, where, converted, '');
   const isThere = { [scope.fieldAt(steps, columnOf(meta.getPrimaryProp()))]: { $ne: null } };
   return all([isThere, whereFilter(scope.context.em, meta, where, converted, scope.fieldAt(steps, ''))]);

@@ -1,0 +1,125 @@
+import type { EntityProperty } from '@mikro-orm/core';
+import { always, and, type Condition, never, not, or, some } from './condition.ts';
+
+/**
+ * A condition on a row of MikroORM's statement, where each relation to many is a left join: all that is asked through one join is asked
+ * of the same record, and of NULL if there is none.
+ */
+export type Asked =
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly Asked[] }
+  | { readonly kind: 'own'; readonly condition: Condition; readonly isTrueOfNull: boolean }
+  | { readonly kind: 'joined'; readonly join: Join; readonly asked: Asked };
+
+type Group = Extract<Asked, { kind: 'and' | 'or' }>;
+type Joined = Extract<Asked, { kind: 'joined' }>;
+
+interface Join {
+  /** Two joins of one path are the same. */
+  readonly path: string;
+  /** The relations that lead there, only the last of them to many. */
+  readonly steps: readonly EntityProperty[];
+}
+
+/**
+ * Asks something of the row's own record.
+ *
+ * @param ofNull true if it is true of a record whose columns are all NULL, as those of one that is not there are
+ */
+export function own(condition: Condition, ofNull = false): Asked {
+  return { kind: 'own', condition, isTrueOfNull: ofNull };
+}
+
+/** Asks for all parts or for one of them; for the opposite if the parts are opposites. */
+export function groupOf<T>(
+  kind: 'and' | 'or',
+  isNegated: boolean,
+  parts: readonly T[],
+  make: (part: T, index: number) => Asked,
+): Asked {
+  const opposite = kind === 'and' ? 'or' : 'and';
+  return { kind: isNegated ? opposite : kind, parts: parts.map((part, index) => make(part, index)) };
+}
+
+/** Says that there is a row of which a condition is true. */
+export function conditionOf(asked: Asked): Condition {
+  switch (asked.kind) {
+    case 'own':
+      return asked.condition;
+    case 'joined':
+      return ofJoin(asked.join, asked.asked);
+    case 'or':
+      return or(...asked.parts.map(conditionOf));
+    case 'and':
+      return and(...byJoin(flattened(asked.parts)).map(ofSameRecords));
+  }
+}
+
+function ofJoin({ steps }: Join, asked: Asked): Condition {
+  return or(some(steps, conditionOf(asked)), isTrueOfNull(asked) ? not(some(steps, always)) : never);
+}
+
+function isTrueOfNull(asked: Asked): boolean {
+  switch (asked.kind) {
+    case 'own':
+      return asked.isTrueOfNull;
+    case 'joined':
+      return isTrueOfNull(asked.asked);
+    case 'or':
+      return asked.parts.some(isTrueOfNull);
+    case 'and':
+      return asked.parts.every(isTrueOfNull);
+  }
+}
+
+function flattened(parts: readonly Asked[]): Asked[] {
+  return parts.flatMap((part) => (part.kind === 'and' ? flattened(part.parts) : [part]));
+}
+
+/** Asks parts that have joins in common: an "or" of several joins is asked once for each of its parts. */
+function ofSameRecords(parts: readonly Asked[]): Condition {
+  const [first, ...more] = parts;
+  if (first !== undefined && more.length === 0) return conditionOf(first);
+  const join = onlyJoin(parts);
+  if (join !== undefined) return ofJoin(join, { kind: 'and', parts: parts.map(ofRecord) });
+  const choice = parts.find((part) => part.kind === 'or') as Group;
+  const others = parts.filter((part) => part !== choice);
+  return or(...choice.parts.map((part) => conditionOf({ kind: 'and', parts: [part, ...others] })));
+}
+
+/** Puts together what asks through the same joins, however long the way from one to the other. */
+function byJoin(parts: readonly Asked[]): Asked[][] {
+  let groups: Asked[][] = [];
+  for (const part of parts) {
+    const shared = groups.filter((group) => haveJoinInCommon(group, [part]));
+    groups = [...groups.filter((group) => !shared.includes(group)), [...shared.flat(), part]];
+  }
+  return groups;
+}
+
+function haveJoinInCommon(parts: readonly Asked[], others: readonly Asked[]): boolean {
+  const paths = new Set(parts.flatMap(joinedBy).map(({ join }) => join.path));
+  return others.flatMap(joinedBy).some(({ join }) => paths.has(join.path));
+}
+
+function joinedBy(asked: Asked): Joined[] {
+  if (asked.kind === 'own') return [];
+  return asked.kind === 'joined' ? [asked] : asked.parts.flatMap(joinedBy);
+}
+
+/** Finds the join through which everything is asked. */
+function onlyJoin(parts: readonly Asked[]): Join | undefined {
+  const [first, ...others] = parts.flatMap(joinedBy);
+  const isOnly = others.every(({ join }) => join.path === first?.join.path) && parts.every(asksNothingElse);
+  return isOnly ? first?.join : undefined;
+}
+
+function asksNothingElse(asked: Asked): boolean {
+  if (asked.kind === 'own') return false;
+  return asked.kind === 'joined' || asked.parts.every(asksNothingElse);
+}
+
+/** Asks the related record itself what was asked of it through its join. */
+function ofRecord(asked: Asked): Asked {
+  if (asked.kind === 'joined') return asked.asked;
+  return asked.kind === 'own' ? asked : { kind: asked.kind, parts: asked.parts.map(ofRecord) };
+}
