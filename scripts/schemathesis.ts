@@ -22,6 +22,13 @@ export interface SchemathesisFiles {
   readonly hooks: string;
 }
 
+export interface SchemathesisOptions {
+  /** The token of the person who is logged in; absent: nobody is. */
+  readonly token?: string;
+  /** What the hooks read from the environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /**
  * Runs Schemathesis, with all its checks, against a server as its document describes it. Needs Python; pip brings the program.
  * `SCHEMATHESIS_EXAMPLES` says how many requests it makes up for each operation and phase, `SCHEMATHESIS_PHASES` which phases
@@ -32,7 +39,7 @@ export interface SchemathesisFiles {
 export async function runSchemathesis(
   url: string,
   { config, hooks }: SchemathesisFiles,
-  token?: string,
+  { token, variables = {} }: SchemathesisOptions = {},
 ): Promise<unknown> {
   if (program === undefined) throw new Error('Schemathesis could not be installed');
   // The program keeps what it found in the folder that it runs in.
@@ -43,7 +50,14 @@ export async function runSchemathesis(
   const person = token === undefined ? [] : ['--header', `Authorization: Bearer ${token}`];
   const child = spawn(program, [...own, ...some, ...same, '--continue-on-failure', '--no-color', ...person], {
     cwd: folder,
-    env: { ...process.env, SCHEMATHESIS_HOOKS: hooks, PYTHONDONTWRITEBYTECODE: '1' },
+    env: {
+      ...process.env,
+      ...variables,
+      SCHEMATHESIS_HOOKS: hooks,
+      // Here is what the hooks of several applications have in common.
+      PYTHONPATH: import.meta.dirname,
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
     stdio: ['ignore', 2, 2],
   });
   const [code] = (await once(child, 'exit')) as unknown[];

@@ -1,15 +1,20 @@
 """Brings requests to what no schema of the document can say, so that a 400 to one that fits its schema is a failure."""
 
-import json
+import itertools
+import os
 import re
+import urllib.parse
+import urllib.request
 from math import copysign
 
-import jsonschema_rs
 import schemathesis
+from schemathesis_hooks import is_meant_wrong, is_rule
 
 EMAIL = re.compile(r"[a-z0-9]{1,60}@[a-z0-9]{1,60}\.[a-z]{2,20}", re.IGNORECASE)
 
 RULES = {"/api/products": "ProductRule", "/api/products/search": "ProductRule", "/api/accounts": "AccountRule"}
+
+persons = itertools.count()
 
 
 @schemathesis.hook
@@ -18,7 +23,7 @@ def before_call(context, case, kwargs):
         if isinstance(value, float) and "e" in str(value):
             # A price in a URL has no exponent, and JSON Schema cannot tell 1e+16 from 10000000000000000.
             case.query[name] = copysign(1e15 if abs(value) > 1 else 0.0, value)
-        if name == "filter" and is_meant_wrong(case) and is_rule(case, value):
+        if name == "filter" and is_meant_wrong(case) and case.path in RULES and is_rule(case, RULES[case.path], value):
             # The program changes one operand of the schema and then makes a rule of another, which is as it should be.
             case.query[name] = "\0"
     if case.path == "/api/accounts/{pk}" and isinstance(case.body, dict):
@@ -27,19 +32,15 @@ def before_call(context, case, kwargs):
             case.body["role"] = None
         if isinstance(case.body.get("email"), str) and not EMAIL.fullmatch(case.body["email"]):
             case.body["email"] = "somebody@example.com"
+    if case.path == "/api/auth/register" and isinstance(case.body, dict) and not is_meant_wrong(case):
+        # The code is in the mail alone, for an address that has no account. A schema counts no bytes of a password.
+        case.body["email"] = f"person{os.getpid()}-{next(persons)}@example.com"
+        case.body["code"] = code_for(case.body["email"])
+        case.body["password"] = case.body["password"][:18]
 
 
-def is_meant_wrong(case):
-    return case.meta is not None and case.meta.generation.mode == schemathesis.GenerationMode.NEGATIVE
-
-
-def is_rule(case, text):
-    """Tells if a text is a rule that the document takes there."""
-    if case.path not in RULES:
-        return False
-    components = case.operation.schema.raw_schema["components"]
-    schema = {"$ref": f"#/components/schemas/{RULES[case.path]}", "components": components}
-    try:
-        return jsonschema_rs.is_valid(schema, json.loads(text))
-    except (TypeError, ValueError):
-        return False
+def code_for(email):
+    """Asks the test for the code that the shop sends to an address."""
+    query = urllib.parse.urlencode({"email": email})
+    with urllib.request.urlopen(f"{os.environ['VERIFICATION_CODES']}?{query}") as answer:
+        return answer.read().decode()

@@ -12,7 +12,7 @@ withTracker(
   async (t, { app, token }) => {
     t.setTimeout(3_600_000);
     await t.test('an owner is logged in', { skip }, async (t) => {
-      t.equal(await runSchemathesis(await app.listen(), files, token('ada')), 0);
+      t.equal(await runSchemathesis(await app.listen(), files, { token: token('ada') }), 0);
     });
   },
   ['sqlite'],

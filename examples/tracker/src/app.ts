@@ -30,6 +30,14 @@ export interface AppOptions {
   readonly write?: (text: string) => unknown;
 }
 
+const INFO = {
+  title: 'Tracker',
+  version: '1.0.0',
+  description: 'An example of Viewset: projects with tickets, comments, files and members.',
+  contact: { name: 'Viewset' },
+  license: { name: 'MIT', identifier: 'MIT' },
+};
+
 /** The tracker, ready to listen. */
 export async function buildApp({
   orm,
@@ -44,7 +52,7 @@ export async function buildApp({
     logRequests(app);
     tellRoutes(app, write);
   }
-  await app.register(openapi, { info: { title: 'Tracker', version: '1.0.0' } });
+  await app.register(openapi, { info: INFO });
   await app.register(viewset, { orm });
   await app.register(explorer, { title: 'Tracker' });
   await app.register(auth, {

@@ -7,12 +7,20 @@ const MIN_PASSWORD_LENGTH = 6;
 const MAX_PASSWORD_LENGTH = 50;
 const MAX_NAME_LENGTH = 100;
 
-/** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
 const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
-const password = Type.String({ minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH });
-const name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
-export const LOGIN_BODY = Type.Object({ email, password: Type.String() });
-export const REGISTER_BODY = Type.Object({ email, password, name, code: Type.String({ pattern: '^[0-9]{6}$' }) });
+const password = { minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH };
+const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
+/** No body may have a NUL character. A reader refuses it by itself, with a better message. */
+const withoutNul = { pattern: '^[^\\u0000]*$' };
+
+/** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
+export const LOGIN_BODY = Type.Object({ email, password: Type.String(withoutNul) });
+export const REGISTER_BODY = Type.Object({
+  email,
+  password: Type.String({ ...password, ...withoutNul, description: `At most ${MAX_PASSWORD_BYTES} bytes of UTF-8` }),
+  name: Type.String({ ...name, ...withoutNul }),
+  code: Type.String({ pattern: '^[0-9]{6}$' }),
+});
 export const SEND_BODY = Type.Object({ email });
 
 /** A refinement sees values of any type; what is no text is told so, and only so. */
@@ -23,7 +31,7 @@ const Email = Type.Refine(
 );
 /** A password that is too long in characters is told so, and not also that it is too long in bytes. */
 const Password = Type.Refine(
-  password,
+  Type.String(password),
   (text: unknown) =>
     typeof text !== 'string' ||
     Buffer.byteLength(text) <= MAX_PASSWORD_BYTES ||
@@ -42,7 +50,7 @@ export const readCredentials = bodyReader(Type.Object({ email: Credential, passw
   email: normalizeEmail,
 });
 /** The Account write shape of the specification. */
-export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name }), {
+export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name: Type.String(name) }), {
   email: normalizeEmail,
   password: normalizePassword,
 });

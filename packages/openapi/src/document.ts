@@ -42,13 +42,14 @@ export function completeDocument(
   options: ResolvedOptions,
 ): JsonObject {
   const described: DescribedOperation[] = [];
-  const planned = new Set(routes.map(({ plan }) => plan?.operationId).filter((id) => id !== undefined));
+  const plans = routes.flatMap(({ plan }) => plan ?? []);
+  const planned = new Set(plans.map(({ operationId }) => operationId));
   const own = ownPaths((base['paths'] ?? {}) as Paths, routes);
   const paths = withOperationIds(own, planned) as Record<string, Record<string, unknown>>;
   for (const { path, methods, plan, needsToken, responses } of routes) {
     const there = paths[path];
     if (plan !== undefined) {
-      const operation = describeOperation(plan, needsToken ?? !plan.allowsAnonymous);
+      const operation = describeOperation(plan, needsToken ?? !plan.allowsAnonymous, plans);
       described.push({ plan, operation });
       paths[path] = { ...there, [plan.method.toLowerCase()]: operation };
       continue;

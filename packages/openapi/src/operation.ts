@@ -2,13 +2,22 @@ import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
 import { documentSchema, isObject, type JsonObject, jsonValue, requestSchema } from './json-schema.ts';
+import { linksOf } from './links.ts';
 import { capitalized } from './words.ts';
 
 /** The name of the security scheme that operations refer to. */
 export const SECURITY_SCHEME = 'bearerAuth';
 
-/** Writes the operation of a plan as OpenAPI has it, everything in its place. */
-export function describeOperation(plan: OperationPlan, needsToken: boolean): JsonObject {
+/**
+ * Writes the operation of a plan as OpenAPI has it, everything in its place.
+ *
+ * @param plans those of the whole document, to which answers lead
+ */
+export function describeOperation(
+  plan: OperationPlan,
+  needsToken: boolean,
+  plans: readonly OperationPlan[],
+): JsonObject {
   const { documentation, pathParameters, queryParameters, headerParameters } = plan;
   const parameters = [
     ...pathParameters.map((parameter) => describeParameter(parameter, 'path')),
@@ -24,7 +33,7 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean): Jso
     security: securityOf(needsToken),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(plan.body === undefined ? {} : { requestBody: describeBody(plan) }),
-    responses: mapResponses(plan),
+    responses: mapResponses(plan, plans),
     'x-viewset': describeView(plan),
   };
 }
@@ -42,14 +51,17 @@ function describeView({ view, action, detail, permissions }: OperationPlan): Jso
   };
 }
 
-function mapResponses({ responses, documentation, view }: OperationPlan): JsonObject {
-  const described = Object.entries(responses).map(([status, response]) => [
-    status,
-    describeResponse(
-      { ...response, schema: withWords(documentSchema(response.schema), view.fieldWords) as TSchema | undefined },
+function mapResponses(plan: OperationPlan, plans: readonly OperationPlan[]): JsonObject {
+  const { responses, documentation, view } = plan;
+  const described = Object.entries(responses).map(([status, response]) => {
+    const schema = documentSchema(response.schema);
+    const links = Number(status) < 300 ? linksOf(plan, schema, plans) : undefined;
+    const answer = describeResponse(
+      { ...response, schema: withWords(schema, view.fieldWords) as TSchema | undefined },
       jsonValue(documentation.examples.responses?.[Number(status)]),
-    ),
-  ]);
+    );
+    return [status, { ...answer, ...(links === undefined ? {} : { links }) }];
+  });
   return Object.fromEntries(described) as JsonObject;
 }
 

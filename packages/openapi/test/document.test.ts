@@ -152,6 +152,20 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
     t.notOk('429' in paths['/health']!['get']!.responses, 'no throttle counts health routes');
   });
 
+  t.test('an answer that has the key of a record leads to what takes it', async (t) => {
+    const linksOf = (path: string, method: string, status: string) => paths[path]![method]!.responses[status]!['links'];
+    const ids = ['retrieveBook', 'replaceBook', 'updateBook', 'destroyBook', 'recountBook'];
+    const created = linksOf('/api/books', 'post', '201') as Record<string, object>;
+    t.strictSame(Object.keys(created).toSorted(), ids.toSorted());
+    for (const operationId of ids) {
+      t.strictSame(created[operationId], { operationId, parameters: { pk: '$response.body#/id' } });
+    }
+    t.match(linksOf('/api/books', 'get', '200'), {
+      retrieveBook: { operationId: 'retrieveBook', parameters: { pk: '$response.body#/results/0/id' } },
+    });
+    t.equal(linksOf('/api/books/{pk}', 'get', '200'), undefined, 'whoever asked for it had the key');
+  });
+
   t.test('security stands where a token is needed', async (t) => {
     t.strictSame(paths['/api/books/newest']!['get']!.security, []);
     t.strictSame(paths['/health']!['get']!.security, []);

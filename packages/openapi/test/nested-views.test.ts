@@ -29,6 +29,16 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
     const { schemas, parameters } = document.components as Record<string, Record<string, object>>;
     t.match(schemas!['BookInput'], { properties: { title: {}, publisher: {} } });
     t.notHas(schemas!['PublisherBookInput'], { properties: { publisher: {} } }, 'the path says it');
+    t.match(document.paths['/api/publishers']!['get']!.responses['200'], {
+      links: { listPublisherBooks: { parameters: { publisher: '$response.body#/results/0/id' } } },
+    });
+    t.match(nested['get']!.responses['200'], {
+      links: {
+        retrievePublisherBook: {
+          parameters: { publisher: '$request.path.publisher', pk: '$response.body#/results/0/id' },
+        },
+      },
+    });
     t.match(parameters!['Publisher'], { in: 'path', name: 'publisher', schema: { type: 'integer' } });
   });
 });

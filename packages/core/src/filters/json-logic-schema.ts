@@ -29,7 +29,7 @@ export function jsonLogicSchema(subject: string, fields: readonly FieldPath[]): 
   const definitions = {
     // No properties: generators of clients make variables of their names, and "==" names none.
     Rule: { ...ONE_PROPERTY, patternProperties: operators },
-    ...Object.fromEntries(kinds.map(([kind, members]) => [kind, { type: 'array', anyOf: members }])),
+    ...Object.fromEntries(kinds.map(([kind, members]) => [kind, oneOfSeveral(members)])),
     ...Object.fromEntries(groups.map(({ names }, index) => [`Field${index + 1}`, variable(names)])),
   };
   const named = Object.entries(definitions).map(([name, schema]) => [subject + name, schema]);
@@ -75,6 +75,11 @@ function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record
       ...(kind === 'string' ? [list(value, field)] : []),
     ],
   };
+}
+
+function oneOfSeveral(members: readonly Schema[]): Schema {
+  const [first, ...others] = members;
+  return first !== undefined && others.length === 0 ? first : { type: 'array', anyOf: members };
 }
 
 function variable(names: readonly string[]): Schema {
