@@ -52,6 +52,7 @@ class NoteViewSet extends ModelViewSet(Note, {
   searchFields: ['title'],
   filterFields: { pinned: 'pinned', title: 'title__icontains' },
   orderingFields: { title: 'title' },
+  bulk: { create: 10, update: 10, destroy: 10 },
   permissionClasses: [IsSafeMethodOnly.or(IsAuthenticated)],
 }) {
   total = action({ methods: ['get'] }, async (request) => ({ total: await this.getQueryset(request).count() }));

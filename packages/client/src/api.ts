@@ -1,5 +1,4 @@
 import type { ErrorBody } from './api-error.ts';
-import type { Key } from './url.ts';
 import type { ListOf, ListParameters } from './list.ts';
 
 /**
@@ -125,7 +124,8 @@ interface Operations<D extends Declarations> {
   readonly createMany: OfMany<D['input'], D['outputs']['create'], None> & Selecting<D, D['outputs']['create']>;
   readonly updateMany: OfMany<D['key'] & Partial<D['update']>, D['outputs']['update'], MayMiss['errors']> &
     Selecting<D, D['outputs']['update']>;
-  readonly destroyMany: OfMany<Key, undefined, MayMiss['errors']>;
+  // The type is written out, because declaration files of `describeApi` cannot name one that is not public.
+  readonly destroyMany: OfMany<string | number | bigint, undefined, MayMiss['errors']>;
 }
 
 /** The fields that a client may choose of the records of a route; nothing if it may not. */
