@@ -8,9 +8,9 @@ export interface DeletedAlong {
   readonly relation: string;
 }
 
-/** Lists the properties of an entity that refer to files. */
+/** Lists the properties of an entity that refer to files. No view keeps those of an entity whose key is not one property. */
 export function fileProperties({ root }: EntityMetadata): readonly EntityProperty[] {
-  return root.props.filter(isFile);
+  return onlyPrimaryKey(root) === undefined ? [] : root.props.filter(isFile);
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type EventManager,
   type EventSubscriber,
   FlushMode,
+  helper,
   LockMode,
   type MikroORM,
 } from '@mikro-orm/core';
@@ -69,8 +70,10 @@ export class FileChanges {
   /** The transactions in which an entity manager is about to make a savepoint. */
   readonly #outer = new WeakMap<EntityManager, TransactionFiles | undefined>();
   readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
-  /** The deletions whose files were looked for. */
+  /** The changes and deletions whose files were looked for. */
   readonly #seen = new WeakSet<ChangeSet<object>>();
+  /** The records that are changed, as the database has them. */
+  readonly #stored = new WeakMap<ChangeSet<object>, Values | undefined>();
 
   constructor(orm: MikroORM, log: FastifyBaseLogger) {
     this.#log = log;
@@ -147,41 +150,49 @@ export class FileChanges {
     };
   }
 
-  /** Finds the files that a change of a record replaces. */
+  /** Finds the files that a change of a record replaces; reads those of its flush at once. */
   async #replacedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
-    const { meta, payload, entity } = changes;
-    const names = fileProperties(meta).flatMap(({ name }) => (name in payload ? [name] : []));
-    const [record] = names.length === 0 ? [] : await this.#recordsOf(em, meta, names, [changes]);
+    const { meta, entity } = changes;
+    const names = changedFiles(changes);
+    if (names.length === 0) return [];
+    if (!this.#seen.has(changes)) await this.#readChanged(em, changes);
+    const record = this.#stored.get(changes);
     const isReplaced = (name: string): boolean => fileIn(record, name)?.key !== fileIn(entity as Values, name)?.key;
     return record === undefined ? [] : this.#keptBy(meta, names.filter(isReplaced), [record]);
   }
 
+  async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
+    const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
+    const records = await this.#recordsOf(em, changes.meta, changed);
+    const byKey = new Map(records.map((record) => [String(helper(record).getPrimaryKey()), record]));
+    for (const each of changed) {
+      this.#seen.add(each);
+      this.#stored.set(each, byKey.get(String(each.getPrimaryKey())));
+    }
+  }
+
   /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
-  async #deletedBy(em: EntityManager, { meta, type }: ChangeSet<object>): Promise<KeptFile[]> {
-    const deleted = em
-      .getUnitOfWork()
-      .getChangeSets()
-      .filter((changes) => changes.meta === meta && changes.type === type && !this.#seen.has(changes));
-    for (const changes of deleted) this.#seen.add(changes);
-    const names = fileProperties(meta).map(({ name }) => name);
-    const own = names.length === 0 ? [] : await this.#recordsOf(em, meta, names, deleted);
-    const keys = deleted.map((changes) => changes.getPrimaryKey());
-    return [...this.#keptBy(meta, names, own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
+  async #deletedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+    const { meta } = changes;
+    const deleted = this.#unseen(em, changes);
+    for (const each of deleted) this.#seen.add(each);
+    const own = fileNames(meta).length === 0 ? [] : await this.#recordsOf(em, meta, deleted);
+    const keys = deleted.map((each) => each.getPrimaryKey());
+    return [...this.#keptBy(meta, fileNames(meta), own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
+  }
+
+  /** Returns the changes of the same kind in one flush whose files were not looked for. */
+  #unseen(em: EntityManager, { meta, type }: ChangeSet<object>): ChangeSet<object>[] {
+    const all = em.getUnitOfWork().getChangeSets();
+    return all.filter((each) => each.meta === meta && each.type === type && !this.#seen.has(each));
   }
 
   /** Reads records as the database has them: an entity may have been loaded before others gave its record a newer file. */
-  async #recordsOf(
-    em: EntityManager,
-    meta: EntityMetadata,
-    names: readonly string[],
-    changes: readonly ChangeSet<object>[],
-  ): Promise<Values[]> {
-    const key = onlyPrimaryKey(meta);
-    if (key === undefined) return changes.map(({ originalEntity }) => (originalEntity ?? {}) as Values);
+  async #recordsOf(em: EntityManager, meta: EntityMetadata, changes: readonly ChangeSet<object>[]): Promise<Values[]> {
     const found: Values[] = [];
     for (let start = 0; start < changes.length; start += BATCH_SIZE) {
       const keys = changes.slice(start, start + BATCH_SIZE).map((each) => each.getPrimaryKey());
-      found.push(...(await this.#read(em, meta, names, { [key.name]: { $in: keys } })));
+      found.push(...(await this.#read(em, meta, { [keyOf(meta)]: { $in: keys } })));
     }
     return found;
   }
@@ -194,17 +205,13 @@ export class FileChanges {
     seen: Set<string>,
   ): Promise<KeptFile[]> {
     const found: KeptFile[] = [];
-    const owner = onlyPrimaryKey(root);
-    for (const { meta, relation } of owner === undefined ? [] : (this.#cascades.get(root) ?? [])) {
-      const key = onlyPrimaryKey(meta);
-      const names = fileProperties(meta).map(({ name }) => name);
-      const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [owner!.name]: { $in: owners } } });
-      for await (const records of this.#pages(em, meta, names, keys, whereOf)) {
-        found.push(...this.#keptBy(meta, names, records));
-        if (key === undefined) continue;
+    for (const { meta, relation } of this.#cascades.get(root) ?? []) {
+      const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [keyOf(root)]: { $in: owners } } });
+      for await (const records of this.#pages(em, meta, keys, whereOf)) {
+        found.push(...this.#keptBy(meta, fileNames(meta), records));
         // Records of a tree may lead back to where the deletion began.
         const news = records
-          .map((record) => record[key.name])
+          .map((record) => record[keyOf(meta)])
           .filter((each) => !seen.has(`${meta.className} ${String(each)}`));
         for (const each of news) seen.add(`${meta.className} ${String(each)}`);
         found.push(...(await this.#deletedAlong(em, meta, news, seen)));
@@ -217,44 +224,36 @@ export class FileChanges {
   async *#pages(
     em: EntityManager,
     meta: EntityMetadata,
-    names: readonly string[],
     owners: readonly unknown[],
     whereOf: (owners: readonly unknown[]) => Values,
   ): AsyncGenerator<Values[], void> {
-    const key = onlyPrimaryKey(meta);
-    const page = key === undefined ? {} : ({ limit: BATCH_SIZE, orderBy: { [key.name]: 'asc' } } as const);
+    const key = keyOf(meta);
     for (let start = 0; start < owners.length; start += BATCH_SIZE) {
       const all = whereOf(owners.slice(start, start + BATCH_SIZE));
       let last: Values | undefined;
       do {
-        const where = last === undefined ? all : { ...all, [key!.name]: { $gt: last[key!.name] } };
-        const records = await this.#read(em, meta, names, where, page);
+        const where = last === undefined ? all : { ...all, [key]: { $gt: last[key] } };
+        const records = await this.#read(em, meta, where);
         yield records;
-        last = key !== undefined && records.length === BATCH_SIZE ? records.at(-1) : undefined;
+        last = records.length === BATCH_SIZE ? records.at(-1) : undefined;
       } while (last !== undefined);
     }
   }
 
   /**
-   * Reads records past the unit of work, whatever filters are on, and locks them: else others could give one of them a new file before it
-   * is written.
+   * Reads records past the unit of work, in the order of their keys and so many at once, whatever filters are on, and locks them: else
+   * others could give one of them a new file before it is written.
    */
-  async #read(
-    em: EntityManager,
-    meta: EntityMetadata,
-    names: readonly string[],
-    where: Values,
-    page: { readonly limit?: number; readonly orderBy?: Readonly<Record<string, 'asc'>> } = {},
-  ): Promise<Values[]> {
-    const fields = [...meta.primaryKeys, ...names] as never[];
-    const lock = em.isInTransaction() ? ({ lockMode: LockMode.PESSIMISTIC_WRITE } as const) : {};
+  async #read(em: EntityManager, meta: EntityMetadata, where: Values): Promise<Values[]> {
+    const key = keyOf(meta);
     const options = {
-      fields,
+      fields: [key, ...fileNames(meta)] as never[],
       filters: false,
       disableIdentityMap: true,
       flushMode: FlushMode.COMMIT,
-      ...lock,
-      ...page,
+      limit: BATCH_SIZE,
+      orderBy: { [key]: 'asc' },
+      ...(em.isInTransaction() && { lockMode: LockMode.PESSIMISTIC_WRITE }),
     } as const;
     const found: unknown = await em.find(meta.class, where, options as object);
     return found as Values[];
@@ -319,6 +318,21 @@ export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChange
   const known = changesOf.get(events) ?? new FileChanges(orm, log);
   changesOf.set(events, known);
   return known;
+}
+
+/** Lists the files that a change of a record may replace: a subscriber's own change of the entity is not in the payload yet. */
+function changedFiles({ meta, payload, entity, originalEntity }: ChangeSet<object>): string[] {
+  const isChanged = (name: string): boolean =>
+    fileIn(originalEntity, name)?.key !== fileIn(entity as Values, name)?.key;
+  return fileNames(meta).filter((name) => name in payload || (originalEntity !== undefined && isChanged(name)));
+}
+
+function fileNames(meta: EntityMetadata): string[] {
+  return fileProperties(meta).map(({ name }) => name);
+}
+
+function keyOf(meta: EntityMetadata): string {
+  return onlyPrimaryKey(meta)!.name;
 }
 
 /** Reads what a record, or a row of it, keeps of a file. */

@@ -1,5 +1,14 @@
 /** What the store holds is what the records refer to, whoever writes them, in whatever transaction, at the same time or not at all. */
-import { defineEntity, type EntityManager, type InferEntity, p, TransactionPropagation } from '@mikro-orm/core';
+import {
+  defineEntity,
+  type EntityManager,
+  type EntityName,
+  type EventArgs,
+  type EventSubscriber,
+  type InferEntity,
+  p,
+  TransactionPropagation,
+} from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -18,6 +27,7 @@ import {
   Router,
   writeShape,
 } from '../../src/index.ts';
+import { recordQueries } from '../query/record-queries.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -69,6 +79,19 @@ class MemoryStore implements FileStore {
 async function nothing(): Promise<void> {}
 
 const fileOf = (key: string) => ({ key, name: 'a.txt', size: 3, type: 'text/plain' });
+
+/** Changes a record that is about to be updated. */
+let changeBefore: (ticket: object) => void = () => {};
+
+class ChangeBefore implements EventSubscriber {
+  getSubscribedEntities(): EntityName[] {
+    return [Ticket];
+  }
+
+  beforeUpdate({ entity }: EventArgs<object>): void {
+    changeBefore(entity);
+  }
+}
 
 const store = new MemoryStore();
 const text = file({ store, maxBytes: 1000, types: ['text/plain'] });
@@ -144,7 +167,7 @@ function form(fields: Readonly<Record<string, string>>, files: Readonly<Record<s
   return { payload: `${pieces.join('')}--f--\r\n`, headers: { 'content-type': 'multipart/form-data; boundary=f' } };
 }
 
-forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
+forEachDatabase(t, { entities: ENTITIES, orm: { subscribers: [new ChangeBefore()] } }, async (t, orm, database) => {
   let app: FastifyInstance;
   t.beforeEach(async (t) => {
     await orm.schema.clear();
@@ -356,6 +379,32 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
       await destroy(`/tickets/${id}`);
     }
   });
+
+  await t.test(
+    'the records of one flush are read at once, and those that a subscriber gives another file',
+    async (t) => {
+      const ids = [await made(), await made(), await made()];
+      const em = orm.em.fork();
+      const tickets = await em.find(Ticket, ids);
+      for (const ticket of tickets) ticket.screen = null;
+      const queries = recordQueries(orm);
+      await em.flush();
+      const reads = queries.texts.filter((text) => /^select |^db\..*\.find\(/.test(text));
+      t.equal(reads.length, 1, reads.join('\n'));
+      queries.stop();
+      await inStep(t, 0);
+      for (const id of ids) t.equal((await patch(id, 'again')).statusCode, 200);
+      const [first, , last] = await em.find(Ticket, ids, { orderBy: { id: 1 }, refresh: true });
+      first!.screen = null;
+      last!.title = 'changed';
+      changeBefore = (ticket) => {
+        if (ticket === last) last.screen = null;
+      };
+      await em.flush();
+      changeBefore = () => {};
+      await inStep(t, 1, 'the one that was not changed');
+    },
+  );
 
   await t.test('more records than are read at once take their files along', async (t) => {
     const id = await made();
