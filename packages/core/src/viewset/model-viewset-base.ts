@@ -17,6 +17,7 @@ import { answerOf } from './answer-of.ts';
 import { BulkOperations } from './bulk-operations.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
+import { requestApart } from './request-for.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Resource } from './resource.ts';
@@ -508,15 +509,8 @@ export abstract class ModelViewSetBase<
     const { 'if-match': wanted } = request.headers;
     // A transaction of the application's own may hold the lock already.
     if (wanted === undefined || namesAny(wanted) || request.reader.isInTransaction()) return;
-    const state = stateOf(request);
-    const { em, object } = state;
-    state.em = em?.fork();
-    try {
-      if (!(await this.#isNamed(request, reply, wanted, 'strong'))) throw new PreconditionFailed();
-    } finally {
-      state.em = em;
-      state.object = object;
-    }
+    const isMet = await this.#isNamed(requestApart(request), reply, wanted, 'strong');
+    if (!isMet) throw new PreconditionFailed();
   }
 
   /**

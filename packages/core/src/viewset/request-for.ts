@@ -42,6 +42,16 @@ export function requestFor(request: FastifyRequest, { plan, method, params, pk }
   }) as FastifyRequest;
 }
 
+/**
+ * Makes a request that is the same in all, for what has to be read as if it had not been: what it leaves, entities in their manager
+ * included, is not on the request that it is made of.
+ */
+export function requestApart(request: FastifyRequest): FastifyRequest {
+  const outer = stateOf(request);
+  const state = Object.create(outer, { em: { value: outer.em?.fork(), writable: true } }) as RequestState;
+  return Object.create(request, { [REQUEST_STATE]: { value: state } }) as FastifyRequest;
+}
+
 function emptyBody(plan: AskedOperation['plan']): unknown {
   const { type } = (plan?.body?.schema ?? {}) as { readonly type?: unknown };
   return type === 'array' ? [] : {};
