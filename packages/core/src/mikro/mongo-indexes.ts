@@ -11,14 +11,16 @@ export interface UniqueIndex {
   readonly fields: readonly string[];
 }
 
-/** Lists the unique indexes of entities that their collections do not have; none if MongoDB does not answer in time. */
+/** Lists the unique indexes of entities that their collections do not have; none of a collection that does not tell, or not in time. */
 export async function missingIndexes(orm: MikroORM): Promise<UniqueIndex[]> {
   const driver = mongoDriverOf(orm);
   if (driver === undefined) return [];
   const wanted = Map.groupBy([...driver.getMetadata()].flatMap(uniqueIndexesOf), ({ collection }) => collection);
-  const asked = [...wanted].map(([collection, indexes]) => missingOf(driver, collection, indexes));
   const late = sleep(PATIENCE_MS, [], { ref: false });
-  return Promise.race([Promise.all(asked).then((missing) => missing.flat()), late]).catch(() => []);
+  const missing = [...wanted].map(([collection, indexes]) =>
+    Promise.race([missingOf(driver, collection, indexes), late]).catch(() => []),
+  );
+  return (await Promise.all(missing)).flat();
 }
 
 function uniqueIndexesOf(meta: EntityMetadata): UniqueIndex[] {

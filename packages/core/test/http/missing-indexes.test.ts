@@ -27,6 +27,11 @@ const Shelf = defineEntity({
   uniques: [{ properties: ['row', 'place'] }],
 });
 const Keeper = defineEntity({ name: 'Keeper', properties: { id: p.integer().primary(), name: p.string() } });
+/** The keepers as a view of MongoDB shows them, once there is one. */
+const Listed = defineEntity({
+  name: 'Listed',
+  properties: { id: p.integer().primary(), code: p.string().unique() },
+});
 
 class KeeperViewSet extends ModelViewSet(Keeper, {
   read: readShape(Keeper, ['id', 'name']),
@@ -37,7 +42,7 @@ t.test('a unique field without its index is a warning at the start', { skip: ski
   const orm = await MikroORM.init({
     clientUrl: mongoDatabase(),
     extensions: [MongoExtension],
-    entities: [Shelf, Keeper],
+    entities: [Shelf, Keeper, Listed],
   });
   t.teardown(async () => {
     await orm.em.getConnection().getDb().dropDatabase();
@@ -56,7 +61,7 @@ t.test('a unique field without its index is a warning at the start', { skip: ski
       .filter(({ level }) => level === 40)
       .map(({ collection, fields }) => `${collection}: ${fields?.join()}`);
   };
-  const all = ['shelf: code', 'shelf: keeper', 'shelf: row,the_place'];
+  const all = ['listed: code', 'shelf: code', 'shelf: keeper', 'shelf: row,the_place'];
 
   t.strictSame(new Set(await warnings()), new Set(all), 'of a database without collections');
   await orm.schema.create({ ensureIndexes: false });
@@ -67,4 +72,12 @@ t.test('a unique field without its index is a warning at the start', { skip: ski
   await shelves.dropIndex('code_1');
   await shelves.createIndex({ code: 1 });
   t.strictSame(await warnings(), ['shelf: code'], 'of an index that is not unique');
+  const db = orm.em.getConnection().getDb();
+  await db.dropCollection('listed');
+  await db.createCollection('listed', { viewOn: 'keeper', pipeline: [] });
+  t.strictSame(
+    await warnings(),
+    ['shelf: code'],
+    'whatever another collection answers, as a view, which has no indexes',
+  );
 });
