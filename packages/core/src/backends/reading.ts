@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import type { ObjectIdLike } from '../fields/object-id.ts';
 import { keepChildren } from '../language/kept-children.ts';
 import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
 import type { Query } from '../language/query.ts';
@@ -103,15 +104,14 @@ export async function loadChildren(
   }
 }
 
-interface ObjectIdLike {
-  toString(): string;
-}
-
 /** Makes the function that reads the key of an owner from an entity: as text, if no two entities share the object. */
 function ownerReader(owner: FieldPath): (entity: object) => unknown {
   const read = entityReader(owner);
   if (owner.type.kind !== 'objectId') return read;
-  return (entity) => (read(entity) as ObjectIdLike | string | null)?.toString() ?? null;
+  return (entity) => {
+    const key = read(entity) as ObjectIdLike | string | null;
+    return typeof key === 'string' ? key : (key?.toHexString() ?? null);
+  };
 }
 
 /** Reads the key of an owner from a column of a row, as the entity would hold it. */

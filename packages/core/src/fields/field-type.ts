@@ -34,9 +34,6 @@ export type FieldKind =
   | 'binary'
   | 'enum';
 
-/** The canonical text of one of MongoDB's own keys, which every JSON value and path has. */
-export const OBJECT_ID_PATTERN = '^[0-9a-f]{24}$';
-
 /** The type of a field as its entity declares it, with the bounds that the database column has. */
 export interface FieldType {
   readonly kind: FieldKind;

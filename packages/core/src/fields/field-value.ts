@@ -1,7 +1,8 @@
 import { InvalidUsage } from '../errors.ts';
 import { textProblem } from '../json.ts';
 import { isStorable, parseDate, parsePreciseDate, parseTime } from './calendar.ts';
-import { type FieldType, OBJECT_ID_PATTERN } from './field-type.ts';
+import type { FieldType } from './field-type.ts';
+import { OBJECT_ID_PATTERN } from './object-id.ts';
 
 /**
  * A value that does not fit its field. The message completes a sentence, `must be an integer`: whoever knows the place of

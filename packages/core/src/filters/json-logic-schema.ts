@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
-import { type FieldKind, type FieldType, OBJECT_ID_PATTERN } from '../fields/field-type.ts';
+import type { FieldKind, FieldType } from '../fields/field-type.ts';
+import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
 import { lookupsFor } from '../language/lookup.ts';
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 import type { Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import { type FieldType, OBJECT_ID_PATTERN } from '../fields/field-type.ts';
+import type { FieldType } from '../fields/field-type.ts';
+import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
 import { nullableObject } from './schema-object.ts';
 import type { ShapeField } from './shape-field.ts';

@@ -1,5 +1,6 @@
 import type { Primary, ScalarReference } from '@mikro-orm/core';
 import type { Related, ToOneName, Unbranded } from '../fields/field-name.ts';
+import type { ObjectIdLike } from '../fields/object-id.ts';
 import type { FileLink, StoredFile } from '../files/file-type.ts';
 
 /** The JavaScript value at the end of a path: null if the column, or a relation on the way, may be NULL. */
@@ -24,11 +25,6 @@ export type ToWire<T> = T extends Date | bigint | Uint8Array | ObjectIdLike
   : T extends StoredFile
     ? FileLink
     : T;
-
-/** An ObjectId of MongoDB's driver, by its form: nothing of a driver is imported. */
-interface ObjectIdLike {
-  toHexString(): string;
-}
 
 /** null for a value that may be null or undefined: JSON has one word for both. */
 export type NullOf<T> = T extends null | undefined
