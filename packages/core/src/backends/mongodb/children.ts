@@ -52,34 +52,21 @@ function tied(scope: Scope, related: RelatedProjection, tie: Tie, keys: readonly
   const isWanted = (field: string): Document => ({ $match: { [field]: { $in: keys } } });
   if (tie.listOn === undefined) return { stages: [isWanted(tie.field), { $match: own }], owner: tie.field };
   const owner = `~${scope.context.names.next++}`;
-  // A list may name a key twice.
-  const each = (list: string): Document[] => [
-    { $addFields: { [owner]: { $setUnion: [`$${list}`, []] } } },
-    { $unwind: `$${owner}` },
-  ];
-  if (tie.listOn === 'records') {
-    return { stages: [isWanted(tie.field), { $match: own }, ...each(tie.field), isWanted(owner)], owner };
+  if (tie.listOn === 'owner') {
+    const owners = isWanted(columnOf(related.ownerMeta.getPrimaryProp()));
+    return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner };
   }
-  return {
-    stages: [isWanted(columnOf(related.ownerMeta.getPrimaryProp())), ...children(scope, tie, owner, each, own)],
-    owner,
-  };
+  // A list may name a key twice.
+  const each = [{ $addFields: { [owner]: { $setUnion: [`$${tie.field}`, []] } } }, { $unwind: `$${owner}` }];
+  return { stages: [isWanted(tie.field), { $match: own }, ...each, isWanted(owner)], owner };
 }
 
-/** Goes on with the records that the lists of their owners name. */
-function children(
-  { meta }: Scope,
-  { ownerField, field }: Tie,
-  owner: string,
-  each: (list: string) => readonly Document[],
-  own: Document,
-): Document[] {
-  const from = collectionName(meta);
+/** Goes on with the records that the lists of their owners name: one look-up for each owner. */
+function listedChildren({ meta }: Scope, { ownerField, field }: Tie, owner: string, own: Document): Document[] {
   const record = `${owner}r`;
-  const lookup = { from, localField: owner, foreignField: field, as: record, pipeline: [{ $match: own }] };
+  const from = collectionName(meta);
   return [
-    ...each(ownerField),
-    { $lookup: lookup },
+    { $lookup: { from, localField: ownerField, foreignField: field, as: record, pipeline: [{ $match: own }] } },
     { $unwind: `$${record}` },
     { $replaceRoot: { newRoot: { $mergeObjects: [`$${record}`, { [owner]: '$_id' }] } } },
   ];

@@ -19,10 +19,16 @@ const BookViewSet = ModelViewSet(Book, {
   read: readShape(Book, ['id', 'title', 'pages']),
   write: writeShape(Book, ['title', 'pages']),
   searchFields: ['title'],
+  filterFields: { min_pages: 'pages__gte', by: 'publisher__name', of: 'publisher' },
   orderingFields: { pages: 'pages', publisher: 'publisher__name' },
 });
 const ShownWithPublisher = ModelViewSet(Book, {
   read: readShape(Book, ['id', 'title'], { publisher: 'publisher.name' }),
+});
+const Tagged = ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title', 'pages']),
+  write: writeShape(Book, ['title', 'pages', 'publisher']),
+  etags: true,
 });
 const Uncounted = ModelViewSet(Book, { read: readShape(Book, ['id', 'title']), count: 'none' });
 const TagViewSet = ModelViewSet(Tag, {
@@ -60,6 +66,7 @@ async function observed(t: Test) {
   const router = new Router();
   router.register('books', class extends BookViewSet {});
   router.register('shown', class extends ShownWithPublisher {});
+  router.register('tagged', class extends Tagged {});
   router.register('uncounted', class extends Uncounted {});
   router.register('tags', class extends TagViewSet {});
   router.register('shelves', class extends ShelfViewSet {});
@@ -75,20 +82,28 @@ async function observed(t: Test) {
   client.on('commandStarted', ({ commandName, command }) => {
     const collection: unknown = commandName === 'getMore' ? command.collection : command[commandName];
     if (typeof collection === 'string') sent.push(`${commandName} ${collection}`);
+    else if (commandName.endsWith('Transaction')) sent.push(commandName);
   });
   return {
     read: async (url: string) => (await app.inject(url)).json(),
-    ask: async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object): Promise<string[]> => {
+    ask: async (
+      method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+      url: string,
+      payload?: object,
+      headers: Record<string, string> = {},
+    ): Promise<string[]> => {
       sent = [];
-      const { statusCode, body } = await app.inject({ method, url, ...(payload !== undefined && { payload }) });
+      const given = { method, url, headers, ...(payload !== undefined && { payload }) };
+      const { statusCode, body } = await app.inject(given);
       t.ok(statusCode < 300, `${method} ${url} ${body}`);
       return sent;
     },
+    tagOf: async (url: string) => String((await app.inject(url)).headers['etag']),
   };
 }
 
 t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
-  const { ask, read } = await observed(t);
+  const { ask, read, tagOf } = await observed(t);
 
   t.test('a page of a view comes with the number of its records', async (t) => {
     t.strictSame(await ask('GET', '/books?page_size=2'), ['aggregate book']);
@@ -101,6 +116,15 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('GET', '/books?page_size=2&search=e'), ['find book', 'aggregate book']);
     t.strictSame(await ask('GET', '/books?page_size=2&search=e&page=2'), ['find book']);
     t.strictSame(await ask('GET', '/books?search=e&sort=-pages'), ['find book']);
+  });
+
+  t.test('a filter is part of the command that reads, and of the one that counts', async (t) => {
+    for (const filter of ['min_pages=100', 'of=1']) {
+      t.strictSame(await ask('GET', `/books?page_size=1&${filter}`), ['find book', 'aggregate book'], filter);
+      t.strictSame(await ask('GET', `/books?page_size=10&${filter}`), ['find book'], filter);
+    }
+    t.strictSame(await ask('GET', '/books?page_size=1&by=North'), ['aggregate book', 'aggregate book']);
+    t.strictSame(await ask('GET', '/books?page_size=10&by=North'), ['aggregate book']);
   });
 
   t.test('related records come with the command of the page', async (t) => {
@@ -125,8 +149,38 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('DELETE', '/books/1'), ['findAndModify book']);
   });
 
+  t.test(
+    'a write that sees an entity is a transaction: it locks, reads, writes and reads what is stored',
+    async (t) => {
+      const commit = 'commitTransaction';
+      t.strictSame(
+        await ask('POST', '/tagged', { title: 'Gum', publisher: 1 }),
+        ['find publisher', 'findAndModify viewset_counters', 'update publisher', 'insert book', 'find book', commit],
+        'a record that is referred to is looked for, and locked',
+      );
+      const url = '/tagged/2';
+      const changing = ['update book', 'find book', 'update book', 'find book', commit];
+      t.strictSame(await ask('PATCH', url, { pages: 7 }), changing);
+      t.strictSame(
+        await ask('PATCH', url, { pages: 8 }, { 'if-match': await tagOf(url) }),
+        ['find book', 'update book', 'find book', 'find book', 'update book', 'find book', commit],
+        'a tag is compared before the lock and under it',
+      );
+      const removing = ['update book', 'find book', 'delete book', commit];
+      t.strictSame(await ask('DELETE', '/tagged/3'), removing);
+      t.strictSame(await ask('DELETE', url, undefined, { 'if-match': await tagOf(url) }), [
+        'find book',
+        'update book',
+        'find book',
+        'find book',
+        'delete book',
+        commit,
+      ]);
+    },
+  );
+
   t.test('a record that others may refer to is deleted in a transaction that looks for them', async (t) => {
-    t.strictSame(await ask('DELETE', '/publishers/3'), ['findAndModify publisher', 'find book']);
+    t.strictSame(await ask('DELETE', '/publishers/3'), ['findAndModify publisher', 'find book', 'commitTransaction']);
     const { destroy, create } = await read('/publishers/explanation');
     t.strictSame(destroy, {
       oneStatement: false,
