@@ -8,6 +8,7 @@ import type {
   PrimaryKeyProp,
   Scalar,
 } from '@mikro-orm/core';
+import type { ObjectIdLike } from './object-id.ts';
 
 /** The name of every property of an entity that is a column: a scalar, or a to-one relation (which is its foreign key). */
 export type FieldName<E> = { [K in EntityKey<E>]: IsCollection<E[K]> extends true ? never : K }[EntityKey<E>];
@@ -88,8 +89,11 @@ type WayName<E, Via> = Via extends 'many' ? RelationName<E> : ToOneName<E>;
 /** The value of a field, as a lookup takes it: a relation by its primary key or as an entity. */
 export type FieldValue<E, K extends keyof E> =
   IsEntity<Related<E, K>> extends true
-    ? Primary<Related<E, K>> | Related<E, K>
-    : Unbranded<ExpandScalarReference<NonNullable<E[K]>>>;
+    ? OrText<Primary<Related<E, K>>> | Related<E, K>
+    : OrText<Unbranded<ExpandScalarReference<NonNullable<E[K]>>>>;
+
+/** An ObjectId may be said as the text that it is on the wire. */
+type OrText<Value> = Value extends ObjectIdLike ? Value | string : Value;
 
 /** The value at the end of a path. */
 export type PathValue<E, Path extends string, Separator extends string> = Path extends keyof E

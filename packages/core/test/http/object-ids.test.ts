@@ -1,72 +1,34 @@
 /** Keys that MongoDB makes: ObjectIds, which are texts of 24 hexadecimal digits on the wire. */
-import { defineEntity, p } from '@mikro-orm/core';
-import { ObjectId } from '@mikro-orm/mongodb';
-import type { InjectOptions } from 'fastify';
+import type { InferEntity } from '@mikro-orm/core';
+import type { FastifyRequest, InjectOptions } from 'fastify';
 import t from 'tap';
-import { CursorPagination, many, ModelViewSet, type OutputOf, readShape, Router, writeShape } from '../../src/index.ts';
+import { CursorPagination, getCurrentUser, ModelViewSet, type OutputOf, Permission, Router } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
+import { Authors, Note, noteOptions, NOTES, Notes, notesRouter, Tags } from '../support/notes.ts';
 
-const Author = defineEntity({
-  name: 'Author',
-  properties: {
-    id: p.type(ObjectId).primary(),
-    name: p.string().length(20).unique(),
-    notes: () => p.oneToMany(Note).mappedBy('author'),
-  },
-});
-const Tag = defineEntity({
-  name: 'Tag',
-  properties: { id: p.type(ObjectId).primary(), name: p.string().length(20) },
-});
-const Note = defineEntity({
-  name: 'Note',
-  properties: {
-    id: p.type(ObjectId).primary(),
-    text: p.string().length(20),
-    author: () => p.manyToOne(Author).nullable(),
-    tags: () => p.manyToMany(Tag),
-  },
-});
-
-class Authors extends ModelViewSet(Author, {
-  read: readShape(Author, ['id', 'name'], { notes: many('notes'), texts: many('notes.text') }),
-  write: writeShape(Author, ['name']),
-}) {}
-class Tags extends ModelViewSet(Tag, {
-  read: readShape(Tag, ['id', 'name']),
-  write: writeShape(Tag, ['name']),
-  bulk: 5,
-}) {}
-const options = {
-  read: readShape(Note, ['id', 'text', 'author'], { tags: many('tags') }),
-  write: writeShape(Note, ['text', 'author', 'tags']),
-  filterFields: {
-    id: 'id',
-    ne: 'id__ne',
-    in: 'id__in',
-    author: 'author',
-    authors: 'author__in',
-    lone: 'author__isnull',
-  },
-  jsonLogicFields: ['id', 'author'],
-  bulk: 5,
-} as const;
-class Notes extends ModelViewSet(Note, options) {}
-class PagedNotes extends ModelViewSet(Note, { ...options, pagination: CursorPagination, pageSize: 2 }) {}
-class RepresentedNotes extends ModelViewSet(Note, options) {
+class PagedNotes extends ModelViewSet(Note, { ...noteOptions, pagination: CursorPagination, pageSize: 2 }) {}
+/** Shows everybody the notes of the author that the user is. */
+class IsAuthor extends Permission {
+  override scope(request: FastifyRequest, view: Parameters<Permission['scope']>[1]) {
+    const author = String(getCurrentUser(request)?.id);
+    return this.records<InferEntity<typeof Note>>(view, { author });
+  }
+}
+class OwnNotes extends ModelViewSet(Note, { ...noteOptions, permissionClasses: [IsAuthor], etags: true }) {}
+class RepresentedNotes extends ModelViewSet(Note, noteOptions) {
   override represent(...args: Parameters<Notes['represent']>) {
     return super.represent(...args);
   }
 }
 
 const shown = { id: 'f'.repeat(24), text: '', author: null, tags: ['f'.repeat(24)] } satisfies OutputOf<
-  typeof options.read
+  typeof noteOptions.read
 >;
 
 const ID = /^[0-9a-f]{24}$/;
 
-forEachDatabase(t, { entities: [Author, Tag, Note], only: ['mongodb'] }, async (t, orm) => {
+forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
   const router = new Router()
     .register('authors', Authors)
     .register('authors/:author/notes', Notes, { basename: 'inner' })
@@ -184,9 +146,73 @@ forEachDatabase(t, { entities: [Author, Tag, Note], only: ['mongodb'] }, async (
     t.equal((await send('DELETE', `/notes?pk=${first},${second},${third},${inner.body.id}`)).status, 204);
   });
 
+  await t.test('tags, conditions and scopes', async (t) => {
+    const ben = (await send('POST', '/authors', { name: 'Ben' })).body as { id: string };
+    const router = new Router().register('own', OwnNotes);
+    const app = await testApp(t, orm, [router], {
+      before: (made) => {
+        made.addHook('onRequest', async (request) => {
+          request.user = { id: ben.id, role: { name: 'author' } };
+        });
+      },
+    });
+    const ask = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object, headers = {}) =>
+      app.inject({ method, url, headers, ...(payload && { payload }) });
+    const made = await ask('POST', '/own', { text: 'mine', author: ben.id, tags: tagIds });
+    t.equal(made.statusCode, 201, made.body);
+    const [url, tag] = [String(made.headers['location']), String(made.headers['etag'])];
+    t.equal((await ask('GET', url)).headers['etag'], tag, 'the same of the record as it was made and as it is read');
+    t.equal((await ask('GET', url, undefined, { 'if-none-match': tag })).statusCode, 304);
+    const stale = await ask('PATCH', url, { text: 'x' }, { 'if-match': '"other"' });
+    t.equal(stale.statusCode, 412);
+    const changed = await ask('PATCH', url, { tags: [tagIds[0]] }, { 'if-match': tag });
+    t.strictSame(changed.json(), { ...made.json(), tags: [tagIds[0]] });
+    t.not(changed.headers['etag'], tag);
+    const others = await send('POST', '/notes', { text: 'theirs', author: null, tags: [] });
+    t.equal((await ask('GET', `/own/${others.body.id}`)).statusCode, 404);
+    t.equal((await ask('GET', '/own')).json().count, 1);
+    const given = await ask('PATCH', url, { author: null });
+    t.equal(given.statusCode, 403, 'it would leave the scope');
+    const last = String(changed.headers['etag']);
+    t.equal((await ask('DELETE', url, undefined, { 'if-match': tag })).statusCode, 412);
+    t.equal((await ask('DELETE', url, undefined, { 'if-match': last })).statusCode, 204);
+  });
+
+  await t.test('files, whose links have the keys', async (t) => {
+    const app = await testApp(t, orm, [notesRouter()]);
+    const note = (await app.inject({ method: 'POST', url: '/api/notes', payload: { text: 'a', tags: [] } })).json();
+    const headers = { 'content-type': 'multipart/form-data; boundary=f' };
+    const part = 'content-disposition: form-data; name';
+    const fileOf = (text: string) =>
+      `--f\r\n${part}="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\n${text}\r\n--f--\r\n`;
+    const nested = await app.inject({
+      method: 'POST',
+      url: `/api/notes/${note.id}/scans`,
+      headers,
+      payload: fileOf('hello'),
+    });
+    t.equal(nested.statusCode, 201, nested.body);
+    const { id, file } = nested.json();
+    t.equal(file.url, `/api/scans/${id}/file`);
+    t.equal((await app.inject(file.url)).body, 'hello');
+    t.equal((await app.inject(`/api/notes/${note.id}/scans/${id}/file`)).body, 'hello');
+    const payload = `--f\r\n${part}="note"\r\n\r\n${note.id}\r\n${fileOf('bye')}`;
+    const made = await app.inject({ method: 'POST', url: '/api/scans', headers, payload });
+    t.equal(made.statusCode, 201, made.body);
+    t.equal(made.json().note, note.id);
+    t.equal((await app.inject(made.json().file.url)).body, 'bye');
+    const wrong = payload.replace(note.id, 'x');
+    const refused = await app.inject({ method: 'POST', url: '/api/scans', headers, payload: wrong });
+    t.equal(refused.statusCode, 400);
+    t.match(refused.json().details, [{ path: '/note' }]);
+    t.equal((await app.inject(file.url.replace(id, shown.id))).statusCode, 404);
+    t.equal((await app.inject({ method: 'DELETE', url: `/api/scans/${id}` })).statusCode, 204);
+    t.equal((await app.inject(file.url)).statusCode, 404);
+  });
+
   await t.test('a lookup that needs an order or a text is refused at the start', async (t) => {
     for (const lookup of ['gt', 'contains', 'range']) {
-      class Wrong extends ModelViewSet(Note, { ...options, filterFields: { x: `id__${lookup}` as 'id' } }) {}
+      class Wrong extends ModelViewSet(Note, { ...noteOptions, filterFields: { x: `id__${lookup}` as 'id' } }) {}
       await t.rejects(testApp(t, orm, [new Router().register('wrong', Wrong)]), {
         code: 'improperly_configured',
         message: new RegExp(`id__${lookup}`),
