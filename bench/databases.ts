@@ -17,7 +17,7 @@ const VARIABLES = { postgresql: 'TEST_POSTGRES_URL', mongodb: 'TEST_MONGODB_URL'
 
 /** Makes databases for one run, and removes what is left of them after it. */
 export class Databases {
-  readonly #made: BenchDatabase[] = [];
+  readonly #made = new Set<BenchDatabase>();
   readonly #servers = new Map<ServerKind, DatabaseServer>();
 
   /** The kinds that were named; if none was, every kind, but MongoDB only where it can be had. */
@@ -30,8 +30,14 @@ export class Databases {
 
   async create(kind: DatabaseKind, sizes: TableSizes): Promise<BenchDatabase> {
     const database = await this.#create(kind, sizes);
-    this.#made.push(database);
+    this.#made.add(database);
     return database;
+  }
+
+  /** Removes a database that is of no more use before the run ends. */
+  async remove(database: BenchDatabase): Promise<void> {
+    this.#made.delete(database);
+    await database.remove();
   }
 
   async close(): Promise<void> {

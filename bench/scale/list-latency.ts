@@ -59,7 +59,7 @@ export async function listLatency(
   } finally {
     agent.destroy();
     await server.stop();
-    await database.remove();
+    await databases.remove(database);
   }
 }
 

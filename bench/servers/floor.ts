@@ -15,6 +15,7 @@ await serve(async (): Promise<BenchServer> => {
   app.get('/api/products', send);
   app.get('/api/products/:pk', send);
   app.get('/api/accounts', send);
+  app.get('/api/baskets', send);
   app.get('/api/members/products/:pk', send);
   app.post('/api/drafts', send);
 
