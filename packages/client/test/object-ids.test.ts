@@ -30,7 +30,7 @@ forEachDatabase(t, { entities: NOTES, only: ['mongodb'] }, async (t, orm) => {
   t.equal((await api.notes.update(made.id, { author: null })).author, null);
   const file = new File(['hello'], 'a.txt', { type: 'text/plain' });
   const scan = await api.scans.create({ note: made.id, file });
-  t.equal(await (await fetch(new URL(scan.file!.url, url))).text(), 'hello');
+  t.equal(await (await fetch(new URL(scan.file.url, url))).text(), 'hello');
   t.equal((await api.notes(made.id).scans.list()).count, 1);
   await api.notes.destroyMany([made.id]).catch((error: unknown) => t.match(error, { status: 409 }));
   await api.scans.destroy(scan.id);

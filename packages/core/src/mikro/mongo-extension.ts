@@ -1,10 +1,10 @@
 import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
+import { inspect } from 'node:util';
 import { isRecord } from '../json.ts';
 import { changedValues, isLeftOut } from './mongo-documents.ts';
 import { convertLostConnections, namingKeys } from './mongo-errors.ts';
 import { dropCounters, hasCountedKey, newDocuments } from './mongo-counters.ts';
 import {
-  collectionIn,
   type Document,
   type MongoConnection,
   type MongoDriver,
@@ -21,7 +21,7 @@ import {
   releaseReferences,
   storedKey,
 } from './mongo-references.ts';
-import { inSession, settleCommits, waitingForOthers } from './mongo-session.ts';
+import { inLine, inSession, settleCommits, waitingForOthers } from './mongo-session.ts';
 
 const extended = new WeakSet<object>();
 
@@ -162,8 +162,7 @@ function extendDriver(driver: MongoDriver): void {
   driver.lockPessimistic = async (entity, { ctx }) => {
     const { __helper: helper, constructor } = entity as { __helper: { getPrimaryKey(): unknown }; constructor: never };
     const meta = metaOf(constructor);
-    const filter = { _id: storedKey(driver, meta, helper.getPrimaryKey()) };
-    await waitingForOthers(ctx!, () => collectionOf(meta).updateMany(filter, LOCKING, { session: ctx }));
+    await lockIn(driver, meta, ctx!, { _id: storedKey(driver, meta, helper.getPrimaryKey()) });
   };
 }
 
@@ -205,7 +204,18 @@ function waiting<Result>(session: MongoSession | undefined, write: () => Promise
 
 /** Keeps others from writing documents until the transaction of an entity manager ends. */
 export async function lockDocuments(em: EntityManager, meta: EntityMetadata, filter: Document): Promise<void> {
-  const session = em.getTransactionContext<MongoSession>()!;
-  const collection = collectionIn(em, meta.collection);
-  await waitingForOthers(session, () => collection.updateMany(filter, LOCKING, { session }));
+  await lockIn(em.getDriver() as unknown as MongoDriver, meta, em.getTransactionContext<MongoSession>()!, filter);
+}
+
+async function lockIn(
+  driver: MongoDriver,
+  { collection: name }: EntityMetadata,
+  session: MongoSession,
+  filter: Document,
+): Promise<void> {
+  const collection = driver.getConnection('write').getCollection(name);
+  const lock = (): Promise<unknown> => collection.updateMany(filter, LOCKING, { session });
+  // A transaction that has begun may hold what others in line wait for.
+  if (!session.transaction.isStarting) return void (await lock());
+  await inLine(driver, `${name} ${inspect(filter, { depth: null })}`, () => waitingForOthers(session, lock));
 }

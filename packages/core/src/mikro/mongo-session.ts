@@ -55,6 +55,28 @@ export async function inSession<Result>(
   return repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands));
 }
 
+/** The last of those of this process who wait for a lock, by what they want to lock. */
+const lines = new WeakMap<MongoDriver, Map<string, Promise<unknown>>>();
+
+/**
+ * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get
+ * through. Whoever waits in line holds no lock, so that nobody waits for them.
+ *
+ * @param name the records to lock: what has another name is not in the same line
+ */
+export async function inLine<Result>(driver: MongoDriver, name: string, lock: () => Promise<Result>): Promise<Result> {
+  const waiting = lines.get(driver) ?? new Map<string, Promise<unknown>>();
+  lines.set(driver, waiting);
+  const before = waiting.get(name);
+  const own = before === undefined ? lock() : before.then(lock, lock);
+  waiting.set(name, own);
+  try {
+    return await own;
+  } finally {
+    if (waiting.get(name) === own) waiting.delete(name);
+  }
+}
+
 async function repeatedIf<Result>(
   isRepeated: (error: unknown) => boolean,
   work: () => Promise<Result>,

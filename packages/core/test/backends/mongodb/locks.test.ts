@@ -1,0 +1,70 @@
+/** Waiting for a lock, of which MongoDB has none: whoever wants a record that another transaction has written tries again. */
+import { defineEntity, p } from '@mikro-orm/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { action, ModelViewSet, readShape, Router } from '../../../src/index.ts';
+import { openMongo, skipMongo } from '../../support/databases.ts';
+import { testApp } from '../../support/library.ts';
+
+const Counter = defineEntity({
+  name: 'Counter',
+  properties: { id: p.integer().primary(), value: p.integer().default(0) },
+});
+
+class Counters extends ModelViewSet(Counter, { read: readShape(Counter, ['id', 'value']) }) {
+  add = action({ detail: true, methods: ['post'] }, async (request) => {
+    const counter = await this.getObject(request);
+    await sleep(5);
+    counter.value += 1;
+    return { value: counter.value };
+  });
+}
+
+interface CommandEvent {
+  readonly requestId: number;
+  readonly commandName: string;
+  readonly command?: { readonly updates?: readonly { readonly u: object; readonly q: object }[] };
+}
+
+/** The part of the connection that is used, whose driver is a dependency of @mikro-orm/mongodb alone. */
+interface Connection {
+  getClient(): { on(event: string, listener: (event: CommandEvent) => void): void };
+}
+
+t.test(
+  'of many who want one record, one tries at a time, and others are not in its way',
+  { skip: skipMongo() },
+  async (t) => {
+    const orm = await openMongo(t, { entities: [Counter], orm: { driverOptions: { monitorCommands: true } } });
+    const em = orm.em.fork();
+    await em.insertMany(Counter, [{ id: 1 }, { id: 2 }]);
+    const app = await testApp(t, orm, [new Router().register('counters', Counters)]);
+    const trying = new Map<number, string>();
+    const most = new Map<string, number>();
+    const client = (orm.em.getConnection() as unknown as Connection).getClient();
+    client.on('commandStarted', ({ requestId, command }) => {
+      const [update] = command?.updates ?? [];
+      if (JSON.stringify(update?.u) !== '{"$inc":{"_lock":1}}') return;
+      const record = JSON.stringify(update!.q);
+      trying.set(requestId, record);
+      const now = [...trying.values()].filter((each) => each === record).length;
+      most.set(record, Math.max(most.get(record) ?? 0, now));
+    });
+    for (const end of ['commandSucceeded', 'commandFailed']) {
+      client.on(end, ({ requestId }) => trying.delete(requestId));
+    }
+
+    const adding = Array.from({ length: 30 }, (_, index) =>
+      app.inject({ method: 'POST', url: `/counters/${1 + (index % 2)}/add` }),
+    );
+    const answers = await Promise.all(adding);
+    t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
+    const counters = await orm.em.fork().find(Counter, {}, { orderBy: { id: 1 } });
+    t.strictSame(
+      counters.map(({ value }) => value),
+      [15, 15],
+    );
+    t.equal(most.size, 2);
+    t.strictSame([...most.values()], [1, 1]);
+  },
+);
