@@ -3,7 +3,7 @@ import { defineEntity, p, type EntityManager, type MikroORM } from '@mikro-orm/c
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { type DatabaseName, forEachDatabase } from '../support/databases.ts';
 import { recordQueries } from './record-queries.ts';
 
 const Group = defineEntity({
@@ -46,7 +46,16 @@ const Hidden = defineEntity({
 
 const entities = [Group, Person, Strict, Hidden];
 
-forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
+/** What `em.find` finds on SQL, by what it was asked. */
+const onSql = new Map<string, unknown>();
+
+/** MikroORM applies no filters of related records on MongoDB: what it finds on SQL is to be found there too. */
+async function foundOnSql<Found>(database: DatabaseName, name: string, find: () => Promise<Found>): Promise<Found> {
+  if (database !== 'mongodb') onSql.set(name, await find());
+  return onSql.get(name) as Found;
+}
+
+forEachDatabase(t, { entities }, async (t, orm, database) => {
   const em = orm.em.fork();
   const live = em.create(Group, { name: 'live' });
   const gone = em.create(Group, { name: 'gone', gone: true });
@@ -69,10 +78,12 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
   const people = (manager: EntityManager = orm.em.fork()) => QuerySet.of(manager, Person).orderBy('id');
 
   t.test('a record is seen where em.find sees it', async (t) => {
-    const found = await orm.em.fork().find(Person, {}, { orderBy: { id: 1 }, populate: ['maybe', 'must'] });
-    const expected = found.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]);
+    const expected = await foundOnSql(database, 'seen', async () => {
+      const found = await orm.em.fork().find(Person, {}, { orderBy: { id: 1 }, populate: ['maybe', 'must'] });
+      return found.map(({ name, maybe, must }) => [name, maybe?.name ?? null, must.name]);
+    });
     t.strictSame(await people().rows(fields(orm, 'name', 'maybe.name', 'must.name')), expected);
-    t.equal(await people().count(), await orm.em.fork().count(Person));
+    t.equal(await people().count(), await foundOnSql(database, 'count', () => orm.em.fork().count(Person)));
     t.strictSame(
       expected.map(([name]) => name),
       ['boss', 'maybe gone', 'other tenant'],
@@ -126,8 +137,14 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
 
   t.test('a strict filter hides the owner as well', async (t) => {
     const strict = QuerySet.of(orm.em.fork(), Strict);
-    t.equal(await strict.count(), await orm.em.fork().count(Strict));
-    t.strictSame((await strict.entities()).length, (await orm.em.fork().find(Strict, {})).length);
+    const expected = await foundOnSql(database, 'strict', () => orm.em.fork().count(Strict));
+    t.equal(await strict.count(), expected);
+    const found = await foundOnSql(
+      database,
+      'strict entities',
+      async () => (await orm.em.fork().find(Strict, {})).length,
+    );
+    t.equal((await strict.entities()).length, found);
   });
 
   t.test('a strict filter that is added at run time hides the owner as well', async (t) => {
@@ -136,7 +153,9 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
     const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
     strict(ours);
     strict(theirs);
-    const expected = (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name);
+    const expected = await foundOnSql(database, 'strict at run time', async () =>
+      (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name),
+    );
     t.strictSame(expected, ['boss', 'other tenant']);
     t.strictSame((await people(ours).rows(fields(orm, 'name'))).flat(), expected);
     t.equal(await people(ours).count(), expected.length);
@@ -179,7 +198,8 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
     });
     const queries = recordQueries(orm);
     t.strictSame((await people(fork).rows(fields(orm, 'name'))).flat(), ['maybe gone']);
-    t.match(queries.texts[0], / in \(select /);
+    // MongoDB has none.
+    if (database !== 'mongodb') t.match(queries.texts[0], / in \(select /);
     queries.stop();
     fork.addFilter({ name: 'groups', cond: { name: { $like: 'l%' } }, entity: Group });
     t.strictSame(
@@ -206,27 +226,25 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm) => {
       const found = (await people(ours).rows(fields(orm, 'name'))).flat();
       t.notMatch(queries.texts[0], / in \(select "/, JSON.stringify(cond));
       queries.stop();
-      const expected = (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name);
+      const expected = await foundOnSql(database, JSON.stringify(cond), async () =>
+        (await theirs.find(Person, {}, { orderBy: { id: 1 } })).map(({ name }) => name),
+      );
       t.strictSame(found, expected, JSON.stringify(cond));
     }
   });
 });
 
-forEachDatabase(
-  t,
-  { entities: [Group, Person], orm: { filtersOnRelations: false }, only: SQL_DATABASES },
-  async (t, orm) => {
-    const em = orm.em.fork();
-    const gone = em.create(Group, { name: 'gone', gone: true });
-    em.create(Person, { name: 'one', must: gone, maybe: gone });
-    await em.flush();
-    t.test('filters on relations can be switched off', async (t) => {
-      const people = QuerySet.of(orm.em.fork(), Person);
-      t.strictSame(await people.rows(fields(orm, 'name', 'maybe.name')), [['one', 'gone']]);
-      t.equal(await QuerySet.of(orm.em.fork(), Group).count(), 0);
-    });
-  },
-);
+forEachDatabase(t, { entities: [Group, Person], orm: { filtersOnRelations: false } }, async (t, orm) => {
+  const em = orm.em.fork();
+  const gone = em.create(Group, { name: 'gone', gone: true });
+  em.create(Person, { name: 'one', must: gone, maybe: gone });
+  await em.flush();
+  t.test('filters on relations can be switched off', async (t) => {
+    const people = QuerySet.of(orm.em.fork(), Person);
+    t.strictSame(await people.rows(fields(orm, 'name', 'maybe.name')), [['one', 'gone']]);
+    t.equal(await QuerySet.of(orm.em.fork(), Group).count(), 0);
+  });
+});
 
 function fields(orm: MikroORM, ...names: string[]) {
   const meta = orm.getMetadata().get(Person);

@@ -105,7 +105,7 @@ const Owner = defineEntity({
 
 const entities = [Address, Shop, License, Counter, Animal, Cat, Dog, Puppy, Owner];
 
-// MongoDB has no keys of two fields.
+// MongoDB has no formulas and no keys of two fields, and calls every key "_id". Its embeddables and inheritance are in http/.
 forEachDatabase(t, { entities: entities as never, only: SQL_DATABASES }, async (t, orm, database) => {
   const em = orm.em.fork();
   const key = '0e3c5b0a-0000-4000-8000-00000000000f';

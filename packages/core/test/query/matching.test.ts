@@ -90,8 +90,7 @@ async function fillFamily(em: EntityManager): Promise<void> {
   await em.flush();
 }
 
-forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
-  const em = orm.em.fork();
+async function fillMakers(em: EntityManager): Promise<{ readonly id: number }> {
   const maker = em.create(Maker, { name: 'ACME' });
   em.create(Product, {
     name: 'what? "is" it\'s \\ name',
@@ -106,6 +105,12 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   });
   em.create(Product, { name: 'other', stock: 5, active: false });
   await em.flush();
+  return maker;
+}
+
+// MikroORM asks nothing across relations of MongoDB, and nothing in fragments of SQL.
+forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) => {
+  const maker = await fillMakers(orm.em.fork());
   const products = QuerySet.of(orm.em.fork(), Product);
   const names = pick(orm, Product, 'name');
   const ASKED = [
@@ -181,6 +186,12 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
     await orm.em.fork().nativeDelete(Product, { parent: { $ne: null } });
     await orm.em.fork().nativeDelete(Product, { name: ['p1', 'p4'] });
   });
+});
+
+forEachDatabase(t, { entities }, async (t, orm, database) => {
+  await fillMakers(orm.em.fork());
+  const products = QuerySet.of(orm.em.fork(), Product);
+  const names = pick(orm, Product, 'name');
 
   t.test('joins other conditions, in any place', async (t) => {
     const meta = orm.getMetadata().get(Product);
@@ -217,8 +228,9 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
 
   t.test('takes a text for a key, and never for SQL', async (t) => {
     const matched = async (where: unknown) => (await products.matching(where as never).rows(names)).length;
-    t.equal(await matched('1'), 1);
-    t.equal(await matched(['1', '2', '99']), 2);
+    // To MongoDB no text is equal to a number.
+    t.equal(await matched('1'), database === 'mongodb' ? 0 : 1);
+    t.equal(await matched(['1', '2', '99']), database === 'mongodb' ? 0 : 2);
     t.equal(await matched([]), 0);
     for (const sql of ['1 = 1', 'id = 1 or 1 = 1', "1' or '1' = '1", '']) {
       for (const where of [sql, [sql], ['1', sql]]) {
@@ -246,7 +258,7 @@ forEachDatabase(t, { entities, only: SQL_DATABASES }, async (t, orm, database) =
   });
 });
 
-forEachDatabase(t, { entities: SHELVES, only: SQL_DATABASES }, async (t, orm) => {
+forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
   await fillTags(orm);
   const em = orm.em.fork();
   await em.insertMany(ShelfAuthor, [{ id: 1, name: 'Ada' }]);
