@@ -1,5 +1,6 @@
 import { type Awaitable, settle } from './awaitable.ts';
 import { InvalidUsage } from './errors.ts';
+import { PlacedInvalidUsage } from './parameters.ts';
 
 /**
  * Gathers the 400s of several steps into one, so that a client learns of every offending field at once.
@@ -53,7 +54,9 @@ export class InvalidUsageCollector {
     const [first, ...rest] = this.#caught;
     if (first === undefined) return;
     if (rest.length === 0) throw first;
-    const messages = this.#caught.map((error) => error.message);
-    throw new InvalidUsage(messages.join('; '), { details: this.#caught.flatMap((error) => error.details ?? []) });
+    throw new PlacedInvalidUsage(
+      (word) => this.#caught.map((error) => PlacedInvalidUsage.sentenceOf(error, word)).join('; '),
+      this.#caught.flatMap((error) => error.details ?? []),
+    );
   }
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { InvalidUsage } from './errors.ts';
+import { type ErrorDetail, InvalidUsage } from './errors.ts';
 import { pointerStep, textProblem } from './json.ts';
 import { parseStrictJson, StrictJsonError } from './strict-json.ts';
 
@@ -96,13 +96,44 @@ export function echo(text: string): string {
 }
 
 /** The words for a parameter of a URL, and for what stands in its place in the body of a QUERY. */
-export const PARAMETER = { query: 'Query parameter', body: 'Body member' } as const;
+const PARAMETER = { query: 'Query parameter', body: 'Body member' } as const;
+
+/** The words for a parameter in the place where it stands. */
+export type ParameterWord = (typeof PARAMETER)[keyof typeof PARAMETER];
+
+/** An InvalidUsage whose sentence goes by the place of the parameters that it speaks of: the query string, or a body in its place. */
+export class PlacedInvalidUsage extends InvalidUsage {
+  override readonly name: string = InvalidUsage.name;
+  readonly #sentence: (word: ParameterWord) => string;
+
+  /** @param details those of parameters in the query string */
+  constructor(sentence: (word: ParameterWord) => string, details: readonly ErrorDetail[]) {
+    super(sentence(PARAMETER.query), { details });
+    this.#sentence = sentence;
+  }
+
+  /** Returns the sentence of any InvalidUsage, in the words of a place. */
+  static sentenceOf(error: InvalidUsage, word: ParameterWord): string {
+    return error instanceof PlacedInvalidUsage ? error.#sentence(word) : error.message;
+  }
+
+  /** Makes the error of parameters in the query string tell of the body in their place; any other as it is. */
+  static inBody(error: InvalidUsage): InvalidUsage {
+    const { headers, event, details } = error;
+    if (details?.some((detail) => detail.in === 'query') !== true) return error;
+    return new InvalidUsage(PlacedInvalidUsage.sentenceOf(error, PARAMETER.body), {
+      headers,
+      ...(event === undefined ? {} : { event }),
+      details: details.map((detail) => (detail.in === 'query' ? { ...detail, in: 'body' as const } : detail)),
+      cause: error,
+    });
+  }
+}
 
 /** Makes the 400 for one query parameter: `Query parameter "page" must be …`, with the same in `details`. */
 export function invalidParameter(name: string, problem: string): InvalidUsage {
-  return new InvalidUsage(`${PARAMETER.query} "${name}" ${problem}`, {
-    details: [{ in: 'query', path: pointerStep(name), message: problem }],
-  });
+  const details = [{ in: 'query', path: pointerStep(name), message: problem } as const];
+  return new PlacedInvalidUsage((word) => `${word} "${name}" ${problem}`, details);
 }
 
 /** A parser that nests (`a[b]=1`) makes objects and arrays in places of texts. */

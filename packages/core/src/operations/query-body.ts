@@ -4,7 +4,7 @@ import { type Awaitable, settle } from '../awaitable.ts';
 import { InvalidUsage } from '../errors.ts';
 import type { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { isRecord } from '../json.ts';
-import { echo, invalidParameter, PARAMETER, QueryParameters } from '../parameters.ts';
+import { echo, invalidParameter, PlacedInvalidUsage, QueryParameters } from '../parameters.ts';
 import { stateOf } from '../viewset/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 
@@ -113,18 +113,7 @@ export function placedInBody<Arguments extends readonly unknown[], Result>(
       () => step(...given),
       (result) => result,
       (error) => {
-        throw error instanceof InvalidUsage ? inBody(error) : error;
+        throw error instanceof InvalidUsage ? PlacedInvalidUsage.inBody(error) : error;
       },
     );
-}
-
-function inBody(error: InvalidUsage): InvalidUsage {
-  const { message, headers, event, details } = error;
-  if (details?.some((detail) => detail.in === 'query') !== true) return error;
-  return new InvalidUsage(message.replaceAll(`${PARAMETER.query} "`, `${PARAMETER.body} "`), {
-    headers,
-    ...(event === undefined ? {} : { event }),
-    details: details.map((detail) => (detail.in === 'query' ? { ...detail, in: 'body' as const } : detail)),
-    cause: error,
-  });
 }

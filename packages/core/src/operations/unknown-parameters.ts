@@ -1,7 +1,7 @@
 import { InvalidUsage } from '../errors.ts';
 import { pointerStep } from '../json.ts';
 import { nearest } from '../nearest.ts';
-import { echo, PARAMETER } from '../parameters.ts';
+import { echo, type ParameterWord, PlacedInvalidUsage } from '../parameters.ts';
 
 /** More query parameters than this are refused without a look at their names. */
 const MAX_PARAMETERS = 100;
@@ -34,17 +34,19 @@ function refuse(names: readonly string[], known: ReadonlySet<string>, passing: R
   const unknown = names.filter((name) => !passing.has(name));
   const compared = unknown.slice(0, MAX_COMPARED);
   const hints = compared.map((name) => nearest(name, known));
-  const messages = compared.map(
-    (name, at) => `${PARAMETER.query} "${echo(name)}" is not known here${hintOf(hints[at])}`,
-  );
-  if (unknown.length > MAX_COMPARED) messages.push(`and ${unknown.length - MAX_COMPARED} more`);
-  if (hints.includes(undefined)) messages.push(listOf(known));
+  const more: string[] = [];
+  if (unknown.length > MAX_COMPARED) more.push(`and ${unknown.length - MAX_COMPARED} more`);
+  if (hints.includes(undefined)) more.push(listOf(known));
   const details = unknown.map((name, at) => ({
     in: 'query' as const,
     path: pointerStep(echo(name)),
     message: `is not known here${hintOf(hints[at])}`,
   }));
-  throw new InvalidUsage(messages.join('; '), { details });
+  const sentence = (word: ParameterWord): string =>
+    [...compared.map((name, at) => `${word} "${echo(name)}" is not known here${hintOf(hints[at])}`), ...more].join(
+      '; ',
+    );
+  throw new PlacedInvalidUsage(sentence, details);
 }
 
 function hintOf(meant: string | undefined): string {

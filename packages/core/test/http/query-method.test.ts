@@ -180,6 +180,16 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
     );
   });
 
+  await t.test('what a client has sent is repeated as it came', async (t) => {
+    const told = async (body: object) => (await query(body)).json().error as string;
+    const text = 'Query parameter "x"';
+    t.match(await told({ sort: text }), /^Body member "sort" .*Query parameter "x"/);
+    t.match(
+      await told({ [text]: 1, page: 0 }),
+      /^Body member "Query parameter "x"" is not known .*; Body member "page" /,
+    );
+  });
+
   await t.test('faults are those of the GET, at their places in the body', async (t) => {
     for (const [body, text, paths] of FAULTY) {
       const [queried, got] = [await query(body), await app.inject(`/books?${text}`)];
