@@ -1,6 +1,13 @@
 /** Thrown for what `parseStrictJson` refuses; the message completes "the parameter …". */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError';
+  /** True for a text that is JSON all the same. */
+  readonly isJson: boolean;
+
+  constructor(message: string, isJson = true) {
+    super(message);
+    this.isJson = isJson;
+  }
 }
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
@@ -16,7 +23,7 @@ export function parseStrictJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new StrictJsonError('must be JSON, but could not be parsed');
+    throw new StrictJsonError('must be JSON, but could not be parsed', false);
   }
   // Every member that was written has a colon outside of a string.
   const written = text.replaceAll(STRING, '').split(':').length - 1;

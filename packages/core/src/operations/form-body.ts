@@ -7,7 +7,7 @@ import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
 import type { FormFields } from '../viewset/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
-import { readingError } from './reading-error.ts';
+import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';
 import { formReader } from '../schema/text-reader.ts';
 
@@ -38,7 +38,7 @@ export function formReading({ schema, files }: FormFields): FormReader {
       await form.discard();
       // The rest of the body is not read.
       void reply.header('connection', 'close');
-      throw readingError(formError(error), request);
+      throw formError(error, request);
     }
     const discard = (): void =>
       void form.discard().catch((err: unknown) => request.log.warn({ err }, 'a temporary file is left'));
@@ -107,11 +107,11 @@ class Form {
 }
 
 /** Gives an error of the parser the words of the library; `@fastify/multipart` says by status which kind it is. */
-function formError(error: unknown): unknown {
+function formError(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof HttpError || !(error instanceof Error)) return error;
   const { code = '', statusCode } = error as { code?: string; statusCode?: number };
   if (statusCode === 413) return new PayloadTooLarge(undefined, { cause: error });
   // The parser looks for the boundary, the needle, which has a greatest length.
   const isForm = code.startsWith('FST_') || /multipart|part |boundary|terminated|needle/i.test(error.message);
-  return isForm ? new ParseError('The form could not be read', { cause: error }) : error;
+  return isForm ? unreadable(new ParseError('The form could not be read', { cause: error }), request) : error;
 }

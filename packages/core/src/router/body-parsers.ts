@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ImproperlyConfigured, ParseError } from '../errors.ts';
-import { readingError } from '../operations/reading-error.ts';
+import { noteDecoding, unreadable } from '../operations/reading-error.ts';
+import { mayHaveBody } from '../methods.ts';
 import { FORM_TYPE } from '../operations/declared-routes.ts';
 import { markRounded } from '../schema/rounded-numbers.ts';
 import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
@@ -13,33 +14,42 @@ import { parseStrictJson, StrictJsonError } from '../strict-json.ts';
  */
 export function readJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
+  app.addHook('onRoute', (route) => {
+    // Behind the hooks of the application, which may decompress.
+    if ([route.method].flat().some(mayHaveBody)) route.preParsing = [route.preParsing ?? [], noteDecoding].flat();
+  });
   const parse = app.getDefaultJsonParser('remove', 'remove');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, finish) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = body as Buffer;
-    const done = (error: Error | null, document?: unknown): void =>
-      finish(error === null ? null : (readingError(error, request) as Error), document);
+    const refuse = (error: Error): void => done(unreadable(error, request), undefined);
     if (bytes.length === 0) return done(null, undefined);
     const text = bytes.toString('utf8');
     // Bytes that are not UTF-8 become this character, which may also have been sent.
     if (text.includes('\ufffd') && !isUtf8(bytes)) {
-      return done(new ParseError('The request body is not valid UTF-8'), undefined);
+      return refuse(new ParseError('The request body is not valid UTF-8'));
     }
-    if (request.method === 'QUERY') return parseQuery(text, done);
+    if (request.method === 'QUERY') return parseQuery(text, done, refuse);
     // Only what a schema judges is marked: an action that declares no body gets what JSON.parse makes of it.
-    if (request.routeOptions.schema?.body === undefined) return parse(request, text, done);
-    return parse(request, text, (error, document) =>
-      done(error, error === null ? markRounded(text, document) : document),
-    );
+    const isJudged = request.routeOptions.schema?.body !== undefined;
+    return parse(request, text, (error, document) => {
+      if (error === null) done(null, isJudged ? markRounded(text, document) : document);
+      else refuse(error);
+    });
   });
 }
 
-function parseQuery(text: string, done: (error: Error | null, body?: unknown) => void): void {
+function parseQuery(
+  text: string,
+  done: (error: Error | null, body?: unknown) => void,
+  refuse: (error: Error) => void,
+): void {
   let query: unknown;
   try {
     query = parseStrictJson(text);
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error;
-    return done(new ParseError(`The request body ${error.message}`), undefined);
+    const refusal = new ParseError(`The request body ${error.message}`);
+    return error.isJson ? done(refusal) : refuse(refusal);
   }
   done(null, query);
 }

@@ -7,6 +7,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import {
   type FileStore,
@@ -301,6 +302,28 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
       t.ok(await settled(async () => (await kept()).temporary.length === 0), 'no temporary file is left');
     },
   );
+
+  await t.test('a fault of a form that can be read is told under a Content-Encoding too', async (t) => {
+    const send = (...parts: readonly Part[]) => {
+      const { payload, headers } = form(...parts);
+      return sendCoded(payload, headers);
+    };
+    const sendCoded = (payload: Buffer, headers: Record<string, string>) =>
+      app.inject({ method: 'POST', url: '/api/tickets', payload, headers: { ...headers, 'content-encoding': 'gzip' } });
+    const large = { ...SCREEN, content: Buffer.concat([PNG, Buffer.alloc(MAX_BYTES)]) };
+    t.equal((await send(TITLE, large)).statusCode, 413);
+    t.match((await send(TITLE, SCREEN, SCREEN)).json(), { code: 'invalid_usage', details: [{ path: '/screen' }] });
+    const { TMPDIR } = process.env;
+    process.env['TMPDIR'] = join(folder, 'is', 'not', 'there');
+    try {
+      t.equal((await send(TITLE, SCREEN)).statusCode, 500, 'a fault of the server is none of the client');
+    } finally {
+      if (TMPDIR === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = TMPDIR;
+    }
+    const { payload, headers } = form(TITLE);
+    t.equal((await sendCoded(gzipSync(payload), headers)).statusCode, 415, 'one that cannot be read is compressed');
+  });
 
   await t.test('ranges, entity tags and HEAD', async (t) => {
     const text = 'abcdefghijklmnopqrstuvwxyz';
