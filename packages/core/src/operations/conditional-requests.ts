@@ -58,8 +58,9 @@ export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | un
   const takesConditions = plan.headerParameters.some(({ name }) => name === 'if-match');
   if (plan.detail || !takesConditions) return undefined;
   return ({ headers: { 'if-match': wanted = '*', 'if-none-match': unwanted } }, _reply, done) => {
-    const isMet = namesAny(wanted) && (unwanted === undefined || !namesAny(unwanted));
-    done(isMet ? undefined : new PreconditionFailed());
+    if (!namesAny(wanted)) return done(new PreconditionFailed('A collection has no entity tag; nothing was written'));
+    const isUnwanted = unwanted !== undefined && namesAny(unwanted);
+    done(isUnwanted ? new PreconditionFailed('The collection exists already; nothing was written') : undefined);
   };
 }
 

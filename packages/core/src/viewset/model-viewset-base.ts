@@ -526,10 +526,10 @@ export abstract class ModelViewSetBase<
     const entity = await this.getObject(request);
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
     if (wanted === undefined && this.#resource.preconditions?.isRequired === true) throw new PreconditionRequired();
-    const isMet =
-      (wanted === undefined || (await this.#isNamed(request, reply, wanted, 'strong'))) &&
-      (unwanted === undefined || !(await this.#isNamed(request, reply, unwanted, 'weak')));
+    const isMet = wanted === undefined || (await this.#isNamed(request, reply, wanted, 'strong'));
     if (!isMet) throw new PreconditionFailed();
+    const isUnwanted = unwanted !== undefined && (await this.#isNamed(request, reply, unwanted, 'weak'));
+    if (isUnwanted) throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
     return entity;
   }
 
