@@ -18,6 +18,11 @@ export function templateParameters(template: string): string[] {
   return [...template.matchAll(PARAMETER)].map((match) => match[1]!);
 }
 
+/** Leaves the names of parameters out: `/a/:x` and `/a/:y` are one path, and a record is `pk` in its own URL, and `author` in those below it. */
+export function unnamed(template: string): string {
+  return template.replaceAll(PARAMETER, ':');
+}
+
 /** Makes the function that puts values, percent-encoded, in the place of a template's parameters. */
 export function templateFiller(template: string): (valueOf: (parameter: string) => unknown) => string {
   // Every second piece is the name of a parameter.

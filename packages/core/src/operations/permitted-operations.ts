@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { refusalStatus } from '../errors.ts';
-import { templateParameters } from '../path-template.ts';
+import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
 import { requestFor } from '../viewset/request-for.ts';
@@ -64,11 +64,6 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
       operationIds: permitted.map(({ route }) => route.plan.operationId),
     };
   };
-}
-
-/** Leaves the names of parameters out of a path: the same record is `pk` in its own URL, and `author` in those below it. */
-function unnamed(path: string): string {
-  return path.replaceAll(/:\w+/g, ':');
 }
 
 function isList({ action, method }: OperationPlan): boolean {

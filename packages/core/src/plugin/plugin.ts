@@ -4,6 +4,7 @@ import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
+import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
 import type { ParentDefinition } from '../viewset/parent.ts';
 import type { ShownView } from '../viewset/shown-view.ts';
@@ -97,6 +98,7 @@ export const viewset = fp(
       operations.push(route.plan);
     };
     const routeNames = new RouteNames();
+    refuseLateOptions(app, plannedRoutes);
     const responsesOf = (route: RouteOptions): OperationPlan['responses'] =>
       routeResponses(route, makeRules([]), defaults.hasThrottleRate);
     app.decorate(

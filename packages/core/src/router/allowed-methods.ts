@@ -19,3 +19,9 @@ export function pathOf(url: string): string {
   const end = url.search(/[?#]/);
   return end === -1 ? url : url.slice(0, end);
 }
+
+/** Tells if `/a/` and `/a` are one path to the routes of an application. */
+export function ignoresTrailingSlash({ initialConfig }: FastifyInstance): boolean {
+  const { routerOptions, ignoreTrailingSlash } = initialConfig;
+  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
+}

@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
+import { unnamed } from '../path-template.ts';
 import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
-import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
+import type { PlannedRoute } from '../operations/plan-view.ts';
+import { allowedMethods, ignoresTrailingSlash, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The place of routes: their path as it is documented, and as Fastify matches it. */
 interface Place {
@@ -42,4 +45,22 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
     },
     handler: () => undefined,
   };
+}
+
+/**
+ * Has the start of an application say, in the place of Fastify's word for a route that is there twice, that its own OPTIONS route comes too
+ * late: Fastify takes none away, and none once it has started. Only a path of a view is looked at.
+ *
+ * @throws ImproperlyConfigured from the registration of the route
+ */
+export function refuseLateOptions(app: FastifyInstance, planned: readonly PlannedRoute[]): void {
+  app.addHook('onRoute', ({ method, url, constraints = {} }) => {
+    if (![method].flat().includes('OPTIONS')) return;
+    const path = url.replace(/(?<=.)\/$/, '');
+    const isTaken = app.hasRoute({ method: 'OPTIONS', url: ignoresTrailingSlash(app) ? path : url, constraints });
+    if (!isTaken || !planned.some(({ plan }) => unnamed(plan.pattern) === unnamed(path))) return;
+    throw new ImproperlyConfigured(
+      `OPTIONS ${url} has a route already: a router adds one to each of its paths that has none; register yours before the router`,
+    );
+  });
 }

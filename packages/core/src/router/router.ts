@@ -15,6 +15,7 @@ import { SHOWS, ShownView } from '../viewset/shown-view.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
+import { ignoresTrailingSlash } from './allowed-methods.ts';
 import { checkPrefix, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
 import { optionsRoute } from './options-route.ts';
 import { RouteNames } from './route-names.ts';
@@ -342,9 +343,4 @@ function checkActionNames(view: ViewSet): void {
       `${view.constructor.name}: action "${name}" hides the view's own ${name}; name the property otherwise, and its path with "urlPath"`,
     );
   }
-}
-
-function ignoresTrailingSlash(app: FastifyInstance): boolean {
-  const { routerOptions, ignoreTrailingSlash } = app.initialConfig;
-  return routerOptions?.ignoreTrailingSlash ?? ignoreTrailingSlash ?? false;
 }

@@ -1,6 +1,6 @@
 /** OPTIONS tells what the person who asks may do: by permissions of the application's own, by scopes and by records. */
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { FastifyRequest, InjectOptions } from 'fastify';
+import fastify, { type FastifyRequest, type InjectOptions } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
@@ -14,7 +14,9 @@ import {
   type PermissionView,
   readShape,
   Router,
+  serverOptions,
   UserRateLimit,
+  viewset,
   ViewSet,
   writeShape,
 } from '../../src/index.ts';
@@ -322,6 +324,30 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     const app = await testApp(t, orm, [router()], { before });
     t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects' })).body, 'own');
     t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1' })).statusCode, 204);
+  });
+
+  await t.test('one that comes after the router stops the start with the way out', async (t) => {
+    for (const [url, options] of [
+      ['/api/projects', {}],
+      ['/api/projects/', {}],
+      ['/api/projects', serverOptions()],
+      ['/api/projects/', serverOptions()],
+      ['/api/projects/:id', serverOptions()],
+    ] as const) {
+      const app = fastify(options);
+      t.teardown(() => app.close());
+      await app.register(viewset, { orm });
+      app.options('/other', async () => 'own');
+      await app.register(router().plugin);
+      app.options('/another', async () => 'own');
+      app.route({ method: 'OPTIONS', url: '/api/ping', constraints: { host: 'x' }, handler: async () => 'own' });
+      t.throws(() => app.options(url, async () => 'own'), {
+        name: 'ImproperlyConfigured',
+        message: `OPTIONS ${url} has a route already: a router adds one to each of its paths that has none; register yours before the router`,
+      });
+      t.throws(() => app.options('/other', async () => 'again'), { code: 'FST_ERR_DUPLICATED_ROUTE' });
+      await app.ready();
+    }
   });
 
   await t.test('two routers with one path tell of both', async (t) => {
