@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { forgetWithPerson } from './session.ts';
 import { createStore, type Store, useStore } from './store.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -42,10 +43,7 @@ addEventListener('beforeunload', (event) => {
   if (drafts.get().size > 0) event.preventDefault();
 });
 
-/** Forgets all drafts, as for another person. */
-export function forgetDrafts(): void {
-  drafts.set(new Map());
-}
+forgetWithPerson(() => drafts.set(new Map()));
 
 /** Forgets the draft of one form. */
 export function forgetDraft(key: string): void {

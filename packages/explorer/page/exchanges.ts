@@ -1,5 +1,6 @@
 import type { Operation } from './api-model.ts';
-import { endLogin, rememberRefusal, session } from './session.ts';
+import { endLogin, forgetWithPerson, rememberRefusal, session } from './session.ts';
+import { notice } from './notice.tsx';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
@@ -69,6 +70,8 @@ const MAX_KEPT = 50;
 /** The requests of this page, the newest first. */
 export const exchanges = createStore<readonly Exchange[]>([]);
 
+forgetWithPerson(() => exchanges.set([]));
+
 /** The number of requests so far that have written something. */
 export const writes = createStore(0);
 
@@ -108,6 +111,8 @@ type Read<Body> = (response: Response) => Promise<{ readonly body: Body; readonl
 async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answer<Body>> {
   const { operation, url, signal } = sending;
   const { token } = session.get();
+  // What was done before is no news any more.
+  if (!isSafe(operation.method)) notice.set('');
   const headers = headersOf(sending, token);
   const payload = payloadOf(sending.body);
   const settle = keep({ method: operation.method, url, headers, body: shownBody(payload) });

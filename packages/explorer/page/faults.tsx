@@ -34,6 +34,7 @@ export function Faults({
           </button>
         </p>
       )}
+      {status === 404 && <p>{texts.goneHint}</p>}
       {status === 412 && <p>{texts.conflictHint}</p>}
       {status === 428 && <p>{texts.readFirstHint}</p>}
       {status === 403 && <p>{texts.forbiddenHint}</p>}

@@ -1,4 +1,3 @@
-import { forgetDrafts } from './drafts.ts';
 import { createStore } from './store.ts';
 
 const KEY = 'viewset.explorer.token';
@@ -27,21 +26,32 @@ export interface Permitted {
 /** The session of this tab: a reload keeps the login, the end of the tab ends it. */
 export const session = createStore<Session>(sessionOf(sessionStorage.getItem(KEY) ?? undefined, 0));
 
-/** Begins a session. What another person has entered before is forgotten; whoever was nobody yet, or comes back, goes on. */
+const forgetful = new Set<() => void>();
+
+/** Has something forgotten as soon as the page is no longer the same person's: after a logout, and after the login of another one. */
+export function forgetWithPerson(forget: () => void): void {
+  forgetful.add(forget);
+}
+
+/** Begins a session. Whoever was nobody yet, or comes back after a login that has ended, goes on. */
 export function logIn(token: string): void {
   const before = session.get();
   const next = sessionOf(token, before.turn + 1);
   const wasSomebody = before.token !== undefined || Object.keys(before.claims).length > 0;
-  if (wasSomebody && nameOf(before) !== nameOf(next)) forgetDrafts();
+  if (wasSomebody && nameOf(before) !== nameOf(next)) forgetAll();
   sessionStorage.setItem(KEY, token);
   session.set(next);
 }
 
-/** Ends the session, and forgets what was entered in it. */
+/** Ends the session, and forgets what was entered and asked in it. */
 export function logOut(): void {
   sessionStorage.removeItem(KEY);
-  forgetDrafts();
+  forgetAll();
   session.set(sessionOf(undefined, session.get().turn + 1));
+}
+
+function forgetAll(): void {
+  for (const forget of forgetful) forget();
 }
 
 /** Forgets a token that is none any more. What the page shows stays: somebody may be in the middle of a form. */

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Operation } from './api-model.ts';
 import { type Answer, Refusal, send } from './exchanges.ts';
 import { session } from './session.ts';
@@ -22,10 +22,14 @@ export function useAnswer(operation: Operation | undefined, url: string, fits: (
   const person = useStore(session);
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<Omit<Awaited, 'reload'>>(WAITING);
+  const reader = useRef(person.turn);
   useEffect(() => {
     if (operation === undefined) return;
     const controller = new AbortController();
-    setState(({ answer }) => ({ ...WAITING, answer }));
+    // What one person may see is not shown to the next, however long the server takes.
+    const isSame = reader.current === person.turn;
+    reader.current = person.turn;
+    setState(({ answer }) => ({ ...WAITING, answer: isSame ? answer : undefined }));
     const settle = (found: Pick<Awaited, 'answer' | 'refusal'>): void => {
       if (!controller.signal.aborted) setState({ ...found, isWaiting: false });
     };

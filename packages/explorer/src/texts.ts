@@ -47,6 +47,7 @@ export const texts = {
   notPermitted: 'Your account has no permission for it.',
   forbiddenHint: 'Your account has no permission for it, so it is no longer offered.',
   readFirstHint: 'Reload the record to read it: your changes are lost then.',
+  goneHint: 'It may have been deleted in the meantime. What you have entered is still here.',
   conflictHint:
     'Reload the record to see it as it is now: your changes are lost then. Or overwrite what the other has changed with yours.',
   overwrite: 'Overwrite',

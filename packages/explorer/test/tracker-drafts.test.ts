@@ -145,6 +145,34 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(await page.getByLabel('Title').inputValue(), '', 'nor is it there after a logout');
   });
 
+  t.test('nothing of one person is there for the next, however slow the server is', async (t) => {
+    const page = await visit('ada', `${TICKETS}/1`);
+    await page.getByLabel('Title').waitFor();
+    const { asked, release } = await hold(page, (request) => request.resourceType() === 'fetch');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await asked;
+    await page.getByText('You are logged out.').waitFor();
+    t.notMatch(await page.locator('main').innerText(), /Login fails/);
+    t.equal(await page.locator('main').locator('input, textarea').count(), 0);
+    await page.getByRole('button', { name: 'Requests' }).click();
+    t.notMatch(await page.locator('.log').innerText(), /200/, 'nor are the answers');
+    await release();
+    await page.getByText('Log in to see this').waitFor();
+  });
+
+  t.test('what was said of the last thing that was done goes when the next is done', async (t) => {
+    const page = await visit('ada', `${TICKETS}/16`);
+    await page.getByLabel('Title').fill('Saved once');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.equal(await send('ada', 'DELETE', `${TICKETS}/16`), 204);
+    await page.getByLabel('Title').fill('Saved twice');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('It may have been deleted in the meantime').waitFor();
+    t.equal(await page.getByText('Saved.').count(), 0);
+    t.equal(await page.getByLabel('Title').inputValue(), 'Saved twice');
+  });
+
   t.test('whoever looks at another page and comes back goes on', async (t) => {
     const page = await visit('ada', `${TICKETS}/15`);
     await page.getByLabel('Title').fill('Half');

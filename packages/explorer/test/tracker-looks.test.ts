@@ -1,6 +1,7 @@
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
 import { isWithinScreen, look } from './support/look.ts';
+import { endLogin } from './support/hold.ts';
 import { openTracker } from './support/tracker.ts';
 
 t.setTimeout(110_000);
@@ -109,6 +110,19 @@ t.test('looks of the tracker in a browser', { skip: skipWithoutBrowser() }, asyn
       await page.goto('/api/tickets/4711');
       await page.getByText('There is nothing here').waitFor();
       await seen('not there');
+      await page.goto(`${TICKETS}#new=`);
+      await page.getByLabel('Title').fill('Entered');
+      await page.locator('.crumbs').getByRole('link', { name: 'Lighthouse' }).click();
+      await page.goBack();
+      await page.getByText('What you had entered is still here.').waitFor();
+      await seen('a form that is shown again');
+      await endLogin(page);
+      await page.getByRole('button', { name: 'New ticket' }).click();
+      await page.getByText('Your login has ended').waitFor();
+      await seen('a login that has ended');
+      const nobody = await visit('chiara', `${TICKETS}#new=`, { colorScheme, viewport, bypassCSP: true });
+      await nobody.getByText('Your account has no permission for it.').waitFor();
+      await look(t, nobody, 'a form that is not permitted');
     });
   }
 });
