@@ -54,7 +54,8 @@ export function Faults({
 
 function summaryOf({ status, details, message }: Refusal, beside: number): string {
   if (status === 0) return `${texts.offline}. ${texts.offlineHint}`;
-  return beside > 0 ? texts.faults(details.length) : message;
+  // Of a wrong body the server's own sentence lists the same.
+  return beside > 0 || (status === 400 && details.length > 0) ? texts.faults(details.length) : message;
 }
 
 function unescaped(step: string): string {

@@ -83,7 +83,8 @@ function readNumber(text: string): number | string {
   const trimmed = text.trim();
   if (!/^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(trimmed)) return text;
   const number = Number(trimmed);
-  return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : number;
+  const isHeld = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isHeld ? number : text;
 }
 
 export function ChoiceInput(props: InputProps): JSX.Element {

@@ -137,6 +137,39 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.equal(await nobody.evaluate(() => sessionStorage.length), 0, 'a token that is none is forgotten');
   });
 
+  t.test('an answer that cannot be read is told of', async (t) => {
+    const page = await visit('ada', '/api');
+    const answers = async (path: string, body: string): Promise<void> => {
+      await page.unrouteAll();
+      await page.route(`**${path}`, (route) =>
+        route.request().resourceType() === 'fetch' && route.request().method() === 'GET'
+          ? route.fulfill({ body, contentType: 'text/html' })
+          : route.fallback(),
+      );
+    };
+    for (const body of ['<html>A proxy</html>', 'null', '[]', '']) {
+      await answers(`${TICKETS}/1`, body);
+      await page.goto(`${TICKETS}/1`);
+      await page.getByRole('alert').filter({ hasText: 'This answer cannot be read' }).waitFor();
+    }
+    for (const body of ['<html>A proxy</html>', 'null', '{"results": 5}']) {
+      await answers(TICKETS, body);
+      await page.goto(TICKETS);
+      await page.getByRole('alert').filter({ hasText: 'This answer cannot be read' }).waitFor();
+    }
+    for (const body of ['<html>A proxy</html>', 'null', '[]', '{"paths": {"/api": {"get": null}}}']) {
+      await answers('/openapi.json', body);
+      await page.goto(TICKETS);
+      await page.getByText('The description of this API cannot be read').waitFor();
+    }
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: 'New ticket' }).waitFor();
+    await page.goto(`${TICKETS}?page=4711`);
+    await page.getByText('The list ends before this page.').waitFor();
+    t.equal(await page.getByText('No tickets yet').count(), 0);
+  });
+
   t.test('every refusal is a sentence', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Title').fill('Refused');

@@ -82,6 +82,18 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     t.match(await read('ada', pathname), { steps: [{ id: steps[0]!.id, text: 'Think twice' }, { text: 'Act once' }] });
   });
 
+  t.test('what is no number goes to the server as it is', async (t) => {
+    const page = await visit('ada', `${TICKETS}/1`);
+    for (const text of ['1e999', '9007199254740993', '0x10', '1,5']) {
+      await page.getByLabel('Priority').fill(text);
+      const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+      await page.getByRole('button', { name: 'Save' }).click();
+      t.strictSame((await sent).postDataJSON(), { priority: text });
+      await page.locator('#record-priority-faults').getByText('must be an integer').waitFor();
+      t.equal(await page.getByLabel('Priority').inputValue(), text);
+    }
+  });
+
   t.test('rules over several fields and unknown references are told at their fields', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Starts on').fill('2027-03-02');
