@@ -51,6 +51,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Says in a sentence why a request was refused. */
+export function sentenceOf({ status, message }: Refusal): string {
+  return status === 0 ? texts.offline : message;
+}
+
 export interface Answer<Body = unknown> {
   readonly body: Body;
   readonly headers: Headers;
@@ -175,7 +180,10 @@ function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (
 /** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */
 function forgetBadToken({ headers }: Response, token: string | undefined): void {
   const isBad = headers.get('www-authenticate')?.includes('invalid_token') === true;
-  if (isBad && token !== undefined && session.get().token === token) endLogin();
+  if (isBad && token !== undefined && session.get().token === token) {
+    endLogin();
+    notice.set(texts.loginEnded);
+  }
 }
 
 function isSafe(method: string): boolean {

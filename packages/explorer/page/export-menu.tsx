@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Operation } from './api-model.ts';
-import { Refusal, sendForFile } from './exchanges.ts';
+import { Refusal, sendForFile, sentenceOf } from './exchanges.ts';
 import { unpaged } from './list-query.ts';
 import { hrefOf } from './location.ts';
 import { closeMenu, Menu } from './menu.tsx';
@@ -33,7 +33,7 @@ export function ExportMenu({
       notice.set(texts.exported);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      notice.set(error.status === 0 ? texts.offline : error.message);
+      notice.set(sentenceOf(error));
     } finally {
       setWaiting(false);
     }

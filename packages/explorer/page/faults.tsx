@@ -28,7 +28,7 @@ export function Faults({
       </p>
       {status === 401 && token === undefined && !isLogin && (
         <p>
-          {texts.loginEnded}{' '}
+          {texts.loginEnded} {texts.restored}{' '}
           <button type="button" class="small" onClick={() => askForLogin()}>
             {texts.logIn}
           </button>

@@ -4,6 +4,7 @@ import type { Api, Resource } from './api-model.ts';
 import type { InputProps } from './form-facts.ts';
 import { emptied, NumberInput, TextInput } from './inputs.tsx';
 import { isOffered } from './permissions.ts';
+import { sentenceOf } from './exchanges.ts';
 import { type Row, textOf, titleOf } from './records.ts';
 import { type Proposals, useLabel, useProposals } from './related-records.ts';
 import type { Described } from './schema.ts';
@@ -149,6 +150,7 @@ function ProposalList({
 
 function noteOf(found: Proposals | undefined): string {
   if (found === undefined) return texts.searching;
+  if (found.refusal !== undefined) return sentenceOf(found.refusal);
   if (found.rows.length === 0) return texts.nothingFound;
   return found.hasMore ? texts.moreFound : texts.countOf(found.rows.length);
 }

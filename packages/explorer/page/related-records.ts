@@ -8,6 +8,8 @@ import { isRow, isTitle, type Row, rowsOf, textOf, titleOf } from './records.ts'
 export interface Proposals {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
+  /** Undefined unless the server has refused the search, or was silent. */
+  readonly refusal: Refusal | undefined;
 }
 
 /** As many records are proposed at once. */
@@ -25,8 +27,10 @@ export function useProposals(target: Resource, text: string | undefined): Propos
     if (text === undefined) return;
     const controller = new AbortController();
     const ask = (): void => {
-      propose(target, text, controller.signal).then(setFound, () => {
-        if (!controller.signal.aborted) setFound({ rows: [], hasMore: false });
+      propose(target, text, controller.signal).then(setFound, (error: unknown) => {
+        if (controller.signal.aborted) return;
+        if (!(error instanceof Refusal)) throw error;
+        setFound({ rows: [], hasMore: false, refusal: error });
       });
     };
     const timer = setTimeout(ask, text === '' ? 0 : PAUSE_MS);
@@ -52,7 +56,8 @@ async function propose(target: Resource, text: string, signal: AbortSignal): Pro
     : found.filter((row) => titleOf(target, row).toLowerCase().includes(text.trim().toLowerCase()));
   return {
     rows: rows.slice(0, PROPOSALS),
-    hasMore: rows.length > PROPOSALS || (body as { next?: unknown }).next === true,
+    hasMore: rows.length > PROPOSALS || (isRow(body) && body['next'] === true),
+    refusal: undefined,
   };
 }
 

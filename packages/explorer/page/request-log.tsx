@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { copyText } from './copy-text.ts';
 import { covered, curlOf, type Exchange, exchanges, shownHeader } from './exchanges.ts';
-import { notice } from './notice.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
@@ -86,11 +86,7 @@ function Raw({ exchange }: { readonly exchange: Exchange }): JSX.Element {
           type="button"
           class="small"
           title={texts.curlHint}
-          onClick={() => {
-            void navigator.clipboard
-              .writeText(curlOf(exchange, location.origin))
-              .then(() => notice.set(`${texts.copied} ${texts.curlHint}`));
-          }}
+          onClick={() => void copyText(curlOf(exchange, location.origin), texts.curlHint)}
         >
           {texts.copyCurl}
         </button>

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
 import type { Draft, Entered, Values } from './drafts.ts';
-import { Refusal } from './exchanges.ts';
+import { Refusal, sentenceOf } from './exchanges.ts';
 import { Field } from './field.tsx';
 import { type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
@@ -185,7 +185,7 @@ function useSubmit(form: RefObject<HTMLFormElement | null>) {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       // Whoever has gone on to another page hears of it there.
-      if (form.current === null) notice.set(texts.refusedMeanwhile(error.status === 0 ? texts.offline : error.message));
+      if (form.current === null) notice.set(texts.refusedMeanwhile(sentenceOf(error)));
       setRefusal(error);
       // The message is there once it is rendered.
       setTimeout(() => {

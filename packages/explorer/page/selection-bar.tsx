@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import { ChangeForm } from './change-form.tsx';
+import { copyText } from './copy-text.ts';
 import { notice } from './notice.tsx';
 import { isOffered } from './permissions.ts';
 import { type Row, textOf } from './records.ts';
@@ -91,14 +92,7 @@ function SelectionButtons({
   const change = changeOf(resource);
   return (
     <span class="buttons">
-      <button
-        type="button"
-        onClick={() => {
-          void navigator.clipboard
-            .writeText(JSON.stringify(selection.rows, undefined, 2))
-            .then(() => notice.set(texts.copied));
-        }}
-      >
+      <button type="button" onClick={() => void copyText(JSON.stringify(selection.rows, undefined, 2))}>
         {texts.copyJson}
       </button>
       {isOffered(change, person, path) && change.body !== undefined && (

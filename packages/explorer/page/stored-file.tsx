@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Refusal, sendForFile } from './exchanges.ts';
+import { Refusal, sendForFile, sentenceOf } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import { isRow } from './records.ts';
 import { saveFile } from './save-file.ts';
@@ -36,7 +36,7 @@ export function StoredFile({ file, isFull = false }: { readonly file: StoredFile
       saveFile((await sendForFile(url)).body, name);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      notice.set(error.status === 0 ? texts.offline : error.message);
+      notice.set(sentenceOf(error));
     }
   };
   return (

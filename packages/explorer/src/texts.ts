@@ -21,7 +21,7 @@ export const texts = {
   logOut: 'Log out',
   loggedOut: 'You are logged out.',
   loginToGoOn: 'This needs a login.',
-  loginEnded: 'Your login has ended. What you have entered is still here.',
+  loginEnded: 'Your login has ended.',
   loginHint: 'The login lasts until this tab is closed.',
   token: 'Token',
   tokenHint: 'This API has no login that the page knows. Paste a token; it is kept until this tab is closed.',
@@ -102,6 +102,7 @@ export const texts = {
     failed === 0 ? `${countOf(done)} changed.` : `${countOf(done)} changed, ${failed} could not be.`,
   copyJson: 'Copy as JSON',
   copied: 'Copied.',
+  notCopied: 'This browser does not let the page copy it.',
   clearSelection: 'Clear the selection',
   deletedSome: (done: number, failed: number): string =>
     failed === 0 ? `${countOf(done)} deleted.` : `${countOf(done)} deleted, ${failed} could not be.`,

@@ -170,6 +170,32 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     t.equal(await page.getByText('No tickets yet').count(), 0);
   });
 
+  t.test('a search for a related record that fails is not taken for one that finds nothing', async (t) => {
+    const page = await visit('ada', `${TICKETS}#new=`);
+    await page.route('**/api/people?**', (route) =>
+      route.fulfill({ status: 503, json: { error: 'Down for now', code: 'service_unavailable' } }),
+    );
+    const box = page.getByRole('combobox', { name: 'Assignee' });
+    await box.fill('ben');
+    await page.locator('.proposals').getByText('Down for now').waitFor();
+    t.equal(await page.getByText('Nothing found').count(), 0);
+    await page.unrouteAll();
+    await box.fill('ben o');
+    await page.getByRole('option', { name: 'Ben Okafor' }).waitFor();
+  });
+
+  t.test('a page that came by plain HTTP copies too', async (t) => {
+    const page = await visit('ada', '/api', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${TICKETS}/1`);
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Requests' }).click();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied.').waitFor();
+    const other = await page.context().newPage();
+    await other.goto('/api');
+    t.match(await other.evaluate(() => navigator.clipboard.readText()), /^curl '/);
+  });
+
   t.test('every refusal is a sentence', async (t) => {
     const page = await visit('ada', `${TICKETS}/1`);
     await page.getByLabel('Title').fill('Refused');
