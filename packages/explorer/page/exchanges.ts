@@ -131,7 +131,7 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
       credentials: 'omit',
     });
     const { status, statusText } = response;
-    forgetBadToken(response, token);
+    forgetBadToken(response, operation.method, token);
     const answer = { status, statusText, headers: [...response.headers] };
     if (response.ok) {
       const { body, shown } = await read(response);
@@ -178,12 +178,12 @@ function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (
 }
 
 /** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */
-function forgetBadToken({ headers }: Response, token: string | undefined): void {
+function forgetBadToken({ headers }: Response, method: string, token: string | undefined): void {
   const isBad = headers.get('www-authenticate')?.includes('invalid_token') === true;
-  if (isBad && token !== undefined && session.get().token === token) {
-    endLogin();
-    notice.set(texts.loginEnded);
-  }
+  if (!isBad || token === undefined || session.get().token !== token) return;
+  endLogin();
+  // A form says it itself.
+  if (isSafe(method)) notice.set(texts.loginEnded);
 }
 
 function isSafe(method: string): boolean {

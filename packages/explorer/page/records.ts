@@ -1,4 +1,5 @@
 import type { Resource } from './api-model.ts';
+import { humanized } from './words.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -25,7 +26,8 @@ export function titleOf({ singular, key }: Resource, row: Row): string {
   const named = TITLES.map((name) => row[name]).find((value) => typeof value === 'string' && value.trim() !== '');
   const id = row[key];
   if (typeof named === 'string') return named;
-  return id === undefined || id === null ? singular : `${singular} ${textOf(id)}`;
+  const kind = humanized(singular);
+  return id === undefined || id === null ? kind : `${kind} ${textOf(id)}`;
 }
 
 /** Tells if the field of a name is one that people know records by. */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import type { InputProps } from './form-facts.ts';
 import { emptied, NumberInput, TextInput } from './inputs.tsx';
@@ -21,12 +21,19 @@ export function ReferenceInput(props: InputProps & { readonly placeholder?: stri
   return isNumber ? <NumberInput {...props} /> : <TextInput {...props} />;
 }
 
-/** Finds the collection that a value refers to; undefined if it refers to none that can be searched. */
+/**
+ * Finds the collection that a value refers to; undefined if it refers to none that can be searched. It stays the same when a login
+ * has ended: no control becomes another one while somebody is at it.
+ */
 export function useReferenceTarget({ resources }: Api, { schema }: Described): Resource | undefined {
   const person = useStore(session);
   const entity = schema['x-reference']?.entity;
-  return resources.find(
-    (resource) => resource.entity === entity && !resource.path.includes('{') && isOffered(resource.list, person),
+  return useMemo(
+    () =>
+      resources.find(
+        (resource) => resource.entity === entity && !resource.path.includes('{') && isOffered(resource.list, person),
+      ),
+    [resources, entity, person.turn],
   );
 }
 

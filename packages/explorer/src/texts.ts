@@ -36,7 +36,7 @@ export const texts = {
       401: 'Log in to see this',
       403: 'You may not see or do this',
       404: 'There is nothing here',
-      409: 'This conflicts with another record',
+      409: 'This conflicts with what is there',
       412: 'Somebody has changed this record in the meantime',
       413: 'This is too large',
       415: 'The server does not take this kind of content',

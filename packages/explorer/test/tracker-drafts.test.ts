@@ -106,8 +106,10 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByRole('button', { name: 'Save' }).click();
     const refusal = page.getByRole('alert').filter({ hasText: 'Your login has ended' });
     await refusal.waitFor();
+    t.equal(await page.getByText('Your login has ended').count(), 1, 'which is said once');
     t.equal(await page.getByLabel('Title').inputValue(), 'Entered for long');
     t.equal(await page.evaluate(() => sessionStorage.length), 0, 'the token is forgotten');
+    t.equal(await page.getByRole('combobox', { name: /Assignee|Add to labels/ }).count(), 2, 'no control is another');
     await refusal.getByRole('button', { name: 'Log in' }).click();
     await logInAs(page, 'ada');
     await page.getByText('What you had entered is still here.').waitFor();
