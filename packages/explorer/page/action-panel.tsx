@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Api, fillPath, type Operation, rowOf } from './api-model.ts';
 import { useDraft, type Values } from './drafts.ts';
-import { type Answer, exchanges, send } from './exchanges.ts';
+import { type Answer, send } from './exchanges.ts';
 import { schemaOf } from './list-query.ts';
 import { here, hrefOf } from './location.ts';
 import type { Schema } from './openapi.ts';
@@ -42,7 +42,7 @@ export function ActionPanel({
   readonly action: Operation;
   readonly path: string;
 }): JSX.Element {
-  const [answer, setAnswer] = useState<{ readonly answer: Answer; readonly status: string }>();
+  const [answer, setAnswer] = useState<Answer>();
   const [sent, setSent] = useState<Values>();
   const draft = useDraft(`${action.id} ${path}`, undefined);
   return (
@@ -59,8 +59,7 @@ export function ActionPanel({
           const { query, body } = split(action, values);
           const url = hrefOf(fillPath(action.path, path), query, new URLSearchParams());
           const found = await send({ operation: action, url, ...(action.body === undefined ? {} : { body }) });
-          const { status, statusText } = exchanges.get()[0]?.answer ?? { status: 200, statusText: '' };
-          setAnswer({ answer: found, status: `${status} ${statusText}`.trim() });
+          setAnswer(found);
           // The values stand there to be sent again, changed perhaps.
           setSent(values);
           draft.settle(draft, undefined);
@@ -69,7 +68,7 @@ export function ActionPanel({
       {answer !== undefined && (
         <section class="result" aria-live="polite" aria-label={texts.result}>
           <h2>{texts.actionDone(answer.status)}</h2>
-          <Result api={api} action={action} body={answer.answer.body} />
+          <Result api={api} action={action} body={answer.body} />
         </section>
       )}
     </>

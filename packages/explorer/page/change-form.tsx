@@ -62,7 +62,7 @@ export function ChangeForm({ api, resource, path, rows, onOutcome, onCancel }: C
         onChange={setValue}
       />
       <span class="buttons">
-        <button class="primary" disabled={isSending}>
+        <button class="primary" aria-disabled={isSending}>
           {isSending ? texts.saving : texts.changeMany(rows.length)}
         </button>
         <button type="button" class="plain" onClick={onCancel}>

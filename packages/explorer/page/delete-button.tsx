@@ -5,8 +5,11 @@ import { forgetDraft } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
 import { here, navigate } from './location.ts';
 import { notice } from './notice.tsx';
+import { isOffered } from './permissions.ts';
 import { type Row, titleOf } from './records.ts';
+import { session } from './session.ts';
 import { Problem, Question } from './states.tsx';
+import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { ifMatch, updateDraft } from './update-form.tsx';
 import { shortened } from './words.ts';
@@ -21,17 +24,21 @@ interface DeleteProps {
 }
 
 /** Deletes a record after a question, and only as it was read. */
-export function DeleteButton(props: DeleteProps): JSX.Element {
+export function DeleteButton(props: DeleteProps): JSX.Element | null {
   const [isAsking, setAsking] = useState(false);
   const title = shortened(titleOf(props.resource, props.row), 80);
-  const { refusal, isSending, remove } = useDeletion(props, title);
+  const { refusal, forget, isSending, remove } = useDeletion(props, title);
+  const mayDelete = isOffered(props.destroy, useStore(session), props.path);
+  if (!mayDelete && refusal === undefined) return null;
+  const retry = (): void => {
+    forget();
+    props.reload();
+  };
   return (
     <section class="end">
-      {refusal !== undefined && (
-        <Problem refusal={refusal} onRetry={refusal.status === 412 ? props.reload : undefined} />
-      )}
-      {refusal?.status !== 403 && (
-        <button type="button" class="danger" disabled={isSending} onClick={() => setAsking(true)}>
+      {refusal !== undefined && <Problem refusal={refusal} onRetry={refusal.status === 412 ? retry : undefined} />}
+      {mayDelete && (
+        <button type="button" class="danger" aria-disabled={isSending} onClick={() => setAsking(!isSending)}>
           {isSending ? texts.deleting : texts.delete}
         </button>
       )}
@@ -73,5 +80,5 @@ function useDeletion({ resource, path, tag, destroy }: DeleteProps, title: strin
       setSending(false);
     }
   };
-  return { refusal, isSending, remove };
+  return { refusal, forget: () => setRefusal(undefined), isSending, remove };
 }

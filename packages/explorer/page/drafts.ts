@@ -45,6 +45,11 @@ addEventListener('beforeunload', (event) => {
 
 forgetWithPerson(() => drafts.set(new Map()));
 
+/** Tells if something was entered into a form. */
+export function useIsEntered(key: string): boolean {
+  return useStore(drafts).has(key);
+}
+
 /** Forgets the draft of one form. */
 export function forgetDraft(key: string): void {
   drafts.set(new Map([...drafts.get()].filter(([name]) => name !== key)));

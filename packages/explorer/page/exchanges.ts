@@ -59,6 +59,8 @@ export function sentenceOf({ status, message }: Refusal): string {
 export interface Answer<Body = unknown> {
   readonly body: Body;
   readonly headers: Headers;
+  /** As HTTP has it: `200 OK`. */
+  readonly status: string;
 }
 
 export interface Sending {
@@ -137,7 +139,7 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
       const { body, shown } = await read(response);
       settle({ ...answer, text: shown });
       if (!isSafe(operation.method)) writes.set(writes.get() + 1);
-      return { body, headers: response.headers };
+      return { body, headers: response.headers, status: `${status} ${statusText}`.trim() };
     }
     const text = await response.text();
     settle({ ...answer, text });

@@ -47,8 +47,11 @@ function LoginForm({ api }: { readonly api: Api }): JSX.Element {
       draft={draft}
       submitLabel={texts.logIn}
       onSubmit={async (body) => {
+        const question = loginQuestion.get();
         const answer = await send({ operation: login, url: login.path, body });
         const token = (answer.body as { access_token?: unknown } | undefined)?.access_token;
+        // Whoever has given it up meanwhile is not logged in.
+        if (loginQuestion.get() !== question) return;
         if (typeof token !== 'string') throw new Refusal(200, 'no_token', texts.tokenMissing);
         logIn(token);
         loginQuestion.set(undefined);

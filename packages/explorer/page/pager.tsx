@@ -43,10 +43,10 @@ export function Pager({
         </label>
       )}
       <span class="buttons">
-        <button type="button" disabled={previous === undefined} onClick={() => previous && onQuery(previous)}>
+        <button type="button" aria-disabled={previous === undefined} onClick={() => previous && onQuery(previous)}>
           {texts.previous}
         </button>
-        <button type="button" disabled={next === undefined} onClick={() => next && onQuery(next)}>
+        <button type="button" aria-disabled={next === undefined} onClick={() => next && onQuery(next)}>
           {texts.next}
         </button>
       </span>

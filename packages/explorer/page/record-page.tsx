@@ -4,6 +4,7 @@ import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { type Api, collectionsBelow, fillPath, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { DeleteButton } from './delete-button.tsx';
+import { useIsEntered } from './drafts.ts';
 import { ExpandSwitches } from './expand-switches.tsx';
 import { Facts } from './facts.tsx';
 import { hasParameter, only } from './list-query.ts';
@@ -15,7 +16,7 @@ import { session } from './session.ts';
 import { NotOffered, Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
-import { UpdateForm } from './update-form.tsx';
+import { updateDraft, UpdateForm } from './update-form.tsx';
 import { useAnswer } from './use-answer.ts';
 import { useFormState } from './use-form-state.ts';
 import { humanized, shortened } from './words.ts';
@@ -118,9 +119,10 @@ function RecordView(props: ViewProps): JSX.Element {
   const { document } = api;
   const person = useStore(session);
   const { retrieve, update, destroy } = resource;
-  const mayWrite = useFormState(update?.body === undefined ? undefined : update, path) === 'shown';
-  const mayDelete = useFormState(destroy, path) === 'shown';
-  const form = mayWrite ? update : undefined;
+  const state = useFormState(update?.body === undefined ? undefined : update, path);
+  const isEntered = useIsEntered(updateDraft(path));
+  // Who may no longer change the record, as it is now, keeps the form only for what stands in it.
+  const form = state === 'shown' && (isEntered || isOffered(update, person, path)) ? update : undefined;
   const written = new Set(propertiesOf(document, form?.body?.schema).map(([name]) => name));
   const names = Object.keys(row).filter((name) => !written.has(name));
   const schema = retrieve?.answer ?? resource.row;
@@ -135,7 +137,7 @@ function RecordView(props: ViewProps): JSX.Element {
       {names.length > 0 && (
         <Facts document={document} schema={schema} row={row} names={names} isAside={form !== undefined} />
       )}
-      {mayDelete && <DeleteButton {...props} destroy={destroy!} />}
+      {destroy !== undefined && <DeleteButton {...props} destroy={destroy} />}
     </div>
   );
 }

@@ -119,7 +119,7 @@ function FormButtons(props: FormButtonsProps): JSX.Element {
   return (
     <>
       <div class="buttons">
-        <button class="primary" disabled={isSending}>
+        <button class="primary" aria-disabled={isSending}>
           {isSending ? texts.saving : submitLabel}
         </button>
         {buttons?.(submit)}

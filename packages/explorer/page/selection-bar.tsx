@@ -90,6 +90,7 @@ function SelectionButtons({
 }): JSX.Element {
   const person = useStore(session);
   const change = changeOf(resource);
+  const isDeleting = open === 'deletion';
   return (
     <span class="buttons">
       <button type="button" onClick={() => void copyText(JSON.stringify(selection.rows, undefined, 2))}>
@@ -99,15 +100,20 @@ function SelectionButtons({
         <button
           type="button"
           aria-expanded={open === 'change'}
-          disabled={open === 'deletion'}
-          onClick={() => onOpen(open === 'change' ? undefined : 'change')}
+          aria-disabled={isDeleting}
+          onClick={() => !isDeleting && onOpen(open === 'change' ? undefined : 'change')}
         >
           {texts.changeSelected}
         </button>
       )}
       {isOffered(deletionOf(resource), person, path) && (
-        <button type="button" class="danger" disabled={open === 'deletion'} onClick={() => onOpen('question')}>
-          {open === 'deletion' ? texts.deleting : texts.deleteSelected}
+        <button
+          type="button"
+          class="danger"
+          aria-disabled={isDeleting}
+          onClick={() => !isDeleting && onOpen('question')}
+        >
+          {isDeleting ? texts.deleting : texts.deleteSelected}
         </button>
       )}
       <button type="button" class="plain" onClick={() => selection.select(new Set())}>

@@ -229,6 +229,26 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(new URL(page.url()).pathname, '/api/labels');
   });
 
+  t.test('whoever gives a slow login up is not logged in', async (t) => {
+    const page = await visit(undefined, '/api/labels');
+    const { asked, release } = await hold(page, (request) => request.method() === 'POST');
+    await page.getByRole('button', { name: 'Log in' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Email').fill('ada@example.com');
+    await dialog.getByLabel('Password').fill(PASSWORD);
+    await dialog.getByLabel('Password').press('Enter');
+    await asked;
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const answered = page.waitForResponse((response) => response.url().endsWith('/login'));
+    await release();
+    await (await answered).finished();
+    await page
+      .getByRole('contentinfo')
+      .getByText(/login\s+200/)
+      .waitFor();
+    t.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+
   t.test('a search goes on where a server fails', async (t) => {
     const page = await visit('ada', TICKETS);
     await page.getByRole('row').nth(1).waitFor();

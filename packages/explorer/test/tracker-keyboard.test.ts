@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
+import { hold } from './support/hold.ts';
 import { openTracker, PASSWORD } from './support/tracker.ts';
 
 t.setTimeout(110_000);
@@ -15,6 +16,9 @@ async function tabTo(page: Page, selector: string, key: 'Tab' | 'Shift+Tab' = 'T
   }
   throw new Error(`nobody comes to ${selector} by ${key}`);
 }
+
+const isFocused = (page: Page, selector: string) =>
+  page.evaluate((wanted) => document.activeElement?.matches(wanted), selector);
 
 const hasFocus = (page: Page, selector: string) =>
   page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
@@ -114,8 +118,18 @@ t.test('the tracker by keyboard alone', { skip: skipWithoutBrowser() }, async (t
     await page.locator('#record-priority-faults').waitFor();
     await hasFocus(page, '#record-priority');
     await keyboard.press('ControlOrMeta+a');
-    await keyboard.type('2\n');
+    await keyboard.type('2');
+    await tabTo(page, '.form button.primary');
+    const { asked, release } = await hold(page, (request) => request.method() === 'PATCH');
+    await keyboard.press('Enter');
+    await asked;
+    await page.getByRole('button', { name: 'Saving…' }).waitFor();
+    t.ok(await isFocused(page, '.form button.primary'), 'the keyboard stays where it was');
+    await keyboard.press('Enter');
+    await release();
     await page.getByText('Saved.').waitFor();
+    t.ok(await isFocused(page, '.form button.primary'));
+    await page.unrouteAll();
     t.match(await read('ada', new URL(page.url()).pathname), { status: 'done', priority: 2 });
   });
 

@@ -102,6 +102,22 @@ t.test('the people of the tracker in a browser', { skip: skipWithoutBrowser() },
     await page.getByRole('link', { name: 'New ticket' }).waitFor();
   });
 
+  t.test('who may not change a record any more, as it was saved, is not offered to', async (t) => {
+    const page = await visit('ada', `${TICKETS}/15`);
+    await page.getByLabel('Title').fill('The last change');
+    // The API permits nothing but reading as soon as the record is written.
+    await page.route(`**${TICKETS}/15`, async (route) => {
+      if (route.request().method() !== 'OPTIONS') return route.fallback();
+      const response = await route.fetch();
+      const permitted = { 'permitted-methods': 'GET, HEAD, OPTIONS', 'permitted-operations': '' };
+      return route.fulfill({ response, headers: { ...response.headers(), ...permitted } });
+    });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByText('Read only.').waitFor();
+    t.strictSame([await offered(page, 'Save'), await offered(page, 'Delete')], [0, 0]);
+  });
+
   t.test('where the API does not tell, everything is offered until it is refused', async (t) => {
     const page = await visit('chiara', '/api');
     // As @fastify/cors does, unless it is told to answer preflight requests alone.
