@@ -1,6 +1,7 @@
 /**
  * Runs the tests of the packages with the newest MikroORM whose packages fit each other, in a copy beside the workspace:
- * the peers are a range, and the lockfile has its lowest version. On SQLite alone if no driver of PostgreSQL fits.
+ * the peers are a range, and the lockfile has its lowest version. On SQLite all of them; on MongoDB those that come by what differs there,
+ * if TEST_MONGODB_URL names one; on PostgreSQL none as long as no driver of it fits.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +12,11 @@ import { fileURLToPath } from 'node:url';
 /** As of 2026-11, `@mikro-orm/postgresql` 7.2.5 asks for a `@mikro-orm/sql` that is not published, and 7.2.2 to 7.2.4 lack. */
 const NEWEST = '7.2.2';
 const FITTING = ['core', 'sqlite', 'mongodb'];
+
+/** The driver of MongoDB, around whose methods the extension stands, and the compiler; reads, writes, references, conflicts and transactions. */
+const ON_MONGO =
+  'packages/core/test/{backends/mongodb/*,mikro/*,query/{matching,relations},' +
+  'http/{writes,many,conflicts,json-columns,object-ids,transactions,sets-of-references}}.test.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'viewset-newest-'));
@@ -35,20 +41,25 @@ writeFileSync(
 run('pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 // The explorer knows MikroORM by its tests alone, which are of the tracker.
 run('pnpm', ['--recursive', '--no-bail', '--filter', '!@viewset/explorer', 'exec', 'tsc']);
-run(process.execPath, [
-  'scripts/test.ts',
-  ...globSync('packages/core/test/{backends,http,mikro,permissions,query,shapes,viewset}/*.test.ts', { cwd: copy }),
-]);
+runTests('packages/core/test/{backends,http,mikro,permissions,query,shapes,viewset}/*.test.ts', {});
+const mongo = process.env['TEST_MONGODB_URL'];
+if (mongo === undefined) console.log('TEST_MONGODB_URL is not set: nothing was tried on MongoDB');
+else runTests(ON_MONGO, { TEST_MONGODB_URL: mongo });
 
-/** Runs a command in the copy, without the servers whose drivers do not fit; shows its output if it fails. */
-function run(command: string, args: readonly string[]): void {
+function runTests(pattern: string, servers: Readonly<Record<string, string>>): void {
+  run(process.execPath, ['scripts/test.ts', ...globSync(pattern, { cwd: copy })], servers);
+}
+
+/** Runs a command in the copy, with no servers but the given ones; shows its output if it fails. */
+function run(command: string, args: readonly string[], servers: Readonly<Record<string, string>> = {}): void {
   const {
     CI: _ci,
     TEST_POSTGRES_URL: _postgres,
     TEST_PGBOUNCER_URL: _pgBouncer,
     TEST_MONGODB_URL: _mongo,
-    ...env
+    ...others
   } = process.env;
+  const env = { ...others, ...servers };
   const { status, stdout } = spawnSync(command, args, { cwd: copy, env, encoding: 'utf8', maxBuffer: 2 ** 28 });
   console.log(`MikroORM ${NEWEST}: ${command === 'pnpm' ? args.join(' ') : stdout.trimEnd().split('\n').at(-1)}`);
   if (status === 0) return;
