@@ -60,7 +60,7 @@ const lines = new WeakMap<MongoDriver, Map<string, Promise<unknown>>>();
 
 /**
  * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get
- * through. Whoever waits in line holds no lock, so that nobody waits for them.
+ * through. Whoever waits in line holds no lock, so that nobody waits for them. If the server is gone, it is so for all in line.
  *
  * @param name the records to lock: what has another name is not in the same line
  */
@@ -68,7 +68,11 @@ export async function inLine<Result>(driver: MongoDriver, name: string, lock: ()
   const waiting = lines.get(driver) ?? new Map<string, Promise<unknown>>();
   lines.set(driver, waiting);
   const before = waiting.get(name);
-  const own = before === undefined ? lock() : before.then(lock, lock);
+  const next = (error: unknown): Promise<Result> => {
+    if (error instanceof Error && isConnectionLost(error)) throw error;
+    return lock();
+  };
+  const own = before === undefined ? lock() : before.then(lock, next);
   waiting.set(name, own);
   try {
     return await own;

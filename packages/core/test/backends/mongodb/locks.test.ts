@@ -3,6 +3,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { action, ModelViewSet, readShape, Router } from '../../../src/index.ts';
+import type { MongoDriver } from '../../../src/mikro/mongo-driver.ts';
+import { inLine } from '../../../src/mikro/mongo-session.ts';
 import { openMongo, skipMongo } from '../../support/databases.ts';
 import { testApp } from '../../support/library.ts';
 
@@ -68,3 +70,28 @@ t.test(
     t.strictSame([...most.values()], [1, 1]);
   },
 );
+
+t.test('whoever waits in line does not try a server that has gone, one after the other', async (t) => {
+  const driver = {} as MongoDriver;
+  const tried: string[] = [];
+  const gone = Promise.withResolvers<never>();
+  const failing = (name: string, problem: Promise<never>) => () => {
+    tried.push(name);
+    return problem;
+  };
+  const first = inLine(driver, 'one', failing('first', gone.promise));
+  const second = inLine(driver, 'one', failing('second', gone.promise));
+  const third = inLine(driver, 'one', failing('third', gone.promise));
+  const lost = Object.assign(new Error('gone'), { name: 'MongoNetworkTimeoutError' });
+  gone.reject(lost);
+  for (const waiting of [first, second, third]) await t.rejects(waiting, lost);
+  t.strictSame(tried, ['first']);
+  await t.resolves(
+    inLine(driver, 'one', async () => {}),
+    'the next one tries',
+  );
+  const other = inLine(driver, 'one', () => Promise.reject(new Error('of its own')));
+  const behind = inLine(driver, 'one', async () => 'locked');
+  await t.rejects(other, { message: 'of its own' });
+  t.equal(await behind, 'locked', 'any other error is that of one');
+});
