@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Place } from './error-details.ts';
+import { isRecord } from '../json.ts';
 import { type AnySchema, type JsonSchema, referredSchema } from './json-schema.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
@@ -31,6 +32,11 @@ export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNode
 
 /** The names of keywords that say nothing of values: an application's own, and those that TypeBox keeps out of sight. */
 const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
+
+/** Tells a schema from an object of schemas by name, `{ id: Type.Integer() }`, which would let everything pass. */
+export function isSchema(value: unknown): value is TSchema {
+  return isRecord(value) && Object.keys(value).every((name) => KEYWORDS.has(name) || !isRecord(value[name]));
+}
 
 /** The compiling of one schema with all that it contains. */
 class SchemaCompiler {

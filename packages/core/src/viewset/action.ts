@@ -4,6 +4,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS, wrongOption } from '../options.ts';
 import type { PermissionClass, RequestBehind } from '../permissions/permission.ts';
+import { isSchema } from '../schema/compile-schema.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
 
 const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
@@ -248,9 +249,9 @@ const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
   detail: BOOLEAN,
   urlPath: URL_PATH_RULE,
   urlName: TEXT,
-  body: ['a schema', isRecord],
+  body: ['a schema', isSchema],
   querystring: ['a Type.Object()', (value) => isRecord(value) && 'properties' in value],
-  response: ['a schema', isRecord],
+  response: ['a schema', isSchema],
   permissionClasses: ANYTHING,
   throttles: RATE_LIMIT_RULES,
   summary: TEXT,
@@ -285,7 +286,7 @@ function isResponses(value: unknown): boolean {
   const entries = isRecord(value) ? Object.entries(value) : [];
   return (
     entries.length > 0 &&
-    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isRecord(schema)))
+    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isSchema(schema)))
   );
 }
 

@@ -57,6 +57,7 @@ export class Bulk {
     this.#key = key;
     this.#field = shapeField(meta, key.key);
     const declared = Object.keys(this.#limits) as BulkOperation[];
+    if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);
     const wrong = declared.find((operation) => !offered.includes(operation));
     if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
     for (const operation of declared) {

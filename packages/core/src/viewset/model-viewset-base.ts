@@ -1,4 +1,4 @@
-import type { EntityData, EntityKey, EntityMetadata, EntityName } from '@mikro-orm/core';
+import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import { entityTag, namesAny, namesTag, representationsIn, type TagComparison } from '../entity-tag.ts';
@@ -19,7 +19,7 @@ import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { requestApart } from './request-for.ts';
 import { parametersOf, stateOf } from './request-state.ts';
-import type { AnyModelOptions } from './model-viewset-options.ts';
+import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
 import { Resource } from './resource.ts';
 import { type RecordView, refuses, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
@@ -402,8 +402,9 @@ export abstract class ModelViewSetBase<
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
     const { entity } = this;
+    checkClassBody(this, Utils.className(entity));
+    const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
     const resource = new Resource(this, overridden, entity as EntityName<object>, this.#options, context);
     const records = new ViewRecords<Entity, Output>(this, entity, resource, overridden.includes('getQueryset'));
     const writes = new ViewWrites(entity, resource);

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
 import type { FieldName, LookupField, PathOf, Related, RelationName, ToManyName } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
 import {
   ANYTHING,
@@ -30,8 +31,9 @@ import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type ExportFormat, EXPORTS } from './list-export.ts';
-import type { Operation } from './view-definition.ts';
-import { DOCUMENTATION_RULES, type ViewDocumentation } from './viewset.ts';
+import { actionsOf } from './action.ts';
+import { DEFINE, type Operation } from './view-definition.ts';
+import { DECLARATIONS, DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
@@ -346,3 +348,21 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   allowAnonymous: BOOLEAN,
   ...DOCUMENTATION_RULES,
 };
+
+/**
+ * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, where nothing reads it. A view may have
+ * something of its own by the name of an option, such as an action `count`, if the option would not take it.
+ */
+export function checkClassBody(view: ViewSet, entity: string): void {
+  const actions = actionsOf(view);
+  for (let level: object = view; !Object.hasOwn(level, DEFINE); level = Object.getPrototypeOf(level) as object) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      const rule = MODEL_VIEWSET_RULES[name as keyof typeof MODEL_VIEWSET_RULES] as OptionRule | undefined;
+      if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
+      if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;
+      throw new ImproperlyConfigured(
+        `${view.name}: nothing reads "${name}" in the class; it is an option: ModelViewSet(${entity}, { ${name}: … })`,
+      );
+    }
+  }
+}

@@ -141,8 +141,12 @@ function makeFilters(
 
 function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
   const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
-  if (Pagination === null) return null;
   const { pageSize, maxPageSize, count } = options;
+  if (Pagination === null) {
+    const [unread] = Object.entries({ pageSize, maxPageSize, count }).find(([, value]) => value !== undefined) ?? [];
+    if (unread === undefined) return null;
+    throw new ImproperlyConfigured(`${name}: option "${unread}" has no effect, since the view has no pagination`);
+  }
   return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
 }
 

@@ -124,9 +124,11 @@ export abstract class ViewSet implements PermissionView {
 export function checkDeclarations(view: ViewSet): void {
   checkValues(view.name, view, DECLARATIONS);
   for (const name of Object.keys(view)) {
+    if (name in DECLARATIONS || typeof view[name as keyof ViewSet] === 'function') continue;
     // A view may have properties of its own, but none that looks like its guard and guards nothing.
-    if (name === 'permissionClasses' || nearest(name, ['permissionClasses']) === undefined) continue;
-    throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "permissionClasses"?`);
+    const meant = nearest(name, ['permissionClasses']) ?? nearest(name, Object.keys(DECLARATIONS), slips(name));
+    if (meant === undefined) continue;
+    throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "${meant}"?`);
   }
   checkMethods(view);
   checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
@@ -150,7 +152,7 @@ function checkMethods(view: ViewSet): void {
   for (const name of own) {
     if (hooks.has(name)) continue;
     const alike = free.filter((hook) => hook.startsWith(name.charAt(0)));
-    const meant = nearest(name, alike, name.length < LONG_LENGTH ? 1 : 2);
+    const meant = nearest(name, alike, slips(name));
     const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
     if (meant === undefined || goesOn) continue;
     throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);
@@ -161,7 +163,13 @@ function checkMethods(view: ViewSet): void {
 const LEAST_LENGTH = 6;
 const LONG_LENGTH = 10;
 
-const DECLARATIONS = {
+/** The letters of a name that may be wrong. */
+function slips(name: string): number {
+  return name.length < LONG_LENGTH ? 1 : 2;
+}
+
+/** The rules of what a class declares by properties of its own. */
+export const DECLARATIONS = {
   permissionClasses: LIST,
   throttles: RATE_LIMIT_RULES,
   allowAnonymous: BOOLEAN,

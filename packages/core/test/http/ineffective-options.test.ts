@@ -1,0 +1,61 @@
+/** Options that would have no effect: in the wrong place, beside others, or of a form that says nothing. */
+import t from 'tap';
+import { Type } from 'typebox';
+import { action, ModelViewSet, readShape, Router, type ViewSet } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { Book, LIBRARY, testApp } from '../support/library.ts';
+
+const read = readShape(Book, ['id', 'title']);
+
+forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
+  const errorAtStart = async (View: new () => ViewSet): Promise<string | undefined> => {
+    try {
+      await testApp(t, orm, [new Router().register('books', View)]);
+      return undefined;
+    } catch (error) {
+      t.match(error, { name: 'ImproperlyConfigured' });
+      return (error as Error).message;
+    }
+  };
+
+  t.test('an option in the body of a class is refused, since nothing would read it', async (t) => {
+    const errorOf = async (body: Readonly<Record<string, unknown>>, method?: string): Promise<string | undefined> => {
+      class BookViewSet extends ModelViewSet(Book, { read, orderingFields: { title: 'title' } }) {
+        constructor() {
+          super();
+          Object.assign(this, body);
+        }
+      }
+      if (method !== undefined) Object.defineProperty(BookViewSet.prototype, method, { value: () => undefined });
+      return errorAtStart(BookViewSet);
+    };
+    const message = (name: string) =>
+      `BookViewSet: nothing reads "${name}" in the class; it is an option: ModelViewSet(Book, { ${name}: … })`;
+    t.equal(await errorOf({ searchFields: ['title'] }), message('searchFields'));
+    t.equal(await errorOf({ pagination: null }), message('pagination'));
+    t.equal(await errorOf({ description: 'Books' }), message('description'));
+    t.equal(await errorOf({}, 'validate'), message('validate'));
+    t.equal(await errorOf({ throttles: [], count: action({}, () => ({ books: 1 })) }, 'read'), undefined);
+    t.equal(await errorOf({ tags: new Map(), helper: 5 }, 'extra'), undefined);
+    t.equal(await errorOf({ throtles: [] }), 'BookViewSet: "throtles" is never read; did you mean "throttles"?');
+  });
+
+  t.test('an option that has no effect beside the others is refused', async (t) => {
+    class UnpagedViewSet extends ModelViewSet(Book, { read, pagination: null, pageSize: 5 }) {}
+    t.match(await errorAtStart(UnpagedViewSet), /option "pageSize" has no effect, since the view has no pagination/);
+    class ReadOnlyViewSet extends ModelViewSet(Book, { read, bulk: 5 }) {}
+    t.equal(await errorAtStart(ReadOnlyViewSet), 'ReadOnlyViewSet.bulk: the view has no operation that writes');
+  });
+
+  t.test('an object of schemas in the place of a schema is refused, since it would let everything pass', async (t) => {
+    const fields = { id: Type.Integer() } as never;
+    for (const options of [{ response: fields }, { methods: ['post'], body: fields }] as const) {
+      t.throws(() => action(options, () => ({}) as never), {
+        message: /option "(response|body)" must be a schema, but/,
+      });
+    }
+    t.throws(() => action({ responses: { 200: fields } }, () => ({}) as never), {
+      message: /"responses" must be schemas/,
+    });
+  });
+});
