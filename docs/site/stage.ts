@@ -50,7 +50,7 @@ export function stagePage(
     const [path = '', fragment] = target.split('#', 2);
     const address = addresses.get(normalize(join(dirname(page.source), path)));
     if (address === undefined) return /\.(?:png|svg)$/.test(path) ? target : undefined;
-    return `/${address}${fragment === undefined ? '' : `#${fragment}`}`;
+    return `/${address === 'index' ? '' : address}${fragment === undefined ? '' : `#${fragment}`}`;
   });
   const path = join(folder, `${page.address}.md`);
   mkdirSync(dirname(path), { recursive: true });
