@@ -26,5 +26,5 @@ t.test('on a terminal the routes are told at start, with who may call them', asy
   t.equal(who('POST', '/api/auth/login'), 'anybody');
   t.equal(who('GET', '/api/labels'), 'whoever is logged in');
   t.equal(who('POST', '/api/labels'), 'IsRoleAdminUser');
-  t.equal(who('GET', '/api/tickets'), 'TicketsOfOwnProjects');
+  t.equal(who('GET', '/api/tickets'), 'scoped(Ticket)');
 });
