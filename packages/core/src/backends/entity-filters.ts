@@ -3,7 +3,7 @@ import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { acrossRelations } from '../language/across-relations.ts';
-import { and, type Condition, isAlways } from '../language/condition.ts';
+import { always, and, type Condition, isAlways } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
@@ -89,6 +89,8 @@ interface Relation {
   readonly steps: readonly EntityProperty[];
   /** False if the query does not touch it: it may hide the record all the same. */
   readonly isTouched: boolean;
+  /** The entities whose filters ask through it, one by way of the other; none if the query itself does. */
+  readonly within: readonly EntityMetadata[];
 }
 
 type Relations = Map<string, Relation>;
@@ -105,19 +107,51 @@ const NO_WALK: Walk = { relations: new Map(), entities: [] };
 /** The walks of the views' own queries, which come again, by the columns that they read. */
 const walks = new QueryMemo<Walk>();
 
-async function addFilters(em: EntityManager, query: Query, relations: Relations): Promise<Visible> {
+async function addFilters(em: EntityManager, query: Query, walked: Relations): Promise<Visible> {
   const { meta, condition, filters } = query;
   const own = filters === false ? undefined : await activeFilter(em, meta, filters ?? {});
+  // A walk is kept for the next query.
+  const relations: Relations = new Map(walked);
+  const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), [], [meta]);
   const related = new Map<string, RelatedFilter>();
-  for (const [key, { steps, isTouched }] of relations) {
+  for (const [key, { steps, isTouched, within }] of relations) {
     const filter = await relatedFilter(em, steps, filters);
-    if (filter !== undefined && (isTouched || filter.required)) related.set(key, filter);
+    if (filter === undefined || !(isTouched || filter.required)) continue;
+    const asking = [...within, steps.at(-1)!.targetMeta as EntityMetadata];
+    related.set(key, { ...filter, condition: asked(relations, filter.condition, steps, asking) });
   }
   return {
     em,
-    condition: own === undefined ? condition : and(whereCondition(meta, own.where), condition),
+    condition: and(ownCondition, condition),
     related: related.size === 0 ? undefined : related,
   };
+}
+
+/**
+ * Says what a filter asks through relations as lookups do, and adds these relations: the filters of their entities hold there too, as in
+ * `em.find`. One that leads back to an entity whose filter is asking would be asked without an end; it is left to MikroORM.
+ *
+ * @param within the entities whose filters ask, one by way of the other
+ */
+function asked(
+  relations: Relations,
+  condition: Condition,
+  before: readonly EntityProperty[],
+  within: readonly EntityMetadata[],
+): Condition {
+  if (condition.kind === 'and') return and(...condition.conditions.map((one) => asked(relations, one, before, within)));
+  const said = condition.kind === 'matching' ? acrossRelations(condition) : undefined;
+  if (said === undefined) return condition;
+  const through: Relations = new Map();
+  addCondition(through, said, before);
+  const leadsBack = [...through.values()].some(({ steps }) =>
+    within.includes(steps.at(-1)!.targetMeta as EntityMetadata),
+  );
+  if (leadsBack) return condition;
+  for (const [key, relation] of through) {
+    if (relations.get(key)?.isTouched !== true) relations.set(key, { ...relation, within });
+  }
+  return said;
 }
 
 async function relatedFilter(
@@ -169,7 +203,7 @@ function addSteps(walked: Relations, before: readonly EntityProperty[], steps: r
 
 function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouched: boolean): void {
   const key = steps.map(({ name }) => name).join('.');
-  if (!walked.has(key)) walked.set(key, { steps, isTouched });
+  if (!walked.has(key)) walked.set(key, { steps, isTouched, within: [] });
 }
 
 function addMatching(

@@ -1,5 +1,5 @@
 /** MikroORM's filters, against what `em.find` makes of them. */
-import { defineEntity, p, type EntityManager, type MikroORM } from '@mikro-orm/core';
+import { defineEntity, p, type EntityManager, type EntityName, type MikroORM } from '@mikro-orm/core';
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
@@ -243,6 +243,81 @@ forEachDatabase(t, { entities: [Group, Person], orm: { filtersOnRelations: false
     const people = QuerySet.of(orm.em.fork(), Person);
     t.strictSame(await people.rows(fields(orm, 'name', 'maybe.name')), [['one', 'gone']]);
     t.equal(await QuerySet.of(orm.em.fork(), Group).count(), 0);
+  });
+});
+
+const Team = defineEntity({
+  name: 'Team',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    ended: p.boolean().default(false),
+    above: () => p.manyToOne(Team).nullable(),
+    members: () => p.oneToMany(Member).mappedBy('team'),
+  },
+  filters: { running: { name: 'running', cond: { ended: false }, default: true } },
+});
+const Member = defineEntity({
+  name: 'Member',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    gone: p.boolean().default(false),
+    team: () => p.manyToOne(Team).nullable(),
+  },
+  filters: { live: { name: 'live', cond: { gone: false }, default: true } },
+});
+
+forEachDatabase(t, { entities: [Team, Member] }, async (t, orm, database) => {
+  const em = orm.em.fork();
+  const running = em.create(Team, { name: 'a' });
+  const ended = em.create(Team, { name: 'a', ended: true });
+  em.create(Team, { name: 'below', above: running });
+  em.create(Team, { name: 'below the ended one', above: ended });
+  em.create(Member, { name: 'one', team: running });
+  em.create(Member, { name: 'two', team: ended });
+  em.create(Member, { name: 'gone', team: running, gone: true });
+  em.create(Member, { name: 'alone' });
+  await em.flush();
+
+  t.test('what a filter asks through relations is hidden by the filters that hold there', async (t) => {
+    const asked = [
+      [Member, { team: { name: 'a' } }, 1],
+      [Member, { team: { name: { $like: 'a%' } } }, 1],
+      [Member, { $not: { team: { name: 'b' } } }, 1],
+      [Member, { team: { above: { name: 'a' } } }, 0],
+      [Team, { members: { name: 'gone' } }, 0],
+      [Team, { members: { name: 'one' } }, 1],
+    ] as const;
+    for (const [asking, cond, count] of asked) {
+      const entity = asking as EntityName<object>;
+      const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
+      for (const fork of [ours, theirs]) fork.addFilter({ name: 'test', cond: cond as object, entity });
+      const about = JSON.stringify(cond);
+      const found = QuerySet.of(ours, entity);
+      t.equal(await found.count(), count, about);
+      t.equal((await found.entities()).length, count, about);
+      const expected = await foundOnSql(database, about, async () => (await theirs.find(entity, {})).length);
+      t.equal(expected, count, `${about} as em.find has it`);
+    }
+  });
+
+  t.test('so it is of some and of none, of which MikroORM asks the hidden ones too', async (t) => {
+    for (const [cond, count] of [
+      [{ members: { $some: { name: 'gone' } } }, 0],
+      [{ members: { $none: { name: 'one' } } }, 2],
+    ] as const) {
+      const fork = orm.em.fork();
+      fork.addFilter({ name: 'test', cond: cond as object, entity: Team });
+      t.equal(await QuerySet.of(fork, Team).count(), count, JSON.stringify(cond));
+    }
+  });
+
+  t.test('a filter that asks of the record above has an end', async (t) => {
+    const fork = orm.em.fork();
+    fork.addFilter({ name: 'test', cond: { $or: [{ above: null }, { above: { name: 'a' } }] }, entity: Team });
+    t.equal(await QuerySet.of(fork, Team).filter({ above__name: 'a' }).count(), 1);
+    t.equal(await QuerySet.of(fork, Member).filter({ team__name: 'a' }).count(), 1);
   });
 });
 

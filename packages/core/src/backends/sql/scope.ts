@@ -134,14 +134,18 @@ export class Scope {
     const alias = nextAlias(this.context);
     const filter = this.filterOf(steps);
     const always = parent.always && step.nullable !== true && (filter?.required ?? this.#isBound(step));
-    const join = new SqlText().add(` ${always ? 'inner' : 'left'} join ${this.table(meta)} ${alias} on `);
-    join.add(this.#link(step, meta, parent.alias, alias));
+    const joined = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
+    const on = new SqlText().add(this.#link(step, meta, parent.alias, alias));
     if (filter !== undefined) {
-      const inner = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
-      join.add(' and (');
-      this.context.writeCondition(join, inner, filter.condition);
-      join.add(')');
+      on.add(' and (');
+      this.context.writeCondition(on, joined, filter.condition);
+      on.add(')');
     }
+    const join = new SqlText().add(` ${always ? 'inner' : 'left'} join `);
+    // What the filter asks through relations is joined to the record before the record is.
+    if (joined.isJoined) join.add('(').append(joined.from()).add(')');
+    else join.append(joined.from());
+    join.add(' on ').append(on);
     this.#joins.append(join);
     return { alias, meta, always };
   }
