@@ -1,4 +1,4 @@
-import { type EntityManager, EventType, TransactionEventBroadcaster } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/core';
 import { collectionIn } from './mongo-driver.ts';
 
 /**
@@ -67,8 +67,8 @@ export async function releaseTransaction(transaction: object): Promise<void> {
 
 /**
  * Ends the transaction of an entity manager on MongoDB, of which a part has failed: the server rolls back one of which a command
- * fails, so that nobody can commit it. MikroORM's subscribers hear of that rollback. Whoever has begun the transaction may still roll it
- * back; whatever else is asked of it fails with the error that `problem` makes.
+ * fails, so that nobody can commit it. Whoever has begun the transaction may still roll it back, of which MikroORM's subscribers then hear;
+ * whatever else is asked of it fails with the error that `problem` makes.
  */
 export async function spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
   const session = em.getTransactionContext<object>();
@@ -78,9 +78,6 @@ export async function spoilTransaction(em: EntityManager, problem: () => Error):
     .find(failing, { session })
     .toArray()
     .catch(() => {});
-  const events = new TransactionEventBroadcaster(em);
-  await events.dispatchEvent(EventType.beforeTransactionRollback, session);
-  await events.dispatchEvent(EventType.afterTransactionRollback, session);
   const standIn = guarded(session as KyselyTransaction, (name) => {
     if (name !== 'abortTransaction') throw problem();
   });

@@ -104,6 +104,11 @@ export class FileChanges {
     return file;
   }
 
+  /** Deletes the files that a transaction has stored, and keeps those that it has replaced: nothing of it will be written. */
+  async undo(transaction: object | undefined): Promise<void> {
+    await this.#undo(this.#filesOf(transaction));
+  }
+
   #transactionSubscriber(): EventSubscriber {
     return {
       // No entity: of transactions every subscriber hears.
@@ -333,6 +338,11 @@ function fileNames(meta: EntityMetadata): string[] {
 
 function keyOf(meta: EntityMetadata): string {
   return onlyPrimaryKey(meta)!.name;
+}
+
+/** Undoes what the current transaction of an entity manager, which cannot be committed, does to files. */
+export async function undoFiles(em: EntityManager): Promise<void> {
+  await changesOf.get(em.getEventManager())?.undo(em.getTransactionContext());
 }
 
 /** Reads what a record, or a row of it, keeps of a file. */

@@ -6,6 +6,7 @@ import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-
 import { lacksTransactions } from '../mikro/transactions.ts';
 import { pauses } from '../pauses.ts';
 import { backendOf } from '../query/backend-of.ts';
+import { undoFiles } from './file-changes.ts';
 
 /**
  * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
@@ -72,7 +73,11 @@ async function joined<Result>(em: EntityManager, work: () => Promise<Result>, is
     isDone = isKept();
     return result;
   } finally {
-    if (!isDone) await spoilTransaction(em, cannotGoOn);
+    if (!isDone) {
+      await spoilTransaction(em, cannotGoOn);
+      // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
+      await undoFiles(em);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { type InferEntity, type MikroORM, TransactionPropagation } from '@mikro-orm/core';
+import { type EventSubscriber, type InferEntity, type MikroORM, TransactionPropagation } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { once } from 'node:events';
 import t from 'tap';
@@ -12,6 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
+import { originalTransaction } from '../../src/mikro/endable-transaction.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
@@ -106,6 +107,48 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
       t.same((await titles()).toSorted(), ['Three', 'Uno']);
     });
   }
+
+  t.test('subscribers hear of the end of each transaction once', async (t) => {
+    class FailingViewSet extends BookViewSet {
+      override performCreate(): Promise<never> {
+        return Promise.reject(new ServiceUnavailable('no'));
+      }
+    }
+    class CatchingViewSet extends FailingViewSet {
+      override create(request: FastifyRequest, reply: FastifyReply) {
+        return request.em.transactional(() => super.create(request, reply), { propagation });
+      }
+    }
+    let heard: string[] = [];
+    let again: string[] = [];
+    let known = new Map<object, string[]>();
+    const end =
+      (name: string) =>
+      ({ transaction }: { transaction?: object }) => {
+        const ends = known.get(originalTransaction(transaction!)) ?? [];
+        (ends.includes(name) ? again : heard).push(name);
+        known.set(originalTransaction(transaction!), [...ends, name]);
+      };
+    const names = ['beforeTransactionRollback', 'afterTransactionRollback', 'afterTransactionCommit'] as const;
+    orm.em
+      .getEventManager()
+      .registerSubscriber(Object.fromEntries(names.map((name) => [name, end(name)])) as EventSubscriber);
+    for (const [View, before] of [
+      [FailingViewSet, transactionPerRequest],
+      [CatchingViewSet, undefined],
+      [CatchingViewSet, transactionPerRequest],
+    ] as const) {
+      await fill();
+      heard = [];
+      again = [];
+      known = new Map();
+      const router = new Router().register('books', View);
+      const app = await testApp(t, orm, [router], before && { before });
+      t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'Three' } })).statusCode, 503);
+      t.same(again, [], View.name);
+      t.ok(heard.includes('afterTransactionRollback'));
+    }
+  });
 
   t.test('a transaction per request, begun in preHandler and ended in onSend', async (t) => {
     for (const View of [BookViewSet, OuterViewSet, HookedOuterViewSet]) {
