@@ -1,4 +1,5 @@
 import type { EntityMetadata, EntityProperty, FilterQuery } from '@mikro-orm/core';
+import { isDeepStrictEqual } from 'node:util';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { describe } from '../options.ts';
@@ -176,6 +177,48 @@ function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boole
 function collectColumn(path: FieldPath, columns: Set<FieldPath>): boolean {
   columns.add(path);
   return path.steps.length === 0 && path.property.formula === undefined;
+}
+
+/** Tells if two conditions are written alike, part by part. Two that are not may mean the same all the same. */
+export function isSameCondition(one: Condition, other: Condition): boolean {
+  if (one === other) return true;
+  switch (one.kind) {
+    case 'constant':
+      return other.kind === one.kind && other.value === one.value;
+    case 'compare': {
+      const asksAlike = other.kind === one.kind && other.path === one.path && other.lookup === one.lookup;
+      return asksAlike && isDeepStrictEqual(other.value, one.value);
+    }
+    case 'and':
+    case 'or':
+      return other.kind === one.kind && areAlike(one.conditions, other.conditions, isSameCondition);
+    case 'not':
+      return other.kind === one.kind && isSameCondition(one.condition, other.condition);
+    case 'some':
+      return (
+        other.kind === one.kind &&
+        areAlike(one.steps, other.steps, Object.is) &&
+        isSameCondition(one.condition, other.condition)
+      );
+    case 'matching':
+      return (
+        other.kind === one.kind &&
+        other.meta === one.meta &&
+        other.converted === one.converted &&
+        areAlike(one.steps, other.steps, Object.is) &&
+        isDeepStrictEqual(other.where, one.where)
+      );
+    case 'after':
+      return false;
+  }
+}
+
+function areAlike<Part>(
+  parts: readonly Part[],
+  others: readonly Part[],
+  isAlike: (one: Part, other: Part) => boolean,
+): boolean {
+  return parts.length === others.length && parts.every((part, index) => isAlike(part, others[index]!));
 }
 
 /** Flattens, drops what changes nothing (`neutral`) or is there already, and stops at what decides (`deciding`). */

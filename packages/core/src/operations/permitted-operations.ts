@@ -5,6 +5,8 @@ import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
 import { requestFor } from '../viewset/request-for.ts';
+import { stateOf } from '../viewset/request-state.ts';
+import { SharedLookUps } from '../viewset/shared-look-ups.ts';
 import { SHOWS } from '../viewset/shown-view.ts';
 import { compileAdmission, type Step } from './gate.ts';
 import type { OperationPlan } from './operation-plan.ts';
@@ -56,6 +58,7 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   return async (request, url) => {
     const params = request.params as Readonly<Record<string, string>>;
     const values = names.map((name) => params[name]!);
+    stateOf(request).lookUps = new SharedLookUps();
     const parents = new Map<Parent, Promise<void>>();
     const permitted: Asked[] = [];
     for (const each of asked) if (await isPermitted(each, request, { url, values }, parents)) permitted.push(each);

@@ -21,6 +21,7 @@ import { requestApart } from './request-for.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
 import { Resource } from './resource.ts';
+import { SharedLookUps } from './shared-look-ups.ts';
 import { type RecordView, refuses, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
@@ -433,13 +434,17 @@ export abstract class ModelViewSetBase<
   async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
     if (this.getObject !== ModelViewSetBase.prototype.getObject) return this.getObject(request);
     const records = this.#one(request);
-    const looksAt = this.#resource.readsEntities || stateOf(request).grant?.needsObject === true;
+    const { grant, lookUps = new SharedLookUps() } = stateOf(request);
+    const looksAt = this.#resource.readsEntities || grant?.needsObject === true;
     if (!wantsEntity && !looksAt) {
-      if (await records.exists()) return undefined;
+      if (await lookUps.find(records, 'exists', () => records.exists())) return undefined;
       throw new NotFound();
     }
     // Not locked: records that are created below one parent need not wait for each other.
-    const [entity] = await this.#parts.records.entities(request, this.#parts.records.byPath(request), false);
+    const populate = this.#resource.answers.populateFor(request);
+    const [entity] = await lookUps.find(records, `entity ${populate.join()}`, () =>
+      this.#parts.records.entities(request, this.#parts.records.byPath(request), false),
+    );
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     return entity;

@@ -4,6 +4,7 @@ import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
+import type { SharedLookUps } from './shared-look-ups.ts';
 
 /** The values that the steps of one request leave for the later ones. */
 export interface RequestState {
@@ -20,6 +21,8 @@ export interface RequestState {
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers to the request that a view has decided on; undefined before it has. */
   answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
+  /** The look-ups that requests made of this one share; undefined but for one that asks about several operations. */
+  lookUps: SharedLookUps | undefined;
   /** Answers whose records tell of the request, by those that they were made of. */
   boundAnswers: Map<Answer, Answer> | undefined;
 }
@@ -42,6 +45,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     parameters: undefined,
     object: undefined,
     answers: undefined,
+    lookUps: undefined,
     boundAnswers: undefined,
   });
 }

@@ -263,6 +263,19 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.strictSame(queries.texts, []);
   });
 
+  await t.test('operations with one scope share one look-up of the record', async (t) => {
+    const looked = async (url: string, user: string) => {
+      const queries = recordQueries(orm);
+      await ask(url, user);
+      queries.stop();
+      return queries.texts;
+    };
+    const own = await looked('/api/projects/1', 'cleo');
+    t.equal(own.length, 1, own.join('\n'));
+    const ticket = await looked('/api/projects/1/tickets/10', 'ann');
+    t.equal(ticket.length, 2, 'one of its parent, and one of itself that all of its operations look at');
+  });
+
   await t.test('each parent is looked up once', async (t) => {
     const queries = recordQueries(orm);
     await ask('/api/projects/1/tickets', 'ann');
