@@ -85,6 +85,11 @@ function completed(property: EntityProperty): EntityProperty {
   const { type, columnType } = property as { readonly type: unknown; readonly columnType?: string };
   const column = property.columnTypes?.[0] ?? columnType;
   const given = givenType(property);
+  if (given === undefined && (type ?? column) === undefined) {
+    throw new ImproperlyConfigured(
+      `"${property.name}" has no type that is known before MikroORM has read the sources; say it: @Property({ type: 'string' })`,
+    );
+  }
   const isCustom = given !== undefined && !BUILT_IN.has(given.constructor);
   // A class of MikroORM's own gives way to a column that is declared beside it; an object, or a type of the application's, does not.
   const isName = given === undefined || (!isCustom && column !== undefined && typeof type === 'function');
@@ -102,7 +107,8 @@ function nameOf(type: unknown): string {
  * Returns the type of a property, before the ORM has discovered its entity as afterwards; of a relation, that of the key it
  * refers to. Integers are taken for 32 bits wide unless they are declared smaller or bigger, and strings without a length
  * for 255 characters, on every database: what is valid does not depend on where it is stored.
- * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation
+ * @throws ImproperlyConfigured for what is no column: an embeddable kept inline, a polymorphic relation; for a property of a decorated
+ * class whose type only a reader of the sources knows
  */
 export function fieldType(property: EntityProperty): FieldType {
   if (isInlineEmbeddable(property)) {

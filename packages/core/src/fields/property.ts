@@ -1,44 +1,6 @@
-import {
-  type EntityMetadata,
-  type EntityName,
-  type EntityProperty,
-  EntitySchema,
-  ReferenceKind,
-} from '@mikro-orm/core';
+import { type EntityMetadata, type EntityName, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-
-/**
- * Finds what `defineEntity` was given, without an initialised ORM: builders carry type, length, precision, scale, nullable
- * and default. What the entity extends is among it.
- *
- * @throws ImproperlyConfigured for an entity that was not made by `defineEntity` or an `EntitySchema`
- */
-export function declaredMetadata(entity: EntityName): EntityMetadata {
-  const schema = schemaOf(entity);
-  if (schema === undefined) {
-    const came = typeof entity === 'function' ? entity.name : typeof entity;
-    throw new ImproperlyConfigured(
-      `A shape needs an entity made by defineEntity() or new EntitySchema(), but ${came} came`,
-    );
-  }
-  return withInherited(schema.meta);
-}
-
-function schemaOf(entity: EntityName): EntitySchema | undefined {
-  return (EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never)) as EntitySchema | undefined;
-}
-
-/** Adds what an entity inherits, which MikroORM does when it discovers the entity. */
-function withInherited(meta: EntityMetadata): EntityMetadata {
-  // A class without a schema, as MikroORM's BaseEntity, has no properties to inherit.
-  const base = meta.extends && schemaOf(meta.extends);
-  if (!base) return meta;
-  const { properties, uniques } = withInherited(base.meta);
-  return Object.create(meta, {
-    properties: { value: { ...properties, ...meta.properties } },
-    uniques: { value: [...uniques, ...meta.uniques] },
-  }) as EntityMetadata;
-}
+import { declaredMetadata } from './declared-metadata.ts';
 
 /** Finds the entity or embeddable that a property leads to, discovered or only declared; undefined if it leads to none. */
 export function targetOf(property: EntityProperty): EntityMetadata | undefined {

@@ -1,7 +1,8 @@
 import type { EntityMetadata, EntityName, EntityProperty, Platform } from '@mikro-orm/core';
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata, isInlineEmbeddable, isReference, onlyPrimaryKey } from '../fields/property.ts';
+import { declaredMetadata } from '../fields/declared-metadata.ts';
+import { isInlineEmbeddable, isReference, onlyPrimaryKey } from '../fields/property.ts';
 import type { EmbeddedName, FieldName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
 import { isFile, type StoredFile } from '../files/file-type.ts';
 import { isRecord } from '../json.ts';

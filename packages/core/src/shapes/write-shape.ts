@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
-import { declaredMetadata } from '../fields/property.ts';
+import { declaredMetadata } from '../fields/declared-metadata.ts';
 import { referenceTo } from '../fields/reference-to.ts';
 import { FileField } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';

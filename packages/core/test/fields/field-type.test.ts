@@ -2,7 +2,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { defineEntity, p, Type, type EntityProperty } from '@mikro-orm/core';
 import t from 'tap';
-import { declaredMetadata } from '../../src/fields/property.ts';
+import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
 import { customTypeOf, fieldType, type FieldType } from '../../src/fields/field-type.ts';
 
 class Cents extends Type<number, string> {

@@ -1,7 +1,7 @@
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { declaredMetadata } from '../../src/fields/property.ts';
+import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
 import { shapeField, type ShapeField } from '../../src/shapes/shape-field.ts';
 import { SPECIMENS, Specimen } from './specimens.ts';
 

@@ -1,0 +1,98 @@
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  EntitySchema,
+  MetadataStorage,
+} from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+
+/**
+ * Finds what an entity was declared with, without an initialised ORM: type, length, precision, scale, nullable and default of each
+ * property, those that it inherits among them.
+ *
+ * @throws ImproperlyConfigured for what was declared neither by `defineEntity`, nor by an `EntitySchema`, nor by decorators
+ */
+export function declaredMetadata(entity: EntityName): EntityMetadata {
+  const declared = ownDeclaration(entity);
+  if (declared === undefined) {
+    const came = typeof entity === 'function' ? entity.name : typeof entity;
+    throw new ImproperlyConfigured(
+      `A shape needs an entity made by defineEntity(), new EntitySchema() or the decorators of MikroORM, but ${came} came`,
+    );
+  }
+  return withInherited(entity, declared);
+}
+
+function ownDeclaration(entity: EntityName): EntityMetadata | undefined {
+  const schema = EntitySchema.is(entity) ? entity : EntitySchema.REGISTRY.get(entity as never);
+  if (schema !== undefined) return (schema as EntitySchema).meta;
+  return typeof entity === 'function' && Object.hasOwn(entity, MetadataStorage.META_SYMBOL)
+    ? decorated(entity as unknown as DecoratedClass)
+    : undefined;
+}
+
+/** Adds what an entity inherits, as MikroORM does when it discovers the entity. */
+function withInherited(entity: EntityName, own: EntityMetadata): EntityMetadata {
+  for (const base of basesOf(entity, own)) {
+    const declared = ownDeclaration(base);
+    // The class that `defineEntity` makes, and the one that extends it, are of one declaration.
+    if (declared === undefined || declared === own) continue;
+    const { properties, uniques } = withInherited(base, declared);
+    return Object.create(own, {
+      properties: { value: { ...properties, ...own.properties } },
+      uniques: { value: [...uniques, ...own.uniques] },
+    }) as EntityMetadata;
+  }
+  return own;
+}
+
+/** Lists what an entity may extend, the nearest first. */
+function* basesOf(entity: EntityName, { extends: named }: EntityMetadata): Generator<EntityName> {
+  if (named) yield named;
+  let base: unknown = entity;
+  while (typeof (base = Object.getPrototypeOf(base)) === 'function') yield base as EntityName;
+}
+
+/** A class with the metadata that decorators have noted on it. */
+interface DecoratedClass {
+  readonly prototype: object;
+  readonly [MetadataStorage.META_SYMBOL]: EntityMetadata;
+}
+
+/** Says of a decorated class what `defineEntity` would have said: names in the place of functions, and the types that TypeScript has told. */
+function decorated({ prototype, [MetadataStorage.META_SYMBOL]: meta }: DecoratedClass): EntityMetadata {
+  const properties: Record<string, object> = {};
+  for (const [name, property] of Object.entries<DecoratedProperty>(meta.properties)) {
+    const type = property.type ?? (property.entity === undefined ? typeToldOf(prototype, name) : undefined);
+    properties[name] = { ...property, ...(type !== undefined && { type }), ...nameOfInverse(property) };
+  }
+  return Object.create(meta, { properties: { value: properties } }) as EntityMetadata;
+}
+
+type DecoratedProperty = Omit<EntityProperty, 'mappedBy' | 'type' | 'entity'> & {
+  readonly type?: unknown;
+  readonly entity?: unknown;
+  readonly mappedBy?: unknown;
+};
+
+/** The types of TypeScript that `emitDecoratorMetadata` tells, as far as they say which column it is. */
+const TOLD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [String, 'string'],
+  [Number, 'number'],
+  [Boolean, 'boolean'],
+  [BigInt, 'bigint'],
+  [Date, 'Date'],
+]);
+
+function typeToldOf(prototype: object, name: string): string | undefined {
+  const { getMetadata } = Reflect as { getMetadata?: (key: string, target: object, name: string) => unknown };
+  return TOLD.get(getMetadata?.('design:type', prototype, name));
+}
+
+/** `mappedBy: (book) => book.author` names the property `author`. */
+function nameOfInverse({ mappedBy }: DecoratedProperty): { readonly mappedBy?: string } {
+  if (typeof mappedBy !== 'function') return {};
+  const names = new Proxy({}, { get: (_, name) => name });
+  return { mappedBy: String((mappedBy as (entity: object) => unknown)(names)) };
+}
