@@ -1,4 +1,10 @@
-import { helper, wrap, type EntityManager, type EntityMetadata } from '@mikro-orm/core';
+import { type EntityClass, type EntityManager, type EntityMetadata, helper, wrap } from '@mikro-orm/core';
+
+/** Finds the metadata of a class that MikroORM has discovered, which every record of it leads to. */
+export function metaOf(Class: EntityClass<unknown>): EntityMetadata | undefined {
+  const { __meta: meta } = Class.prototype as { readonly __meta?: EntityMetadata };
+  return meta;
+}
 
 /** Tells the subscribers of the entities that were made since the last time; internal in MikroORM. */
 export function dispatchOnLoad(em: EntityManager): Promise<void> {

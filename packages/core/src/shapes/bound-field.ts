@@ -13,6 +13,7 @@ import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './child-list.ts';
 import { applied, columnRule } from './column-rule.ts';
 import { checkWritable } from './json-types.ts';
+import { metaOf } from '../mikro/entities.ts';
 import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
 import { type ObjectSchema, objectIn } from './schema-object.ts';
 import { type ShapeField, shapeField } from './shape-field.ts';
@@ -138,12 +139,34 @@ function bindToMany(
       `${meta.className}.${name} leads to many records: in writeShape() it is { ${name}: ${how} }, or a hook of the view writes it`,
     );
   }
+  checkRowsOfRelation(meta, property);
   const target = relatedMeta(meta, name);
   const key = source.key ?? keyName(target);
   const value = shapeField(target, key);
   checkUnique(target, value.property);
   const reference = { target, key, held: undefined, isMany: true };
   return { nullable: false, rule: columnRule(value), reference };
+}
+
+/**
+ * MikroORM writes a row of a many to many from both of its sides, the second time unless its key is there already: by a key of its own a row
+ * never is, and comes twice.
+ *
+ * @throws ImproperlyConfigured for such a relation
+ */
+function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProperty): void {
+  const { targetMeta, pivotEntity, inversedBy, mappedBy } = relation;
+  // Before MikroORM has discovered the entity, and on MongoDB, nothing is known of such rows.
+  if (targetMeta === undefined || pivotEntity === undefined) return;
+  const inverse: EntityProperty | undefined = targetMeta.properties[inversedBy as never];
+  // Of a relation that one side alone declares, MikroORM makes an inverse which it neither fills nor writes.
+  const hasBothSides = mappedBy !== undefined || (inverse !== undefined && inverse.hydrate !== false);
+  const rows = metaOf(pivotEntity);
+  if (!hasBothSides || rows === undefined || rows.compositePK) return;
+  throw new ImproperlyConfigured(
+    `${className}.${relation.name} cannot be written by refs(): ${rows.className} has a key of its own, "${rows.primaryKeys.join()}", ` +
+      'so MikroORM writes each of its rows twice, once from each side; make its two relations its primary key, or write its records by nested()',
+  );
 }
 
 /** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */

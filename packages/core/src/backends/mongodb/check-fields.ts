@@ -11,7 +11,8 @@ export function checkFields(meta: EntityMetadata): void {
   }
 }
 
-function problemOf({ formula, fieldNames }: EntityProperty): string | undefined {
+function problemOf({ formula, fieldNames, pivotEntity }: EntityProperty): string | undefined {
+  if (pivotEntity !== undefined) return 'is a many to many with a pivot entity, where documents hold a list of keys';
   if (formula !== undefined) return 'is a formula, which is SQL';
   const odd = (fieldNames as string[] | undefined)?.find((name) => /^[$~]|\./.test(name));
   return odd === undefined
