@@ -2,6 +2,7 @@ import { defineEntity, type EntityManager, type EntityName, type MikroORM, p } f
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
+import { numbers } from '../support/numbers.ts';
 
 const Writer = defineEntity({
   name: 'Writer',
@@ -47,19 +48,16 @@ const NAMES = entities.map((entity) => entity.meta.className);
 
 type Where = Record<string, unknown>;
 
-/** Numbers below 2^32 that follow from a seed alone (mulberry32). */
+/** Chooses by numbers that follow from a seed alone. */
 class Dice {
-  #state: number;
+  readonly #random: () => number;
 
   constructor(seed: number) {
-    this.#state = seed;
+    this.#random = numbers(seed);
   }
 
   below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+    return Math.floor(this.#random() * limit);
   }
 
   oneOf<T>(values: readonly T[]): T {
