@@ -45,7 +45,8 @@ function filterOf(meta: EntityMetadata, where: Document, prefix: string): Docume
       ? [{ [name]: value }]
       : operatorsOf(meta, value).map((operators) => ({ [prefix + name]: operators }));
   });
-  return filters.length === 1 ? (filters[0] as Document) : { $and: filters };
+  // A list with nothing in it is an error.
+  return filters.length > 1 ? { $and: filters } : (filters[0] ?? {});
 }
 
 function oppositeOf(meta: EntityMetadata, where: Document, prefix: string): Document {

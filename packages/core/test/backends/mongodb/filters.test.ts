@@ -72,6 +72,8 @@ t.test('filters', { skip: skipMongo() }, async (t) => {
       $nor: [{ remark: { $regex: '^x\\z', $options: 's' } }],
       remark: { $ne: null },
     });
+    t.strictSame(filter(matching(meta, { data: { a: { $nin: [] } } })), {});
+    t.strictSame(filter(matching(meta, { data: { a: { $nin: [1, null] } } })), { 'data.a': { $in: [] } });
     t.throws(() => filter(matching(meta, { name: { $ilike: 'x' } })), { message: /\$ilike: MongoDB has no/ });
   });
 
