@@ -13,19 +13,18 @@ export function discriminatorOf(em: EntityManager, meta: EntityMetadata): Discri
   const { discriminatorMap = {}, discriminatorColumn } = root;
   const members = Object.values(discriminatorMap).map((entity) => em.getMetadata().get(entity));
   const values = members
-    .filter((member) => member === meta || isDescendant(em, member, meta))
+    .filter((member) => isOrExtends(em, member, meta))
     .map(({ discriminatorValue }) => discriminatorValue)
     .filter((value) => value !== undefined);
   const property = root.properties[discriminatorColumn as string] as EntityProperty | undefined;
   return { column: property?.fieldNames[0] ?? String(discriminatorColumn), values };
 }
 
-function isDescendant(em: EntityManager, member: EntityMetadata, ancestor: EntityMetadata): boolean {
-  let parent = member.extends;
-  while (parent !== undefined) {
-    const meta = em.getMetadata().find(parent);
-    if (meta === ancestor) return true;
-    parent = meta?.extends;
+/** Compares classes: the metadata of an entity at the end of a relation is a copy. */
+function isOrExtends(em: EntityManager, member: EntityMetadata, ancestor: EntityMetadata): boolean {
+  let meta: EntityMetadata | undefined = member;
+  while (meta !== undefined && meta.class !== ancestor.class) {
+    meta = meta.extends === undefined ? undefined : em.getMetadata().find(meta.extends);
   }
-  return false;
+  return meta !== undefined;
 }

@@ -117,7 +117,10 @@ export class Parent {
     const outer = above === undefined ? undefined : await above.#ask(request);
     const asked = await this.#shown.ask(request, this.#textOf(request));
     const { grant } = asked;
-    const isOpen = !narrows && grant.scope === undefined && !grant.needsObject && isUnfiltered(request.reader, meta);
+    // A relation to what an entity extends may lead to another one of the same table.
+    const isWholeTable = meta.root.class === meta.class;
+    const isOpen =
+      !narrows && isWholeTable && grant.scope === undefined && !grant.needsObject && isUnfiltered(request.reader, meta);
     return {
       isImplied: isOpen && outer?.isImplied !== false,
       find: async (wantsEntity) => {
