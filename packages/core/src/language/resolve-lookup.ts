@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields/field-path.ts';
 import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
-import { isRecord } from '../json.ts';
+import { isPlainRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';
 import { compare } from './compare.ts';
@@ -76,7 +76,7 @@ function unknownLookup(
  * @throws ImproperlyConfigured for a name that is no lookup of the entity; FieldValueError for a value of another type
  */
 export function lookupCondition(meta: EntityMetadata, lookups: Readonly<Record<string, unknown>>): Condition {
-  if (!isRecord(lookups)) {
+  if (!isPlainRecord(lookups)) {
     throw new ImproperlyConfigured(`${meta.className}: lookups are values by name, but ${describe(lookups)} came`);
   }
   return allOf(Object.entries(lookups).map(([name, value]) => ({ ...resolveLookup(meta, name), value })));

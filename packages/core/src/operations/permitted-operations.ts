@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { refusalStatus } from '../errors.ts';
+import { FieldValueError } from '../fields/field-value.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
@@ -89,7 +90,8 @@ async function isPermitted(
     if (plan.detail && view instanceof ModelViewSetBase) await view[SHOWS].show(request, false);
     return true;
   } catch (error) {
-    if (refusalStatus(error) !== undefined) return false;
+    // A value of the program that fits no field is a 500 wherever it is asked.
+    if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return false;
     throw error;
   }
 }

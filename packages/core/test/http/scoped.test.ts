@@ -143,10 +143,14 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
   });
 
   t.test('lookups that are none show nothing', async (t) => {
-    for (const none of [undefined, null, 'owner', [], { owner: undefined }]) {
+    const own = { owner: 'ada' };
+    const others = [new Map(Object.entries(own)), new Date(), Object.create(own), { [Symbol('owner')]: 'ada' }];
+    for (const none of [undefined, null, 'owner', [], { owner: undefined }, { owner: 7 }, ...others]) {
       const app = await testApp(t, orm, [shelvesFor(scoped(Shelf, () => none as never))]);
-      const answer = await app.inject('/shelves');
-      t.equal(answer.statusCode, 500, `${JSON.stringify(none)}: ${answer.body}`);
+      for (const method of ['GET', 'OPTIONS'] as const) {
+        const answer = await app.inject({ method, url: '/shelves' });
+        t.equal(answer.statusCode, 500, `${method}, ${JSON.stringify(none)}: ${answer.body}`);
+      }
     }
     t.throws(() => scoped(Shelf, { owner: 'ada' } as never), {
       name: 'ImproperlyConfigured',
