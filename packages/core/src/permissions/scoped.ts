@@ -15,9 +15,10 @@ import { CHECK_ENTITY, Permission, type PermissionClass, type PermissionView } f
  * @param lookups gives the lookups for a request, as `filterFields` knows them; may be async
  * @throws ImproperlyConfigured at the request whose lookups have a wrong name, or are none
  * @example
- * class OrderViewSet extends ModelViewSet(Order, {
+ * const OwnProducts = scoped(Product, (request) => ({ owner__id: requireUser(request).id }));
+ * class ProductViewSet extends ModelViewSet(Product, {
  *   read,
- *   permissionClasses: [IsAuthenticated, IsRoleAdminUser.or(scoped(Order, (request) => ({ owner__id: requireUser(request).id })))],
+ *   permissionClasses: [IsAuthenticated, IsRoleAdminUser.or(OwnProducts)],
  * }) {}
  */
 export function scoped<Entity extends object>(

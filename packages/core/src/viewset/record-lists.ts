@@ -144,8 +144,11 @@ function makePaginator(name: string, options: AnyModelOptions, { defaults, path 
   const { pageSize, maxPageSize, count } = options;
   if (Pagination === null) {
     const [unread] = Object.entries({ pageSize, maxPageSize, count }).find(([, value]) => value !== undefined) ?? [];
-    if (unread === undefined) return null;
-    throw new ImproperlyConfigured(`${name}: option "${unread}" has no effect, since the view has no pagination`);
+    // A view that itself says null may have the others of options that it shares with views of pages.
+    if (unread === undefined || options.pagination === null) return null;
+    throw new ImproperlyConfigured(
+      `${name}: option "${unread}" has no effect, since the application has no pagination`,
+    );
   }
   return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
 }

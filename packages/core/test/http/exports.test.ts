@@ -239,7 +239,8 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
       app.server.once('connection', (socket: Socket) => socket.once('close', () => app.server.emit('gone')));
       await exported('/books', LINES, false);
       await gone;
-      const started = queries.texts.length;
+      // The batch that was being read is the last one; of four, three can be left.
+      const started = queries.texts.length + 1;
       t.equal((await app.inject('/books?page_size=1')).statusCode, 200);
       t.ok(queries.texts.length <= started + 2, 'but for this list nothing was read afterwards');
     });

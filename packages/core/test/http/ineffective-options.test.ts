@@ -1,16 +1,19 @@
 /** Options that would have no effect: in the wrong place, beside others, or of a form that says nothing. */
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, ModelViewSet, readShape, Router, type ViewSet } from '../../src/index.ts';
+import { action, ModelViewSet, readShape, Router, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
 const read = readShape(Book, ['id', 'title']);
 
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
-  const errorAtStart = async (View: new () => ViewSet): Promise<string | undefined> => {
+  const errorAtStart = async (
+    View: new () => ViewSet,
+    options: Partial<ViewsetOptions> = {},
+  ): Promise<string | undefined> => {
     try {
-      await testApp(t, orm, [new Router().register('books', View)]);
+      await testApp(t, orm, [new Router().register('books', View)], { options });
       return undefined;
     } catch (error) {
       t.match(error, { name: 'ImproperlyConfigured' });
@@ -41,8 +44,13 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('an option that has no effect beside the others is refused', async (t) => {
-    class UnpagedViewSet extends ModelViewSet(Book, { read, pagination: null, pageSize: 5 }) {}
-    t.match(await errorAtStart(UnpagedViewSet), /option "pageSize" has no effect, since the view has no pagination/);
+    class PagedViewSet extends ModelViewSet(Book, { read, pageSize: 5 }) {}
+    t.match(
+      await errorAtStart(PagedViewSet, { pagination: null }),
+      /option "pageSize" has no effect, since the application has no pagination/,
+    );
+    class UnpagedViewSet extends ModelViewSet(Book, { read, pageSize: 5, pagination: null }) {}
+    t.equal(await errorAtStart(UnpagedViewSet), undefined, 'of options that it shares with others');
     class ReadOnlyViewSet extends ModelViewSet(Book, { read, bulk: 5 }) {}
     t.equal(await errorAtStart(ReadOnlyViewSet), 'ReadOnlyViewSet.bulk: the view has no operation that writes');
   });
