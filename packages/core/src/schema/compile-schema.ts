@@ -35,7 +35,11 @@ const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
 
 /** Tells a schema from an object of schemas by name, `{ id: Type.Integer() }`, which would let everything pass. */
 export function isSchema(value: unknown): value is TSchema {
-  return isRecord(value) && Object.keys(value).every((name) => KEYWORDS.has(name) || !isRecord(value[name]));
+  return isRecord(value) && Object.keys(value).every((name) => isKeyword(name) || !isRecord(value[name]));
+}
+
+function isKeyword(name: string): boolean {
+  return KEYWORDS.has(name) || SILENT.test(name);
 }
 
 /** The compiling of one schema with all that it contains. */

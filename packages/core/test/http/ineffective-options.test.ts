@@ -65,5 +65,12 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.throws(() => action({ responses: { 200: fields } }, () => ({}) as never), {
       message: /"responses" must be schemas/,
     });
+    const noted = Type.Object(fields, { 'x-note': { of: 'the application' } });
+    t.doesNotThrow(() =>
+      action(
+        { methods: ['post'], body: noted, response: noted, responses: { 201: noted } },
+        () => ({ id: 1 }) as never,
+      ),
+    );
   });
 });
