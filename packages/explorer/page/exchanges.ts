@@ -117,7 +117,7 @@ type Read<Body> = (response: Response) => Promise<{ readonly body: Body; readonl
 
 async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answer<Body>> {
   const { operation, url, signal } = sending;
-  const { token } = session.get();
+  const { token, turn } = session.get();
   // What was done before is no news any more.
   if (!isSafe(operation.method)) notice.set('');
   const headers = headersOf(sending, token);
@@ -143,7 +143,8 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
     }
     const text = await response.text();
     settle({ ...answer, text });
-    if (status === 403) rememberRefusal(operation.id, new URL(response.url).pathname);
+    const isSamePerson = session.get().turn === turn;
+    if (status === 403 && isSamePerson) rememberRefusal(operation.id, new URL(response.url).pathname);
     throw refusalOf(response, text);
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -166,17 +167,16 @@ function payloadOf(body: unknown): string | FormData | undefined {
   return body === undefined || body instanceof FormData ? body : JSON.stringify(body);
 }
 
-/** Keeps a request that is on its way. The function that comes back keeps its answer, or that none came. */
+/** Keeps a request that is on its way. The function that comes back keeps its answer, or that none came, unless it was forgotten meanwhile. */
 function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (answer?: RawAnswer) => void {
   const number = ++count;
   const startedAt = performance.now();
-  const put = (rest: Pick<Exchange, 'answer' | 'failed' | 'durationMs'>): void => {
-    const others = exchanges.get().filter((other) => other.number !== number);
-    const all = [{ number, ...request, ...rest }, ...others].toSorted((left, right) => right.number - left.number);
-    exchanges.set(all.slice(0, MAX_KEPT));
+  const begun = { number, ...request, answer: undefined, failed: false, durationMs: undefined };
+  exchanges.set([begun, ...exchanges.get()].slice(0, MAX_KEPT));
+  return (answer) => {
+    const ended = { answer, failed: answer === undefined, durationMs: performance.now() - startedAt };
+    exchanges.set(exchanges.get().map((each) => (each.number === number ? { ...each, ...ended } : each)));
   };
-  put({ answer: undefined, failed: false, durationMs: undefined });
-  return (answer) => put({ answer, failed: answer === undefined, durationMs: performance.now() - startedAt });
 }
 
 /** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */

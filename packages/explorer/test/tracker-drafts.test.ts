@@ -162,6 +162,33 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByText('Log in to see this').waitFor();
   });
 
+  t.test('an answer that comes after a logout is not kept for the next person', async (t) => {
+    const page = await visit('ada', TICKETS);
+    await page.locator(`table a[href^="${TICKETS}/"]`).first().click();
+    await page.route(`**${TICKETS}/*`, (route) =>
+      route.request().method() === 'PATCH'
+        ? route.fulfill({ status: 403, json: { error: 'Not for Ada', code: 'forbidden' } })
+        : route.fallback(),
+    );
+    const { asked, release } = await hold(page, (request) => request.method() === 'PATCH');
+    await page.getByLabel('Title').fill('Of Ada alone');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await asked;
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log in' }).first().click();
+    await logInAs(page, 'ada');
+    await page.getByLabel('Title').waitFor();
+    await page.getByRole('button', { name: 'Requests' }).click();
+    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH');
+    await release();
+    await (await answered).finished();
+    await page.goBack();
+    await page.locator('table').first().waitFor();
+    t.notMatch(await page.locator('.log').innerText(), /PATCH/);
+    await page.goForward();
+    await t.resolves(page.getByLabel('Title').waitFor(), 'nor is what was refused');
+  });
+
   t.test('what was said of the last thing that was done goes when the next is done', async (t) => {
     const page = await visit('ada', `${TICKETS}/16`);
     await page.getByLabel('Title').fill('Saved once');
