@@ -13,13 +13,15 @@ import { texts } from '../src/texts.ts';
 export function LoginDialog({ api }: { readonly api: Api }): JSX.Element {
   const question = useStore(loginQuestion);
   const dialog = useRef<HTMLDialogElement>(null);
+  const shown = useRef(question);
   useEffect(() => {
     if (question === undefined) dialog.current?.close();
     else if (dialog.current?.open === false) dialog.current.showModal();
+    shown.current = question;
   }, [question]);
-  // The event comes later than the dialog closes: whoever is quick has asked again by then.
+  // The event comes later than the dialog closes: whoever is quick has asked again by then, and that question stays.
   const settle = (): void => {
-    if (dialog.current?.open !== true) loginQuestion.set(undefined);
+    if (dialog.current?.open !== true && loginQuestion.get() === shown.current) loginQuestion.set(undefined);
   };
   return (
     <dialog ref={dialog} class="login" aria-labelledby="login-title" onClose={settle}>
