@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, Resource } from './api-model.ts';
 import type { InputProps } from './form-facts.ts';
 import { emptied, NumberInput, TextInput } from './inputs.tsx';
@@ -56,9 +56,15 @@ export function ReferenceBox(props: BoxProps): JSX.Element {
     setText(undefined);
   };
   const shown = textOf(value) === '' ? '' : referenceText(value, label);
+  const input = useRef<HTMLInputElement>(null);
+  // Whoever is in the field types over what stands there. The browser selects nothing any more once the text is another.
+  useLayoutEffect(() => {
+    if (!isOpen && document.activeElement === input.current) input.current?.select();
+  }, [isOpen, shown]);
   return (
     <div class="reference-box">
       <input
+        ref={input}
         id={id}
         role="combobox"
         aria-expanded={isOpen}

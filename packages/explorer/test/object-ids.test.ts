@@ -7,6 +7,7 @@ import { openMongo, skipMongo } from '../../core/test/support/databases.ts';
 import { NOTES, notesRouter } from '../../core/test/support/notes.ts';
 import { explorer } from '../src/index.ts';
 import { openBrowser, openPage, skipWithoutBrowser } from './support/browser.ts';
+import { hold } from './support/hold.ts';
 
 t.setTimeout(110_000);
 
@@ -31,11 +32,26 @@ t.test('ObjectIds in a browser', { skip: skipMongo() || skipWithoutBrowser() }, 
   t.equal(new URL(page.url()).pathname, `/api/authors/${ada.id}`);
 
   await page.goto('/api/notes');
+  const title = await hold(page, (request) => new URL(request.url()).pathname === `/api/authors/${ada.id}`);
   await page.getByRole('link', { name: note.id }).click();
   await page.getByLabel('Text').waitFor();
   t.equal(new URL(page.url()).pathname, `/api/notes/${note.id}`);
   const author = page.getByRole('combobox', { name: 'Author' });
-  await author.fill('Ben');
+  await title.asked;
+  await author.focus();
+  await title.release();
+  const isShown = (text: string) =>
+    page.waitForFunction(
+      (wanted) => document.querySelector<HTMLInputElement>('#record-author')?.value === wanted,
+      text,
+    );
+  await isShown(`Ada · ${ada.id}`);
+  await page.keyboard.type('Be');
+  t.equal(await author.inputValue(), 'Be', 'whoever is in the field types over a title that comes late');
+  await author.press('Escape');
+  await isShown(`Ada · ${ada.id}`);
+  await page.keyboard.type('Ben');
+  t.equal(await author.inputValue(), 'Ben', 'and over what is there again');
   await page.getByRole('option', { name: 'Ben' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.').waitFor();
