@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
-import { endLogin, hold } from './support/hold.ts';
+import { endLogin, hold, save } from './support/hold.ts';
 import { openTracker, PASSWORD } from './support/tracker.ts';
 
 t.setTimeout(110_000);
@@ -192,8 +192,7 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
   t.test('what was said of the last thing that was done goes when the next is done', async (t) => {
     const page = await visit('ada', `${TICKETS}/16`);
     await page.getByLabel('Title').fill('Saved once');
-    await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved.').waitFor();
+    await save(page, 'Save');
     t.equal(await send('ada', 'DELETE', `${TICKETS}/16`), 204);
     await page.getByLabel('Title').fill('Saved twice');
     await page.getByRole('button', { name: 'Save' }).click();

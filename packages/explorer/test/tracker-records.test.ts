@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
+import { save } from './support/hold.ts';
 import { openTracker } from './support/tracker.ts';
 
 t.setTimeout(110_000);
@@ -115,8 +116,7 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     await page.getByText('Changed in the meantime: Priority, Version.').waitFor();
     t.match(await read('ada', `${TICKETS}/2`), { priority: 5 });
     t.equal(await page.getByLabel('Title').inputValue(), 'Mine', 'what was entered is there');
-    await page.getByRole('button', { name: 'Overwrite' }).click();
-    await page.getByText('Saved.').waitFor();
+    await save(page, 'Overwrite');
     t.match(await read('ada', `${TICKETS}/2`), { title: 'Mine', priority: 5 });
     t.equal(await send('ben', 'PATCH', `${TICKETS}/2`, { priority: 1 }), 200);
     await page.getByRole('button', { name: 'Delete' }).click();

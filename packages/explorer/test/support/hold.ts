@@ -28,6 +28,20 @@ export async function hold(page: Page, fits: (request: Request) => boolean): Pro
   };
 }
 
+/**
+ * Presses a button that saves a record, and waits until the page has read the record again: what somebody else does next comes
+ * after that.
+ */
+export async function save(page: Page, button: string): Promise<void> {
+  const path = new URL(page.url()).pathname;
+  const isReading = (request: Request): boolean =>
+    request.method() === 'GET' && request.resourceType() === 'fetch' && new URL(request.url()).pathname === path;
+  const again = page.waitForResponse((response) => isReading(response.request()));
+  await page.getByRole('button', { name: button }).click();
+  await page.getByText('Saved.').waitFor();
+  await (await again).finished();
+}
+
 /** Has the API take the token of a page for one that has ended, until the page logs in again. */
 export async function endLogin(page: Page): Promise<void> {
   let hasEnded = true;
