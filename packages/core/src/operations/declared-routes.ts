@@ -13,6 +13,7 @@ import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type {
+  BodyRefusal,
   FormFields,
   Operation,
   OperationSchemas,
@@ -61,6 +62,7 @@ export interface DeclaredRoute {
   readonly readShapes?: readonly string[] | undefined;
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  readonly refuseBody?: BodyRefusal | undefined;
   readonly form?: FormFields | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
   /** True if a list of the query string comes in one text. */
@@ -118,7 +120,7 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
       definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
   ).map(({ operation, method, detail }) => {
     const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
-    const { body, response, documented, readShapes, validateBody, form } = schemas;
+    const { body, response, documented, readShapes, validateBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
     // The library's own operations store all that they write or nothing.
     const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
@@ -142,6 +144,7 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
       answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
       validateBody,
       form,
+      refuseBody,
       preconditions: definition.preconditions,
       transaction: !SAFE_METHODS.has(method) && isOwn,
       transactionReasons: () => [
@@ -179,7 +182,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   return operations.flatMap(({ operation, method, handler }) => {
     const schemas = definition.bulkSchemas?.(operation);
     if (schemas === undefined) return [];
-    const { body, response, documented, readShapes, querystring, validateBody, validateQuery } = schemas;
+    const { body, response, documented, readShapes, querystring, validateBody, refuseBody, validateQuery } = schemas;
     return {
       action: operation,
       method,
@@ -209,6 +212,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
+      refuseBody,
     const { body, querystring } = options;
     const validateBody = body === undefined ? undefined : compileValidator(body, 'body');
     const validateQuery = querystring === undefined ? undefined : compileValidator(querystring, 'query');

@@ -43,7 +43,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     onRequest: compileGate(route),
     preParsing: scope.readsOtherTypes && mayHaveBody(plan.method) ? mediaTypeCheck(plan) : undefined,
     preValidation: [readForm(route) ?? [], beforeValidation(route) ?? []].flat(),
-    preHandler: collectionCheck(plan),
+    preHandler: [route.refuseBody ?? [], collectionCheck(plan) ?? []].flat(),
     preSerialization: afterHandler(route),
   };
   return {

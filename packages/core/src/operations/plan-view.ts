@@ -15,7 +15,7 @@ import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
 import type { Parent } from '../viewset/parent.ts';
-import type { FormFields, ViewDefinition } from '../viewset/view-definition.ts';
+import type { BodyRefusal, FormFields, ViewDefinition } from '../viewset/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
@@ -37,6 +37,7 @@ export interface PlannedRoute {
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  readonly refuseBody: BodyRefusal | undefined;
   /** The body as a form; undefined if the route takes none. */
   readonly form: FormFields | undefined;
   /** True if answers that are records have their `ETag`. */
@@ -100,6 +101,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     answers,
     scopes: isNarrowed ? mounted.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
+    refuseBody: declared.refuseBody,
     form: declared.form,
     tagsAnswers,
     variesAnswers: declared.documented !== undefined,

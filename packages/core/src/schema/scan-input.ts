@@ -6,6 +6,11 @@ export interface Problem {
   readonly message: string;
 }
 
+/** Places the problems of a value in the document that holds the value at a JSON pointer. */
+export function placedAt(pointer: string, problems: readonly Problem[]): readonly Problem[] {
+  return pointer === '' ? problems : problems.map((problem) => ({ ...problem, path: pointer + problem.path }));
+}
+
 /** Deeper than any document that a person means, far shallower than what overflows a stack. */
 const MAX_DEPTH = 100;
 /** An answer names this many problems and no more: enough for any form, and bounded whatever is sent. */

@@ -9,6 +9,8 @@ import { MAX_PROBLEMS, type Problem, copyOf, scanInput } from './scan-input.ts';
 export interface Inspected {
   readonly value: unknown;
   readonly problems: readonly Problem[];
+  /** The number of problems after which no further ones are looked for: fewer are all that there are. */
+  readonly limit: number;
 }
 
 /** Finds everything that is wrong with a value, and the parts of it that are to be kept. */
@@ -47,13 +49,14 @@ export function compileInspect(schema: TSchema, where: Place, nodes?: CompiledNo
   return (input) => {
     const document = where === 'query' && isRecord(input) ? withoutEmpty(input) : input;
     const { problems, size, isTooDeep } = scanInput(document);
-    if (isTooDeep) return { value: document, problems };
-    const reading = new Reading(size > MAX_SIZE_FOR_ALL_PROBLEMS ? 1 : MAX_PROBLEMS);
+    const limit = isTooDeep || size > MAX_SIZE_FOR_ALL_PROBLEMS ? 1 : MAX_PROBLEMS;
+    if (isTooDeep) return { value: document, problems, limit };
+    const reading = new Reading(limit);
     const known = node.read(document, reading);
     if (problems.length === 0 && reading.faults.length === 0) {
-      return { value: reading.keepsInput ? copyOf(known) : known, problems };
+      return { value: reading.keepsInput ? copyOf(known) : known, problems, limit };
     }
-    return { value: document, problems: distinct(problems, reading.faults) };
+    return { value: document, problems: distinct(problems, reading.faults), limit };
   };
 }
 

@@ -1,4 +1,5 @@
 import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
+import { isRecord } from '../json.ts';
 import { newEntity } from '../mikro/new-entity.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
@@ -13,7 +14,8 @@ export function replacedRelations(fields: readonly BoundField[], data: object): 
     if (!Array.isArray(items)) return [];
     if (reference?.isMany === true) return [name];
     if (children === undefined) return [];
-    const changed = (items as readonly Values[]).filter((item) => item[children.key] !== undefined);
+    // A body with a fault may hold anything in the place of a child.
+    const changed = (items as readonly unknown[]).filter(isRecord).filter((item) => item[children.key] !== undefined);
     const inner = changed.flatMap((item) => replacedRelations(children.shape.fields, item));
     return [name, ...inner.map((relation) => `${name}.${relation}`)];
   });

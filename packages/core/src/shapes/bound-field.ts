@@ -27,22 +27,28 @@ export function checkField(
   mode: BodyMode,
 ): void {
   const { name, path, nullable, rule, parts, reference, children } = field;
-  if (!Object.hasOwn(values, name)) return;
-  if (problems.some((problem) => problem.path === path || problem.path.startsWith(`${path}/`))) return;
+  if (!Object.hasOwn(values, name) || isAtFault(path, problems)) return;
   const json = values[name];
   if (json === null) {
     if (!nullable) problems.push({ path, message: 'must not be null' });
   } else if (children !== undefined) {
     values[name] = children.check(json as readonly unknown[], path, problems, mode);
   } else if (reference?.isMany === true) {
-    values[name] = (json as readonly unknown[]).map((item, index) => applied(rule, item, `${path}/${index}`, problems));
-  } else {
-    if (rule !== undefined) values[name] = applied(rule, json, path, problems);
-    if (parts === undefined) return;
+    values[name] = (json as readonly unknown[]).map((item, index) => {
+      const place = `${path}/${index}`;
+      return isAtFault(place, problems) ? undefined : applied(rule, item, place, problems);
+    });
+  } else if (parts !== undefined) {
     const inner = { ...(json as Record<string, unknown>) };
     for (const part of parts) checkField(part, inner, problems, mode);
     values[name] = inner;
+  } else if (rule !== undefined && !problems.some((problem) => problem.path.startsWith(`${path}/`))) {
+    values[name] = applied(rule, json, path, problems);
   }
+}
+
+function isAtFault(path: string, problems: readonly Problem[]): boolean {
+  return problems.some((problem) => problem.path === path);
 }
 
 /**

@@ -66,22 +66,41 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   inspect(body: unknown, mode: BodyMode): Inspected {
-    const { value, problems } = this.#inspect[mode](body);
-    if (!isRecord(value)) return { value, problems };
+    const inspected = this.#inspect[mode](body);
+    const { value, problems, limit } = inspected;
+    // Of values that nobody has looked at, a column can say nothing.
+    if (!isRecord(value) || problems.length >= limit) return inspected;
     const values = problems.length === 0 ? value : { ...value };
     const found = [...problems];
     for (const field of this.fields) checkField(field, values, found, mode);
-    return { value: values, problems: found.length === 0 ? found : inOrder(found, this.fields).slice(0, MAX_PROBLEMS) };
+    const listed = found.length === 0 ? found : inOrder(found, this.fields).slice(0, MAX_PROBLEMS);
+    return { value: values, problems: listed, limit };
+  }
+
+  /** Tells if values, as `inspect` returns them, name records that only the database knows. */
+  refers(values: Readonly<Record<string, unknown>>, mode: BodyMode): boolean {
+    return this.fields.some(({ name, reference, children }) => {
+      if (values[name] === undefined || values[name] === null) return false;
+      // A child that is there is named by its key.
+      return (
+        reference !== undefined || (children !== undefined && (mode !== 'create' || children.shape.references.size > 0))
+      );
+    });
   }
 
   /**
    * Puts the related entities in the place of references.
    *
    * @param findReferred finds the records that may be referred to
-   * @throws InvalidUsage with a detail for every reference to a record that is not there
+   * @param known the faults of the records that are known already
+   * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
    */
-  resolveReferences(records: readonly RecordData[], findReferred: FindReferred): Promise<Data[]> {
-    return resolveReferences(records, this.fields, findReferred) as Promise<Data[]>;
+  resolveReferences(
+    records: readonly RecordData[],
+    findReferred: FindReferred,
+    known: readonly Problem[] = [],
+  ): Promise<Data[]> {
+    return resolveReferences(records, this.fields, findReferred, known) as Promise<Data[]>;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type EntityMetadata, type EntityProperty, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord, pointerStep } from '../json.ts';
-import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
+import { MAX_PROBLEMS, placedAt, type Problem } from '../schema/scan-input.ts';
 import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';
 import { applied, type ColumnRule, columnRule } from './column-rule.ts';
 import { keyText } from './references.ts';
@@ -48,7 +48,7 @@ class ChildList implements BoundChildren {
       const place = `${path}/${index}`;
       const isThere = mode !== 'create' && isRecord(item) && Object.hasOwn(item, this.key);
       const { value, problems: found } = this.shape.inspect(item, isThere ? 'change' : 'create');
-      problems.push(...found.map((problem) => ({ ...problem, path: place + problem.path })));
+      if (found.length > 0) problems.push(...furtherProblems(problems, found, place));
       if (!isThere) return value;
       return {
         [this.key]: this.#keyOf(item[this.key], place + pointerStep(this.key), problems, named),
@@ -69,6 +69,12 @@ class ChildList implements BoundChildren {
     named.add(text);
     return key;
   }
+}
+
+/** Places the problems of a child in the list, without those that were found in the whole body: texts that no database keeps. */
+function furtherProblems(known: readonly Problem[], found: readonly Problem[], place: string): Problem[] {
+  const places = new Set(known.map(({ path }) => path));
+  return placedAt(place, found).filter(({ path }) => !places.has(path));
 }
 
 /**

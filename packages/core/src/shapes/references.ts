@@ -33,14 +33,16 @@ export interface RecordData {
  * Puts the related entities in the place of what the client sent for them: one query for each reference of the shape, however
  * many values it has, those of children and of all records among them. A record that is not found is answered like one that is not there.
  *
- * @throws InvalidUsage with a detail for every reference to a record that is not there
+ * @param known the faults of the records that are known already: nothing is asked of the values at their places
+ * @throws InvalidUsage with a detail for every fault that is known, and for every reference to a record that is not there
  */
 export async function resolveReferences(
   records: readonly RecordData[],
   fields: readonly BoundField[],
   findReferred: FindReferred,
+  known: readonly Problem[],
 ): Promise<object[]> {
-  const reading = new ReferenceReading();
+  const reading = new ReferenceReading(known);
   const resolved = records.map(({ data, path, entity }) => {
     return reading.copy(fields, data as Values, path, entity as Values | undefined);
   });
@@ -54,7 +56,7 @@ export async function resolveReferences(
       else reading.problems.push({ path, message: `must be the ${key} of an existing ${target.className}` });
     }
   }
-  const { problems } = reading;
+  const problems = [...known, ...reading.problems];
   if (problems.length > 0) throw invalidInput('body', problems);
   return resolved;
 }
@@ -81,14 +83,20 @@ interface Mention {
 class ReferenceReading {
   readonly mentions = new Map<Reference, Mention[]>();
   readonly problems: Problem[] = [];
+  /** The places whose values are no references, or lists of none. */
+  readonly #faulty: ReadonlySet<string>;
+
+  constructor(known: readonly Problem[]) {
+    this.#faulty = new Set(known.map(({ path }) => path));
+  }
 
   /** Copies data, and notes its references, whose places in the copy are filled later. */
   copy(fields: readonly BoundField[], data: Values, at: string, entity: Values | undefined): Values {
     const copied = { ...data };
     for (const { name, path, reference, children } of fields) {
       const value = copied[name];
-      if (value === undefined || value === null) continue;
       const place = at + path;
+      if (value === undefined || value === null || this.#faulty.has(place)) continue;
       if (children !== undefined) {
         copied[name] = this.#copyChildren(name, children, value as readonly Values[], place, entity);
       } else if (reference?.isMany === true) {
@@ -111,11 +119,13 @@ class ReferenceReading {
     const known = entity === undefined ? undefined : childrenOf(entity, name, children);
     return items.map((item, index) => {
       const place = `${at}/${index}`;
-      const isNamed = known !== undefined && item[key] !== undefined;
+      if (this.#faulty.has(place)) return item;
+      const keyPlace = place + pointerStep(key);
+      const isNamed = known !== undefined && item[key] !== undefined && !this.#faulty.has(keyPlace);
       const child = isNamed ? known.get(keyText(item[key])) : undefined;
       if (isNamed && child === undefined) {
         const message = `must be the ${key} of a ${target.className} of this record`;
-        this.problems.push({ path: place + pointerStep(key), message });
+        this.problems.push({ path: keyPlace, message });
       }
       return this.copy(shape.fields, item, place, child);
     });
@@ -125,10 +135,11 @@ class ReferenceReading {
     const list: unknown[] = [];
     const seen = new Set<string>();
     for (const [index, value] of values.entries()) {
+      const path = `${at}/${index}`;
       const text = keyText(value);
-      if (seen.has(text)) continue;
+      if (seen.has(text) || this.#faulty.has(path)) continue;
       seen.add(text);
-      this.#note(reference, { value, path: `${at}/${index}`, put: (found) => list.push(found) });
+      this.#note(reference, { value, path, put: (found) => list.push(found) });
     }
     return list;
   }

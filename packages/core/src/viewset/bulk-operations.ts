@@ -49,9 +49,9 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const bodies = request.body as object[];
     const answer = this.#answer(request, 'create');
     const records = await this.#writes.together(request, async () => {
-      const parent = nesting === undefined ? {} : await nesting.withParent(request, {});
+      const parent = nesting && (await this.#writes.lookedUp(request, 'create', nesting.withParent(request, {})));
       const whole = bodies.map((body, index) => ({ body, data: { ...body, ...parent }, path: `/${index}` }));
-      const judged = await this.#writes.judged(request, whole);
+      const judged = await this.#writes.judged(request, 'create', whole);
       return this.#records.storedAll(request, answer, await this.#createEach(request, judged));
     });
     reply.code(201);
@@ -63,15 +63,15 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { pk } = this.#resource;
     const key = this.#resource.key.column;
     const answer = this.#answer(request, 'update');
-    const sent = (request.body as Record<string, unknown>[]).map((body, index) => ({ body, path: `/${index}` }));
-    const keys = sent.map(({ body }) => body[key.property.name]);
+    const sent = request.body as Record<string, unknown>[];
+    const keys = sent.map((body) => body[key.property.name]);
     return this.#writes.together(request, async () => {
-      const entities = await this.#writes.lookedUp(sent, this.#writable(request, keys, 'body'));
-      const bodies = sent.map(({ body, path }, index) => {
+      const entities = await this.#writes.lookedUp(request, 'update', this.#writable(request, keys, 'body'));
+      const bodies = sent.map((body, index) => {
         const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = body;
-        return { body, data, path, entity: entities[index]! };
+        return { body, data, path: `/${index}`, entity: entities[index]! };
       });
-      await this.#updateEach(request, entities, await this.#writes.judged(request, bodies));
+      await this.#updateEach(request, entities, await this.#writes.judged(request, 'update', bodies));
       return this.#records.storedAll(request, answer, entities);
     });
   }

@@ -5,7 +5,8 @@ import type { FieldPath } from '../fields/field-path.ts';
 import { isRecord, pointerStep } from '../json.ts';
 import { checkOptions, type OptionRule, POSITIVE } from '../options.ts';
 import { counted, invalidInput } from '../schema/error-details.ts';
-import { MAX_PROBLEMS, type Problem } from '../schema/scan-input.ts';
+import { MAX_PROBLEMS, placedAt, type Problem } from '../schema/scan-input.ts';
+import type { BodyMode } from '../shapes/bound-input.ts';
 import { applied, columnRule } from '../shapes/column-rule.ts';
 import { keyText } from '../shapes/references.ts';
 import { withProperties } from '../shapes/schema-object.ts';
@@ -81,12 +82,17 @@ export class Bulk {
 
   /** The schema of the body of an operation on several records, for documents. */
   documented(operation: 'create' | 'update'): TSchema {
-    const schema = this.#input!.documented(operation === 'create' ? 'create' : 'change').json;
+    const schema = this.#input!.documented(modeOf(operation)).json;
     const items = operation === 'create' ? schema : this.#named(schema);
     return Type.Array(items, { maxItems: this.#limits[operation]! });
   }
 
-  /** Validates the objects of a body, each as the body that it is, and the keys of records that are changed. */
+  /**
+   * Validates the objects of a body, each as the body that it is, and the keys of records that are changed. Faults that wait for others
+   * are kept, those of one object with it and those of keys with the array.
+   *
+   * @throws InvalidUsage with a detail for every offending field
+   */
   validate(body: unknown, operation: 'create' | 'update'): object[] {
     const limit = this.#limits[operation]!;
     if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
@@ -103,7 +109,8 @@ export class Bulk {
       const values = this.#validateItem(changes, operation, path, problems);
       return Object.assign(values, { [this.#key.property.name]: key });
     });
-    if (problems.length > 0) throw invalidInput('body', problems);
+    if (problems.length > 0 && !this.#input!.judges(modeOf(operation))) throw invalidInput('body', problems);
+    if (problems.length > 0) this.#input!.keep(items, problems);
     return items;
   }
 
@@ -158,13 +165,17 @@ export class Bulk {
 
   #validateItem(item: unknown, operation: 'create' | 'update', path: string, problems: Problem[]): object {
     try {
-      return this.#input!.validate(item, operation === 'create' ? 'create' : 'change');
+      return this.#input!.validate(item, modeOf(operation));
     } catch (error) {
       if (!(error instanceof InvalidUsage)) throw error;
-      problems.push(...(error.details ?? []).map((detail) => ({ ...detail, path: path + detail.path })));
+      problems.push(...placedAt(path, error.details ?? []));
       return {};
     }
   }
+}
+
+function modeOf(operation: 'create' | 'update'): BodyMode {
+  return operation === 'create' ? 'create' : 'change';
 }
 
 function refuse(message: string): InvalidUsage {

@@ -5,7 +5,8 @@ import { StagedFile } from '../files/staged-file.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { Reference } from '../shapes/bound-input.ts';
-import type { RecordData } from '../shapes/references.ts';
+import { placedAt, type Problem } from '../schema/scan-input.ts';
+import type { FindReferred, RecordData } from '../shapes/references.ts';
 import { type FileChanges, fileChangesOf } from './file-changes.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
@@ -44,19 +45,40 @@ export class InputResolution {
    * Puts the related entities in the place of the references of bodies, stores their files, and loads the relations that they
    * replace.
    *
-   * @throws InvalidUsage for all references to what the request may not refer to
+   * @param known the faults of the bodies that are known already
+   * @throws InvalidUsage for all faults that are known, and for all references to what the request may not refer to
    */
-  async resolve(request: FastifyRequest, records: readonly RecordData[]): Promise<object[]> {
+  async resolve(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    records: readonly RecordData[],
+    known: readonly Problem[],
+  ): Promise<object[]> {
     const { em } = request;
+    const write = this.#input![operation];
     const changed = records.flatMap(({ entity }) => entity ?? []);
-    const write = changed.length === 0 ? this.#input!.create : this.#input!.update;
     const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
     if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[]);
-    const resolved = await write.resolveReferences(records, (reference, condition) =>
-      this.#referred.find(request, reference, condition),
-    );
+    const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition);
+    const resolved = await write.resolveReferences(records, find, known);
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
+  }
+
+  /**
+   * Throws the faults of a request's body that the schemas have found and kept, with those of its references, if there are any: for a
+   * body that no operation of the library's own comes to judge.
+   */
+  async throwKept(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
+    const input = this.#input!;
+    const { body } = request;
+    const isSeveral = Array.isArray(body);
+    const bodies = (isSeveral ? (body as object[]) : [body as object]).map((each, index) => {
+      const path = isSeveral ? `/${index}` : '';
+      return { data: input.sentOf(each) ?? each, path, problems: placedAt(path, input.keptOf(each)) };
+    });
+    const kept = [...(isSeveral ? input.keptOf(body) : []), ...bodies.flatMap(({ problems }) => problems)];
+    if (kept.length > 0) await this.resolve(request, operation, bodies, kept);
   }
 
   /** Stores the files of a body, and puts what the record keeps of each in the place of it. */

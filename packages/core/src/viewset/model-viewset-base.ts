@@ -181,9 +181,8 @@ export abstract class ModelViewSetBase<
       (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
       async () => {
         const { nesting } = resource;
-        const sent = { body: data, path: '' };
-        const whole = nesting && (await writes.lookedUp([sent], nesting.withParent(request, data)));
-        const [judged] = await writes.judged(request, [{ ...sent, data: whole ?? data }]);
+        const whole = nesting && (await writes.lookedUp(request, 'create', nesting.withParent(request, data)));
+        const [judged] = await writes.judged(request, 'create', [{ body: data, path: '', data: whole ?? data }]);
         const { resolved, extra } = judged!;
         const entity = await this.performCreate(request, resolved as WriteData<Entity, Input>, extra as Extra);
         return records.stored(request, answer, entity);
@@ -202,15 +201,14 @@ export abstract class ModelViewSetBase<
     const { [resource.pk.property.name]: _pk, ...data } = body;
     const { condition, filters } = this.#one(request);
     const answer = this.#answer(request, 'update');
-    const sent = { body, path: '' };
-    if (isConditional) await writes.lookedUp([sent], this.#checkBeforeLock(request, reply));
+    if (isConditional) await writes.lookedUp(request, 'update', this.#checkBeforeLock(request, reply));
     const record = await writes.byPlan(
       request,
       { operation: 'update', condition, filters, data, isConditional, answer },
       (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
       async () => {
-        const entity = await writes.lookedUp([sent], this.#writable(request, reply, isConditional));
-        const [judged] = await writes.judged(request, [{ ...sent, data, entity }]);
+        const entity = await writes.lookedUp(request, 'update', this.#writable(request, reply, isConditional));
+        const [judged] = await writes.judged(request, 'update', [{ body, path: '', data, entity }]);
         const { resolved, extra } = judged!;
         const changes = resolved as WriteData<Entity, Partial<Changes>>;
         const changed = await this.performUpdate(request, entity, changes, extra);

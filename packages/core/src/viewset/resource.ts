@@ -74,6 +74,8 @@ export class Resource implements ViewDefinition {
   readonly overridesGetObject: boolean;
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
+  /** The operations and hooks that the view overrides. */
+  readonly overridden: readonly string[];
   readonly #schemas: ViewSchemas;
 
   /** @param overridden the names of the hooks that the view overrides */
@@ -91,6 +93,7 @@ export class Resource implements ViewDefinition {
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
     this.orm = orm;
+    this.overridden = overridden;
     this.meta = meta;
     this.pk = primaryKey(meta);
     this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
@@ -98,8 +101,7 @@ export class Resource implements ViewDefinition {
     this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
     const taken = this.nesting === undefined ? [] : [this.nesting.relation];
 
-    const input =
-      options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken, overridden });
+    const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
     this.input = input;
     this.resolution = new InputResolution(view, input, options, meta, context);
     this.actions = fileActions(input?.files, (request) => view.getObject(request));

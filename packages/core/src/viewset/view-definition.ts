@@ -52,6 +52,8 @@ export interface FormFields {
   readonly files: FileFields;
 }
 
+export type BodyRefusal = (request: FastifyRequest) => Promise<void>;
+
 /** The schemas of one operation, for validation, serialization and documentation. */
 export interface OperationSchemas {
   readonly body?: TSchema;
@@ -63,6 +65,8 @@ export interface OperationSchemas {
   readonly readShapes?: readonly string[];
   /** Checks and converts the body; throws InvalidUsage. */
   readonly validateBody?: (body: unknown) => unknown;
+  /** Throws the faults of a body that were kept, if nothing of the library's own comes to judge it; undefined if something always does. */
+  readonly refuseBody?: BodyRefusal | undefined;
   /** The body as a form; undefined if it holds no file. */
   readonly form?: FormFields | undefined;
 }

@@ -42,15 +42,15 @@ export interface InputPlace {
   readonly meta: EntityMetadata;
   /** The fields that the path of a nested view says. */
   readonly taken: readonly string[];
-  /** The operations and hooks that the view overrides. */
-  readonly overridden: readonly string[];
 }
 
 /** The parts of a body that are no values of the record. */
 interface BodyNotes {
   readonly extra: Values;
-  /** The faults that the schemas have found, kept for those of the rules. */
+  /** The faults that the schemas have found, kept for those of the rules and references. */
   readonly problems: readonly Problem[];
+  /** All that was sent, as far as it could be read: of a body with faults. */
+  readonly sent?: Values;
 }
 
 const NO_NOTES: BodyNotes = Object.freeze({ extra: Object.freeze({}), problems: Object.freeze([]) });
@@ -66,15 +66,15 @@ export class ViewInput {
   /** The fields that the view sets on create. */
   readonly filled: readonly string[];
   readonly #options: InputOptions;
-  readonly #overridden: readonly string[];
+  readonly #key: string;
   readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
   readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
   readonly #notes = new WeakMap<object, BodyNotes>();
 
-  constructor(options: InputOptions, { name, entity, meta, taken, overridden }: InputPlace) {
+  constructor(options: InputOptions, { name, entity, meta, taken }: InputPlace) {
     const { write, extra, fill = {} } = options;
     this.#options = options;
-    this.#overridden = overridden;
+    this.#key = meta.primaryKeys[0]!;
     for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
     this.filled = Object.keys(fill).filter((field) => !taken.includes(field));
     const { create, update } = isPair(write) ? write : { create: write, update: write };
@@ -118,40 +118,61 @@ export class ViewInput {
     return { json: joined(json, extra), ...(form !== undefined && { form: joined(form, extra) }) };
   }
 
+  /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
+  judges(mode: BodyMode): boolean {
+    const { fields } = this.#shapeOf(mode);
+    return (
+      this.#options.validate !== undefined ||
+      fields.some(({ reference, children }) => (reference ?? children) !== undefined)
+    );
+  }
+
   /**
-   * Validates a body. If the view has rules, which the library's own operation asks, the faults are kept for it, and the
+   * Validates a body. If the view has rules, or the body names other records, the faults are kept for those that the operation finds, and the
    * values that have none are returned.
    *
    * @throws InvalidUsage with a detail for every offending field
    */
   validate(body: unknown, mode: BodyMode): object {
     const shape = this.#shapeOf(mode);
-    const { validate } = this.#options;
-    if (this.#inspectExtra === undefined && validate === undefined) return shape.validate(body, mode);
-    const { value, problems } = shape.inspect(body, mode);
+    const { value, problems, limit } = shape.inspect(body, mode);
     const further = this.#inspectExtra?.[mode](body);
     const found = union(problems, further?.problems ?? []);
-    const isJudged = validate !== undefined && !this.#overridden.includes(mode === 'create' ? 'create' : 'update');
-    if (found.length > 0 && (!isJudged || !isRecord(body))) throw invalidInput('body', found);
-    const isSound = found.length === 0;
-    const data = isSound ? value : soundPart(body as Values, found, (part) => shape.inspect(part, 'change'));
+    if (found.length === 0) {
+      if (further !== undefined) this.#notes.set(value as object, { extra: further.value as Values, problems: found });
+      return value as object;
+    }
+    if (!isRecord(body)) throw invalidInput('body', found);
+    // If only some of the faults are named, no value is known to be sound.
+    const sent = problems.length < limit ? { ...(value as Values) } : {};
+    // The primary key of a record is chosen when it is created, and stays.
+    if (mode !== 'create') delete sent[this.#key];
+    if (this.#options.validate === undefined && !shape.refers(sent, mode)) throw invalidInput('body', found);
+    const data = soundPart(body, found, (part) => shape.inspect(part, 'change'));
     const inspectPart = this.#inspectExtra?.change;
-    const extra = isSound || inspectPart === undefined ? further?.value : soundPart(body as Values, found, inspectPart);
-    this.#notes.set(data as object, { extra: (extra ?? {}) as Values, problems: found });
-    return data as object;
+    const extra = inspectPart === undefined ? {} : soundPart(body, found, inspectPart);
+    this.#notes.set(data, { extra: extra as Values, problems: found, sent });
+    return data;
+  }
+
+  /** Keeps faults of several bodies that are not those of one of them. */
+  keep(bodies: readonly object[], problems: readonly Problem[]): void {
+    this.#notes.set(bodies, { extra: {}, problems });
+  }
+
+  /** Returns the faults of a body that the schemas have found and kept. */
+  keptOf(body: unknown): readonly Problem[] {
+    return this.#notesOf(body).problems;
+  }
+
+  /** Returns all that was sent, as far as it could be read, of a body with faults that were kept; undefined of any other. */
+  sentOf(body: unknown): object | undefined {
+    return this.#notesOf(body).sent;
   }
 
   /** Returns the input of a body for the hooks. */
   extraOf(body: unknown): object {
     return this.#notesOf(body).extra;
-  }
-
-  /** Throws the faults of bodies that the schemas have found and kept, if there are any. */
-  throwKept(bodies: readonly { readonly body: unknown; readonly path: string }[]): void {
-    const problems = bodies.flatMap(({ body, path }) =>
-      this.#notesOf(body).problems.map((problem) => ({ ...problem, path: path + problem.path })),
-    );
-    if (problems.length > 0) throw invalidInput('body', problems);
   }
 
   /**
@@ -161,8 +182,8 @@ export class ViewInput {
    */
   async judge(request: FastifyRequest, body: unknown, record?: object): Promise<readonly Problem[]> {
     const { validate } = this.#options;
-    if (validate === undefined) return [];
     const { extra, problems } = this.#notesOf(body);
+    if (validate === undefined) return problems;
     const added = new Problems(this.fields);
     const after = this.#after(body as Values, record as Values | undefined, problems);
     await validate({ ...(body as object), ...extra }, added, request, record, after);
@@ -192,7 +213,7 @@ export class ViewInput {
   }
 
   #notesOf(body: unknown): BodyNotes {
-    return (isRecord(body) ? this.#notes.get(body) : undefined) ?? NO_NOTES;
+    return (typeof body === 'object' && body !== null ? this.#notes.get(body) : undefined) ?? NO_NOTES;
   }
 }
 

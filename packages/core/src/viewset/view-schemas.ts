@@ -4,9 +4,10 @@ import type { BodyMode } from '../shapes/bound-input.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { Answers } from './answers.ts';
 import type { Bulk } from './bulk.ts';
+import type { InputResolution } from './input-resolution.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RecordLists } from './record-lists.ts';
-import type { BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
+import type { BodyRefusal, BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The parts of a view that its schemas are made of. */
@@ -16,6 +17,9 @@ interface SchemaParts {
   readonly lists: RecordLists;
   readonly input: ViewInput | undefined;
   readonly bulk: Bulk | undefined;
+  readonly resolution: InputResolution;
+  /** The operations and hooks that the view overrides. */
+  readonly overridden: readonly string[];
 }
 
 /** The schemas of a view's operations: of what they take, and of what they answer with. */
@@ -42,6 +46,7 @@ export class ViewSchemas {
       body: json,
       form: form && { schema: form, files: input.files },
       validateBody: (body) => input.validate(body, mode),
+      refuseBody: this.#refusalOf(operation),
       ...(operation === 'create' && bulk?.limit('create') !== undefined && withArrays(schemas, input, bulk)),
     };
   }
@@ -55,6 +60,7 @@ export class ViewSchemas {
         ...this.#answersWith('update', 200, (record) => this.#array(record)),
         body: bulk.documented('update'),
         validateBody: (body) => bulk.validate(body, 'update'),
+        refuseBody: this.#refusalOf('update'),
       };
     }
     const options = { minItems: 1, maxItems: limit, uniqueItems: true, description: 'The records to delete' };
@@ -90,6 +96,18 @@ export class ViewSchemas {
       response: { [status]: sent(possible[0]!.schema) },
       documented: documented === possible[0]!.schema ? undefined : { [status]: sent(documented) },
       readShapes: possible.map(({ name }) => name),
+    };
+  }
+
+  /** Makes the refusal of bodies that an override of the view would get, and of arrays that are at fault themselves. */
+  #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
+    const { bulk, input, resolution, overridden } = this.#parts;
+    const isOverridden = { one: overridden.includes(operation), several: overridden.includes(`${operation}Many`) };
+    if (!isOverridden.one && bulk === undefined) return undefined;
+    return async (request) => {
+      const { body } = request;
+      const isRefused = Array.isArray(body) ? isOverridden.several || input!.keptOf(body).length > 0 : isOverridden.one;
+      if (isRefused) await resolution.throwKept(request, operation);
     };
   }
 

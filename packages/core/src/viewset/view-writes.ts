@@ -2,9 +2,9 @@ import type { EntityName } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise } from '../awaitable.ts';
 import type { Backend, RowWrite } from '../backends/backend.ts';
+import { HttpError } from '../errors.ts';
 import { backendOf } from '../query/backend-of.ts';
-import { invalidInput } from '../schema/error-details.ts';
-import type { Problem } from '../schema/scan-input.ts';
+import { placedAt, type Problem } from '../schema/scan-input.ts';
 import { assignInput, makeRecord } from '../shapes/assign-input.ts';
 import type { RecordData } from '../shapes/references.ts';
 import { ownWrite, placeConflict } from './own-write.ts';
@@ -58,30 +58,39 @@ export class ViewWrites<Entity extends object> {
   /**
    * Asks the rules of the view about bodies and finds the records that they refer to.
    *
-   * @throws InvalidUsage for all faults of the schemas and rules, else for all of the references
+   * @throws InvalidUsage for all faults of the schemas, the rules and the references
    */
-  async judged(request: FastifyRequest, bodies: readonly RecordBody[]): Promise<Judged[]> {
+  async judged(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    bodies: readonly RecordBody[],
+  ): Promise<Judged[]> {
+    const { resolution } = this.#resource;
     const input = this.#resource.input!;
-    const problems: Problem[] = [];
+    const known: Problem[] = [];
     for (const { body, path, entity } of bodies) {
-      const found = await input.judge(request, body, entity);
-      problems.push(...found.map((problem) => ({ ...problem, path: path + problem.path })));
+      known.push(...placedAt(path, await input.judge(request, body, entity)));
     }
-    if (problems.length > 0) throw invalidInput('body', problems);
     const records: RecordData[] = [];
-    for (const { data, path, entity } of bodies) {
-      records.push({ data: entity === undefined ? await input.fill(request, data) : data, path, entity });
+    for (const { body, data, path, entity } of bodies) {
+      const isFilled = known.length === 0 && operation === 'create';
+      const whole = isFilled ? await input.fill(request, data) : (input.sentOf(body) ?? data);
+      records.push({ data: whole, path, entity });
     }
-    const resolved = await this.#resource.resolution.resolve(request, records);
+    const resolved = await resolution.resolve(request, operation, records, known);
     return bodies.map(({ body }, index) => ({ resolved: resolved[index]!, extra: input.extraOf(body) }));
   }
 
-  /** Waits for the look-up of records. What the schemas have found of their bodies comes before an error of it. */
-  async lookedUp<Found>(bodies: readonly Pick<RecordBody, 'body' | 'path'>[], found: Promise<Found>): Promise<Found> {
+  /** Waits for the look-up of records. The faults of the body come before the answer that one is not there. */
+  async lookedUp<Found>(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    found: Promise<Found>,
+  ): Promise<Found> {
     try {
       return await found;
     } catch (error) {
-      this.#resource.input!.throwKept(bodies);
+      if (error instanceof HttpError) await this.#resource.resolution.throwKept(request, operation);
       throw error;
     }
   }
