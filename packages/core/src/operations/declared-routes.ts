@@ -72,7 +72,7 @@ export interface DeclaredRoute {
   /** Those of the view's own operations; an action has none, even if it has the name of one. */
   readonly preconditions?: Preconditions | undefined;
   readonly transaction: boolean;
-  /** Tells why requests may need a transaction; no reason if one statement is all that they write. */
+  /** Tells why requests may need a transaction of the library's; no reason if one statement is all that they write. */
   readonly transactionReasons: () => readonly string[];
   readonly handler: OperationHandler;
   /** The proof that the handler gives of the parent of a nested view. */
@@ -109,8 +109,8 @@ export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
 }
 
 /** @throws ImproperlyConfigured for a route that may need a transaction */
-function requireNoTransaction({ name }: ViewSet, { action, transaction, transactionReasons }: DeclaredRoute): void {
-  const reasons = transaction ? transactionReasons() : [];
+function requireNoTransaction({ name }: ViewSet, { action, transactionReasons }: DeclaredRoute): void {
+  const reasons = transactionReasons();
   if (reasons.length > 0) throw lacksTransactions(`${name}.${action} (${reasons.join('; ')})`);
 }
 
@@ -124,6 +124,7 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
     const { summaries, descriptions, examples } = view.documentation;
     // The library's own operations store all that they write or nothing.
     const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
+    const isWriting = !SAFE_METHODS.has(method);
     return {
       action: operation,
       method,
@@ -143,18 +144,35 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
       validateBody,
-      form,
       refuseBody,
+      form,
       preconditions: definition.preconditions,
-      transaction: !SAFE_METHODS.has(method) && isOwn,
-      transactionReasons: () => [
-        ...(definition.writes?.transactionReasons(operation as WriteOperation) ?? []),
-        ...permissionReasons(permissions, operation),
-      ],
+      transaction: isWriting && isOwn,
+      transactionReasons: () =>
+        isWriting && reachesOwn(view, operation)
+          ? [
+              ...(definition.writes?.transactionReasons(operation as WriteOperation) ?? []),
+              ...permissionReasons(permissions, operation),
+            ]
+          : [],
       handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
       proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
     };
   });
+}
+
+/**
+ * Tells if a request comes by the library's own operation: the view does not override it, or each override goes on with `super`. A function
+ * tells that by its text alone.
+ */
+function reachesOwn(view: ViewSet, operation: string): boolean {
+  const isSuper = new RegExp(`\\bsuper\\s*(?:\\.\\s*${operation}\\b|\\[\\s*['"]${operation}['"])`);
+  for (let place: object = view; place !== ModelViewSetBase.prototype; place = Object.getPrototypeOf(place) as object) {
+    if (place === Object.prototype) return false;
+    const own = Object.getOwnPropertyDescriptor(place, operation)?.value as unknown;
+    if (typeof own === 'function' && !isSuper.test(Function.prototype.toString.call(own))) return false;
+  }
+  return true;
 }
 
 /** A record is looked at before it is written, or after it is created, so that the write can be undone. */
@@ -194,12 +212,13 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
       validateBody,
+      refuseBody,
       validateQuery,
       isCommaSeparated: true,
       namesRecords: true,
       preconditions: definition.preconditions,
       transaction: view[handler] === ModelViewSetBase.prototype[handler],
-      transactionReasons: () => ['it writes several records'],
+      transactionReasons: () => (reachesOwn(view, handler) ? ['it writes several records'] : []),
       handler: view[handler].bind(view),
       proof: 'none' as const,
     };
@@ -212,7 +231,6 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const path = options.urlPath ?? actionPath(name);
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
-      refuseBody,
     const { body, querystring } = options;
     const validateBody = body === undefined ? undefined : compileValidator(body, 'body');
     const validateQuery = querystring === undefined ? undefined : compileValidator(querystring, 'query');
@@ -230,7 +248,8 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         validateBody,
         validateQuery,
         transaction,
-        transactionReasons: () => ['an action of one record locks it, unless it says "transaction: false"'],
+        transactionReasons: () =>
+          transaction ? ['an action of one record locks it, unless it says "transaction: false"'] : [],
         handler: actionHandler(handler, prepare, transaction),
         proof: prepare !== undefined && findsByPath(view) ? 'record' : 'none',
       };

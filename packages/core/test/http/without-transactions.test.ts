@@ -1,6 +1,6 @@
 /** An ORM without transactions (`disableTransactions`): a MongoDB that stands alone has none. */
 import { defineEntity, type InferEntity, type MikroORM, p } from '@mikro-orm/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import t, { type Test } from 'tap';
 import {
   action,
@@ -12,6 +12,7 @@ import {
   readShape,
   refs,
   Router,
+  UnprocessableEntity,
   type ViewSet,
   type WriteData,
   writeShape,
@@ -89,6 +90,15 @@ type ItemData = WriteData<InferEntity<typeof Item>, { name: string; stock?: numb
 
 const kinds = { read: readShape(Kind, ['id', 'name']), write: writeShape(Kind, ['name']) };
 const parts = { read: readShape(Part, ['id', 'name']), operations: ['create'] } as const;
+
+class Once extends ModelViewSet(Item, { read, write, operations: ['update'] }) {
+  override async update(request: FastifyRequest, reply: FastifyReply) {
+    return super.update(request, reply);
+  }
+  override performUpdate(request: FastifyRequest, item: InferEntity<typeof Item>, data: Partial<ItemData>) {
+    return super.performUpdate(request, item, data);
+  }
+}
 
 /** Views that need a transaction, and the beginning and a part of the refusal. */
 const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
@@ -197,6 +207,34 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
     },
     /^Summing\.sum \(/,
   ],
+  [
+    "an override that goes on with the library's own",
+    class Counting extends ModelViewSet(Item, { read, write, validate: () => undefined }) {
+      override async create(request: FastifyRequest, reply: FastifyReply) {
+        return super.create(request, reply);
+      }
+    },
+    /^Counting\.create \(the view has rules: validate\)/,
+  ],
+  [
+    'an override that goes on with an override',
+    class Twice extends Once {
+      override async update(request: FastifyRequest, reply: FastifyReply) {
+        const answer = await super.update(request, reply);
+        return answer;
+      }
+    },
+    /^Twice\.update \(Twice overrides performUpdate\)/,
+  ],
+  [
+    'an override of several deletions',
+    class ClearedBy extends ModelViewSet(Item, { read, write, bulk: { destroy: 5 } }) {
+      override async destroyMany(request: FastifyRequest, reply: FastifyReply) {
+        return super.destroyMany(request, reply);
+      }
+    },
+    /^ClearedBy\.destroy \(it writes several records\)/,
+  ],
 ];
 
 /** Sends what one record takes, and looks at what became of it. */
@@ -245,6 +283,33 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
       await t.rejects(testApp(t, orm, [router]), { code: 'improperly_configured', message });
     });
   }
+
+  await t.test('an override that goes its own way is none of ours', async (t) => {
+    class Alone extends ModelViewSet(Item, {
+      read,
+      write,
+      validate: () => undefined,
+      operations: ['create', 'update'],
+    }) {
+      override async create(request: FastifyRequest) {
+        await request.em.insert(Item, { name: (request.body as ItemData).name });
+        return this.update();
+      }
+      override async update(): Promise<never> {
+        throw new UnprocessableEntity('stored by itself');
+      }
+    }
+    class Heir extends Alone {
+      override async create(request: FastifyRequest) {
+        return super.create(request);
+      }
+    }
+    const app = await testApp(t, orm, [new Router().register('alone', Heir)]);
+    const answer = await app.inject({ method: 'POST', url: '/alone', payload: { name: 'Oak' } });
+    t.equal(answer.statusCode, 422);
+    t.equal(await orm.em.fork().count(Item, { name: 'Oak' }), 1);
+    await orm.em.fork().nativeDelete(Item, { name: 'Oak' });
+  });
 
   await t.test('a record that others may refer to is deleted by one statement on SQL alone', async (t) => {
     const started = testApp(t, orm, [new Router().register('kinds', class Kinds extends ModelViewSet(Kind, kinds) {})]);
