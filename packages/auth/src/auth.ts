@@ -1,4 +1,4 @@
-import { ImproperlyConfigured, MemoryStore } from '@viewset/core';
+import { MemoryStore, requireTransactions } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
@@ -45,11 +45,7 @@ export const auth = fp(
     const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
     const model = checkAccount(orm, options.account);
-    if (!orm.driver.getPlatform().supportsTransactions()) {
-      throw new ImproperlyConfigured(
-        'auth needs an ORM with transactions (disableTransactions: false): an account is registered in one, with the role that it refers to',
-      );
-    }
+    requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
     if (hasher.rounds !== options.hasher.rounds) {
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };

@@ -80,6 +80,7 @@ export { readShape, type ReadShape } from './shapes/read-shape.ts';
 export { writeShape, type WriteShape } from './shapes/write-shape.ts';
 export { nested, type Nested, refs, type Refs } from './shapes/to-many-input.ts';
 export type { ExportFormat } from './viewset/list-export.ts';
+export { requireTransactions } from './mikro/transactions.ts';
 export { inTransaction } from './viewset/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';

@@ -63,7 +63,8 @@ t.test('an ORM without transactions stops the start: an account is stored in one
   const app = fastify();
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
-  const message = /^auth needs an ORM with transactions \(disableTransactions: false\)/;
+  const message =
+    'auth: the registration of an account, with the role that it refers to, takes a transaction, and the ORM has none (disableTransactions)';
   await t.rejects(async () => app.register(auth, good), { name: 'ImproperlyConfigured', message });
 });
 

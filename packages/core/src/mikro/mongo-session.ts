@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pauses } from '../pauses.ts';
 import type { MongoDriver, MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
-import { hasTransactions, lacksTransactions } from './transactions.ts';
+import { requireTransactions } from './transactions.ts';
 
 /** The longest wait for a record that others write, and for the outcome of a commit. Transactions are short; one that is not is an error. */
 const PATIENCE_MS = 5000;
@@ -49,9 +49,7 @@ export async function inSession<Result>(
   commands: (session: MongoSession) => Promise<Result>,
 ): Promise<Result> {
   if (session !== undefined) return waitingForOthers(session, () => commands(session));
-  if (!hasTransactions({ driver })) {
-    throw lacksTransactions(`${meta.className}: to keep the references of a record, and those to it,`);
-  }
+  requireTransactions({ driver }, `${meta.className}: to keep the references of a record, and those to it,`);
   return repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands));
 }
 
