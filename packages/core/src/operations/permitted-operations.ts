@@ -36,7 +36,7 @@ interface Asked {
  * Makes the function that tells what the sender of a request may do at its URL, and at those below it that name no further record. An
  * operation is permitted if its permissions let the request in, if the views of its parents show them, and if its record is there and
  * its object permissions agree: whatever would be a 401, 403 or 404 is left out, so that a hidden record is like an absent one. Nothing
- * is known of a body. Of the root of a router, it tells which collections can be listed.
+ * is known of a body: a question that fails after it has looked into the body, or the query string, leaves the operation out. Of the root of a router, it tells which collections can be listed.
  *
  * @param path the path of the URL with its parameters by name
  * @param routes the routes of the application
@@ -83,7 +83,9 @@ async function isPermitted(
   const { plan, parent, view } = route;
   if (getCurrentUser(asking) === null && route.needsTokenAt(url.replace(/\/$/, '') + rest)) return false;
   const params = Object.fromEntries(plan.pathParameters.map(({ name }, index) => [name, values[index]!]));
-  const request = requestFor(asking, { plan, method: plan.method, params });
+  let dependsOnInput = false;
+  const onInputRead = (): void => void (dependsOnInput = true);
+  const request = requestFor(asking, { plan, method: plan.method, params, onInputRead });
   try {
     await admit(request);
     if (parent !== undefined) await shownOnce(parent, request, parents);
@@ -92,7 +94,10 @@ async function isPermitted(
   } catch (error) {
     // A value of the program that fits no field is a 500 wherever it is asked.
     if (refusalStatus(error) !== undefined && !(error instanceof FieldValueError)) return false;
-    throw error;
+    // Whoever has looked into a body that is not there cannot tell what it would say to another one.
+    if (!dependsOnInput) throw error;
+    asking.log.debug({ err: error, operation: plan.operationId }, 'OPTIONS leaves out what depends on the body');
+    return false;
   }
 }
 

@@ -10,14 +10,19 @@ export interface AskedOperation {
   readonly params: Readonly<Record<string, string>>;
   /** The key of its record, as it was read; undefined if there is none, or none yet. */
   readonly pk?: unknown;
+  /** Hears that somebody has looked at the body or the query string, of which nothing is known. */
+  readonly onInputRead?: () => void;
 }
 
 /**
  * Makes a request for another operation, by the same user and with the same entity manager: for permissions and hooks to be asked
- * what they would say to it. It has no query string, and the body that it takes is empty, `{}` or `[]`: permissions may look into it. It
+ * what they would say to it. It has no query string, and the body that it takes is empty, `{}` or `[]`: permissions may look into it. The request
  * leaves nothing on the request that it is made of.
  */
-export function requestFor(request: FastifyRequest, { plan, method, params, pk }: AskedOperation): FastifyRequest {
+export function requestFor(
+  request: FastifyRequest,
+  { plan, method, params, pk, onInputRead }: AskedOperation,
+): FastifyRequest {
   const outer = stateOf(request);
   const state = Object.create(outer, {
     em: {
@@ -32,12 +37,20 @@ export function requestFor(request: FastifyRequest, { plan, method, params, pk }
     object: { value: undefined, writable: true },
     answers: { value: undefined, writable: true },
   }) as RequestState;
+  const body = mayHaveBody(method) ? emptyBody(plan) : undefined;
+  const query = {};
+  const heard = <Value>(value: Value) => ({
+    get: (): Value => {
+      onInputRead?.();
+      return value;
+    },
+  });
   return Object.create(request, {
     [REQUEST_STATE]: { value: state },
     method: { value: method },
     params: { value: params },
-    query: { value: {} },
-    body: { value: mayHaveBody(method) ? emptyBody(plan) : undefined },
+    query: heard(query),
+    body: heard(body),
     routeOptions: { get: () => ({ ...request.routeOptions, config: { viewset: plan } }) },
   }) as FastifyRequest;
 }

@@ -331,6 +331,41 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(headers['permitted-operations'], /renameProject, touchProject$/);
   });
 
+  await t.test('a permission that needs more of the body or the query string leaves its operations unsaid', async (t) => {
+    class Deep extends Permission {
+      override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
+        const { kind } = request.query as { kind?: { name: string } };
+        return view.getAction(request) !== 'touch' || kind!.name === 'a';
+      }
+      override async hasObjectPermission(request: FastifyRequest, view: PermissionView): Promise<boolean> {
+        if (['retrieve', 'touch'].includes(view.getAction(request))) return true;
+        const { owner } = request.body as { owner: { name: string } };
+        return owner.name === nameOf(request);
+      }
+    }
+    class Broken extends Permission {
+      override hasObjectPermission(): boolean {
+        throw new TypeError('a fault of the program');
+      }
+    }
+    const options = {
+      read: readShape(Project, ['id']),
+      write: writeShape(Project, ['name']),
+      operations: ['retrieve', 'update'],
+    } as const;
+    class DeepViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Deep] }) {
+      touch = action({ detail: true, methods: ['post'] }, () => ({}));
+    }
+    class BrokenViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Broken] }) {}
+    const routers = new Router().register('deep', DeepViewSet).register('broken', BrokenViewSet);
+    const app = await testApp(t, orm, [routers as Router]);
+    const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: '/deep/7' });
+    t.equal(statusCode, 204);
+    t.equal(headers['permitted-methods'], 'GET, HEAD, OPTIONS');
+    t.equal(headers['permitted-operations'], 'retrieveDeep');
+    t.equal((await app.inject({ method: 'OPTIONS', url: '/broken/7' })).statusCode, 500);
+  });
+
   await t.test('an application may answer OPTIONS itself', async (t) => {
     const before: NonNullable<Parameters<typeof testApp>[3]>['before'] = (app) =>
       void app.options('/api/projects', async (_request, reply) => reply.code(200).send('own'));
