@@ -1,14 +1,26 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
-import { unnamed } from '../path-template.ts';
+import { templateFiller, templateOf, templateParameters, unnamed } from '../path-template.ts';
 import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
-import { allowedMethods, ignoresTrailingSlash, pathOf, sendAllowed } from './allowed-methods.ts';
+import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The place of routes: their path as it is documented, and as Fastify matches it. */
 interface Place {
   readonly path: string;
   readonly pattern: string;
+}
+
+/**
+ * Tells if a path has an OPTIONS route, whatever that calls its parameters and lets them match. One with a wildcard is of another path.
+ *
+ * @param pattern the path as Fastify matches it
+ */
+export function hasOptions(app: FastifyInstance, pattern: string): boolean {
+  const template = templateOf(pattern);
+  const found = app.findRoute({ method: 'OPTIONS', url: templateFiller(template)(() => 0) });
+  if (found === null || '*' in found.params) return false;
+  return Object.keys(found.params).length === templateParameters(template).length;
 }
 
 /**
@@ -56,9 +68,10 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
 export function refuseLateOptions(app: FastifyInstance, planned: readonly PlannedRoute[]): void {
   app.addHook('onRoute', ({ method, url, constraints = {} }) => {
     if (![method].flat().includes('OPTIONS')) return;
-    const path = url.replace(/(?<=.)\/$/, '');
-    const isTaken = app.hasRoute({ method: 'OPTIONS', url: ignoresTrailingSlash(app) ? path : url, constraints });
-    if (!isTaken || !planned.some(({ plan }) => unnamed(plan.pattern) === unnamed(path))) return;
+    // A route for some hosts alone stands beside that of all.
+    if (Object.keys(constraints).length > 0 || !hasOptions(app, url)) return;
+    const path = unnamed(templateOf(url)).replace(/(?<=.)\/$/, '');
+    if (!planned.some(({ plan }) => unnamed(plan.path) === path)) return;
     throw new ImproperlyConfigured(
       `OPTIONS ${url} has a route already: a router adds one to each of its paths that has none; register yours before the router`,
     );

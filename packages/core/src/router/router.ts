@@ -17,7 +17,7 @@ import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { ignoresTrailingSlash } from './allowed-methods.ts';
 import { checkPrefix, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
-import { optionsRoute } from './options-route.ts';
+import { hasOptions, optionsRoute } from './options-route.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
 import { shareSerializers } from './shared-serializers.ts';
@@ -221,7 +221,7 @@ export class Router {
   #addOptions(app: FastifyInstance, routes: readonly PlannedRoute[]): void {
     const places = new Map(routes.map(({ plan, view }) => [plan.pattern, { plan, view }]));
     for (const [url, { plan, view }] of places) {
-      if (!app.hasRoute({ method: 'OPTIONS', url })) addRoute(app, optionsRoute(app, plan), view);
+      if (!hasOptions(app, url)) addRoute(app, optionsRoute(app, plan), view);
     }
   }
 

@@ -331,40 +331,43 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(headers['permitted-operations'], /renameProject, touchProject$/);
   });
 
-  await t.test('a permission that needs more of the body or the query string leaves its operations unsaid', async (t) => {
-    class Deep extends Permission {
-      override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
-        const { kind } = request.query as { kind?: { name: string } };
-        return view.getAction(request) !== 'touch' || kind!.name === 'a';
+  await t.test(
+    'a permission that needs more of the body or the query string leaves its operations unsaid',
+    async (t) => {
+      class Deep extends Permission {
+        override hasPermission(request: FastifyRequest, view: PermissionView): boolean {
+          const { kind } = request.query as { kind?: { name: string } };
+          return view.getAction(request) !== 'touch' || kind!.name === 'a';
+        }
+        override async hasObjectPermission(request: FastifyRequest, view: PermissionView): Promise<boolean> {
+          if (['retrieve', 'touch'].includes(view.getAction(request))) return true;
+          const { owner } = request.body as { owner: { name: string } };
+          return owner.name === nameOf(request);
+        }
       }
-      override async hasObjectPermission(request: FastifyRequest, view: PermissionView): Promise<boolean> {
-        if (['retrieve', 'touch'].includes(view.getAction(request))) return true;
-        const { owner } = request.body as { owner: { name: string } };
-        return owner.name === nameOf(request);
+      class Broken extends Permission {
+        override hasObjectPermission(): boolean {
+          throw new TypeError('a fault of the program');
+        }
       }
-    }
-    class Broken extends Permission {
-      override hasObjectPermission(): boolean {
-        throw new TypeError('a fault of the program');
+      const options = {
+        read: readShape(Project, ['id']),
+        write: writeShape(Project, ['name']),
+        operations: ['retrieve', 'update'],
+      } as const;
+      class DeepViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Deep] }) {
+        touch = action({ detail: true, methods: ['post'] }, () => ({}));
       }
-    }
-    const options = {
-      read: readShape(Project, ['id']),
-      write: writeShape(Project, ['name']),
-      operations: ['retrieve', 'update'],
-    } as const;
-    class DeepViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Deep] }) {
-      touch = action({ detail: true, methods: ['post'] }, () => ({}));
-    }
-    class BrokenViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Broken] }) {}
-    const routers = new Router().register('deep', DeepViewSet).register('broken', BrokenViewSet);
-    const app = await testApp(t, orm, [routers as Router]);
-    const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: '/deep/7' });
-    t.equal(statusCode, 204);
-    t.equal(headers['permitted-methods'], 'GET, HEAD, OPTIONS');
-    t.equal(headers['permitted-operations'], 'retrieveDeep');
-    t.equal((await app.inject({ method: 'OPTIONS', url: '/broken/7' })).statusCode, 500);
-  });
+      class BrokenViewSet extends ModelViewSet(Project, { ...options, permissionClasses: [Broken] }) {}
+      const routers = new Router().register('deep', DeepViewSet).register('broken', BrokenViewSet);
+      const app = await testApp(t, orm, [routers]);
+      const { statusCode, headers } = await app.inject({ method: 'OPTIONS', url: '/deep/7' });
+      t.equal(statusCode, 204);
+      t.equal(headers['permitted-methods'], 'GET, HEAD, OPTIONS');
+      t.equal(headers['permitted-operations'], 'retrieveDeep');
+      t.equal((await app.inject({ method: 'OPTIONS', url: '/broken/7' })).statusCode, 500);
+    },
+  );
 
   await t.test('an application may answer OPTIONS itself', async (t) => {
     const before: NonNullable<Parameters<typeof testApp>[3]>['before'] = (app) =>
@@ -374,12 +377,37 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1' })).statusCode, 204);
   });
 
+  await t.test('whatever it calls the parameters, and whatever the server is made by', async (t) => {
+    class LatestViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
+      latest = action({}, () => ({}));
+      peek = action({ detail: true }, () => ({}));
+    }
+    for (const options of [{}, serverOptions()]) {
+      const app = fastify(options);
+      t.teardown(() => app.close());
+      await app.register(viewset, { orm });
+      app.options('/projects/:id', async () => 'own');
+      app.options('/projects/:key/peek', async () => 'own');
+      app.options('/*', async () => 'any other');
+      await app.register(new Router().register('projects', LatestViewSet).plugin);
+      t.throws(() => app.options('/projects/:other', async () => 'late'));
+      await app.ready();
+      const answer = async (url: string) => (await app.inject({ method: 'OPTIONS', url })).body;
+      t.equal(await answer('/projects/7'), 'own');
+      t.equal(await answer('/projects/7/peek'), 'own');
+      t.equal(await answer('/projects'), '', 'a path of its own');
+      t.equal(await answer('/projects/latest'), '');
+      t.equal(await answer('/elsewhere'), 'any other');
+    }
+  });
+
   await t.test('one that comes after the router stops the start with the way out', async (t) => {
     for (const [url, options] of [
       ['/api/projects', {}],
       ['/api/projects/', {}],
       ['/api/projects', serverOptions()],
       ['/api/projects/', serverOptions()],
+      ['/api/projects/:id', {}],
       ['/api/projects/:id', serverOptions()],
     ] as const) {
       const app = fastify(options);
