@@ -41,9 +41,9 @@ const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
   403: (cause) => new Forbidden(messageOf(cause), { cause }),
   404: (cause) => new NotFound(messageOf(cause), { cause }),
   409: (cause) => new TargetObjectAlreadyExist(messageOf(cause), { cause }),
-  413: (cause) => new PayloadTooLarge(undefined, { cause }),
-  414: (cause) => new UriTooLong(undefined, { cause }),
-  415: (cause) => new UnsupportedMediaType(undefined, { cause }),
+  413: (cause) => new PayloadTooLarge(pluginMessageOf(cause), { cause }),
+  414: (cause) => new UriTooLong(pluginMessageOf(cause), { cause }),
+  415: (cause) => new UnsupportedMediaType(pluginMessageOf(cause), { cause }),
   422: (cause) => new UnprocessableEntity(messageOf(cause), { cause }),
   429: (cause) => new TooManyRequests(1, messageOf(cause), { cause }),
   503: (cause) => new ServiceUnavailable(undefined, { cause }),
@@ -53,6 +53,12 @@ const STATUS_ERRORS: Readonly<Record<number, (cause: unknown) => HttpError>> = {
 function messageOf(error: unknown): string | undefined {
   const { message } = error as { message?: unknown };
   return typeof message === 'string' && message !== '' ? message : undefined;
+}
+
+/** Fastify itself does not say what it would take. */
+function pluginMessageOf(error: unknown): string | undefined {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && code.startsWith('FST_ERR_') ? undefined : messageOf(error);
 }
 
 /** Returns the table's own entry: an error's code may be `constructor`. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify';
 import { MethodNotAllowed, NotFound } from '../errors.ts';
+import { ROUTE_METHODS } from '../methods.ts';
 import { allowedMethods, pathOf, sendAllowed } from '../router/allowed-methods.ts';
 import { sendError } from './error-handler.ts';
 
@@ -18,10 +19,18 @@ export function answerNotFound(app: FastifyInstance): void {
 
 /**
  * Fastify comes here for an unknown path, for a known path with another method, and from a route that calls `reply.callNotFound()`.
- * Which of them it is, the route tree knows: 404, 405 with `Allow` (204 for OPTIONS), or 404 again.
+ * Which of them it is, the route tree knows: 404, 405 with `Allow` (204 for OPTIONS), or 404 again. `OPTIONS *` is of no path.
  */
 export function notFoundHandler(this: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = allowedMethods(this, pathOf(request.raw.url ?? '/'));
+  const path = pathOf(request.raw.url ?? '/');
+  // RFC 9110, section 9.3.7: the server in general.
+  if (request.method === 'OPTIONS' && path === '*') {
+    return reply
+      .code(204)
+      .header('allow', [...ROUTE_METHODS, 'OPTIONS'].join(', '))
+      .send();
+  }
+  const allowed = allowedMethods(this, path);
   if (allowed.length === 0) return sendError(new NotFound(`No route ${request.method} ${pathOf(request.url)}`), reply);
   if (request.method === 'OPTIONS') return sendAllowed(reply, allowed);
   if (allowed.includes(request.method)) return sendError(new NotFound(), reply);

@@ -1,4 +1,7 @@
 /** What a refusal says: the cause that is known, and what would be taken instead. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { createGunzip, gzipSync } from 'node:zlib';
 import type { preParsingHookHandler } from 'fastify';
 import t from 'tap';
@@ -39,6 +42,53 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     t.match(refused.json(), { error: /compressed body is not supported/, code: 'unsupported_media_type' });
     t.equal((await send(gzipSync(body), 'identity')).statusCode, 400, 'which is no JSON by itself');
     t.equal((await send(body, 'gzip')).statusCode, 201, 'something has undone it already');
+  });
+
+  t.test('what a plugin says of its own refusal is told, whatever its status', async (t) => {
+    const refusing = await testApp(t, orm, [new Router().register('publishers', PublisherViewSet)], {
+      before: (app) => {
+        app.addHook('preParsing', async ({ headers }) => {
+          const status = Number(headers['x-status']);
+          if (status > 0) throw Object.assign(new Error('Send brotli'), { statusCode: status, code: 'FST_CP_ERR' });
+        });
+      },
+    });
+    const send = (headers: Record<string, string>, payload = '{}') =>
+      refusing.inject({ method: 'POST', url: '/publishers', payload, headers });
+    const json = { 'content-type': 'application/json' };
+    for (const [status, code] of [
+      [413, 'payload_too_large'],
+      [414, 'uri_too_long'],
+      [415, 'unsupported_media_type'],
+      [422, 'unprocessable_entity'],
+    ] as const) {
+      const answer = await send({ ...json, 'x-status': String(status) });
+      t.equal(answer.statusCode, status);
+      t.strictSame(answer.json(), { error: 'Send brotli', code });
+    }
+    t.equal(
+      (await send({ 'content-type': 'text/plain' })).json().error,
+      'The media type is not supported; send application/json',
+    );
+    t.equal((await send(json, `"${'x'.repeat(2 ** 20)}"`)).json().error, 'The request body is too large');
+    t.equal((await send({ ...json, 'x-status': '503' })).json().error, 'The service is temporarily unavailable');
+  });
+
+  t.test('OPTIONS of the server itself tells of all methods, to anybody', async (t) => {
+    const own = await testApp(t, orm, [new Router().register('publishers', PublisherViewSet)]);
+    await own.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = own.server.address() as AddressInfo;
+    const ask = async (method: string): Promise<IncomingMessage> => {
+      const asked = request({ host: '127.0.0.1', port, method, path: '*', agent: false }).end();
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer;
+    };
+    const answer = await ask('OPTIONS');
+    t.equal(answer.statusCode, 204);
+    t.equal(answer.headers.allow, 'GET, HEAD, QUERY, POST, PUT, PATCH, DELETE, OPTIONS');
+    t.equal(answer.headers['accept-query'], undefined, 'which is told of a resource');
+    t.equal((await ask('GET')).statusCode, 404);
   });
 
   t.test('of a body that the application decompresses, the fault itself is told', async (t) => {
