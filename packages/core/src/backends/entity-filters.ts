@@ -3,7 +3,7 @@ import type { Awaitable } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { acrossRelations } from '../language/across-relations.ts';
-import { always, and, type Condition, isAlways } from '../language/condition.ts';
+import { always, and, apart, type Condition, isAlways, type PlaceApart } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
@@ -17,8 +17,26 @@ export interface RelatedFilter {
   readonly required: boolean;
 }
 
-/** By the path that leads to the related records from the root of the query: `role`, `role.parent`. */
+/** By the path that leads to the related records from the root of the query: `role`, `role.parent`, `role.filter:parent`. */
 export type RelatedFilters = ReadonlyMap<string, RelatedFilter>;
+
+/** Returns the path that leads to a place apart, to write the names of relations behind. */
+export function placeApart(prefix: string, place: PlaceApart): string {
+  return `${prefix}${place}:`;
+}
+
+/** Something that knows the filters of the related records that relations lead to. */
+interface Hiding {
+  filterOf(steps: readonly EntityProperty[]): RelatedFilter | undefined;
+}
+
+/** True if the same records are hidden in two places wherever relations lead, one by way of the other. */
+export function hideAlike(one: Hiding, other: Hiding, steps: readonly EntityProperty[]): boolean {
+  return steps.every((_, index) => {
+    const path = steps.slice(0, index + 1);
+    return one.filterOf(path)?.condition === other.filterOf(path)?.condition;
+  });
+}
 
 /** The records that may be seen of those that were asked for, and the entity manager to read them with. */
 export interface Visible {
@@ -84,14 +102,19 @@ function areUnfiltered(em: EntityManager, meta: EntityMetadata, others: Walk['en
   return hasNoFilter(em, meta) && others !== undefined && others.every((other) => hasNoFilter(em, other));
 }
 
-/** A relation that matters to a query, at the end of its path. */
+/** A relation that matters to a query, by the path that leads to its records. */
 interface Relation {
-  readonly steps: readonly EntityProperty[];
+  readonly step: EntityProperty;
+  /** True of a relation of the records that are read, rather than of related ones, or of what a filter asks. */
+  readonly isOwn: boolean;
   /** False if the query does not touch it: it may hide the record all the same. */
   readonly isTouched: boolean;
-  /** The entities whose filters ask through it, one by way of the other; none if the query itself does. */
-  readonly within: readonly EntityMetadata[];
+  /** The entities whose filters ask through it, one by way of the other, behind that which the query asks; undefined if the query does. */
+  readonly askedBy: readonly Entity[] | undefined;
 }
+
+/** The class of an entity. Its metadata may be there several times: relations have copies. */
+type Entity = EntityMetadata['class'];
 
 type Relations = Map<string, Relation>;
 
@@ -112,13 +135,16 @@ async function addFilters(em: EntityManager, query: Query, walked: Relations): P
   const own = filters === false ? undefined : await activeFilter(em, meta, filters ?? {});
   // A walk is kept for the next query.
   const relations: Relations = new Map(walked);
-  const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), [], [meta]);
+  const ownCondition = own === undefined ? always : asked(relations, whereCondition(meta, own.where), '', []);
   const related = new Map<string, RelatedFilter>();
-  for (const [key, { steps, isTouched, within }] of relations) {
-    const filter = await relatedFilter(em, steps, filters);
-    if (filter === undefined || !(isTouched || filter.required)) continue;
-    const asking = [...within, steps.at(-1)!.targetMeta as EntityMetadata];
-    related.set(key, { ...filter, condition: asked(relations, filter.condition, steps, asking) });
+  const known = new Map<EntityProperty, RelatedFilter | undefined>();
+  for (const [path, { step, isOwn, isTouched, askedBy }] of relations) {
+    if (!known.has(step)) known.set(step, await relatedFilter(em, step, filters));
+    const filter = known.get(step);
+    const required = isOwn && filter?.required === true;
+    if (filter === undefined || !(isTouched || required)) continue;
+    const asking = askedBy === undefined ? [] : [...askedBy, entityOf(step)];
+    related.set(path, { required, condition: asked(relations, filter.condition, `${path}.`, asking) });
   }
   return {
     em,
@@ -128,45 +154,43 @@ async function addFilters(em: EntityManager, query: Query, walked: Relations): P
 }
 
 /**
- * Says what a filter asks through relations as lookups do, and adds these relations: the filters of their entities hold there too, as in
- * `em.find`. One that leads back to an entity whose filter is asking would be asked without an end; it is left to MikroORM.
+ * Says what a filter asks through relations as lookups do, in a place apart, and adds these relations: the filters of their entities hold
+ * there too, as in `em.find`. That of an entity whose filter is asking already would ask without an end; what leads back to one is asked
+ * of all records.
  *
- * @param within the entities whose filters ask, one by way of the other
+ * @param prefix leads to the records that are asked
+ * @param askedBy the entities whose filters ask, one by way of the other, behind that which the query asks
  */
-function asked(
-  relations: Relations,
-  condition: Condition,
-  before: readonly EntityProperty[],
-  within: readonly EntityMetadata[],
-): Condition {
-  if (condition.kind === 'and') return and(...condition.conditions.map((one) => asked(relations, one, before, within)));
+function asked(relations: Relations, condition: Condition, prefix: string, askedBy: readonly Entity[]): Condition {
+  if (condition.kind === 'and') {
+    return and(...condition.conditions.map((one) => asked(relations, one, prefix, askedBy)));
+  }
   const said = condition.kind === 'matching' ? acrossRelations(condition) : undefined;
   if (said === undefined) return condition;
   const through: Relations = new Map();
-  addCondition(through, said, before);
-  const leadsBack = [...through.values()].some(({ steps }) =>
-    within.includes(steps.at(-1)!.targetMeta as EntityMetadata),
-  );
-  if (leadsBack) return condition;
-  for (const [key, relation] of through) {
-    if (relations.get(key)?.isTouched !== true) relations.set(key, { ...relation, within });
-  }
-  return said;
+  addCondition(through, said, placeApart(prefix, 'filter'));
+  const leadsBack = [...through.values()].some(({ step }) => askedBy.includes(entityOf(step)));
+  if (leadsBack) return apart('unfiltered', said);
+  for (const [path, relation] of through) relations.set(path, { ...relation, askedBy });
+  return apart('filter', said);
+}
+
+function entityOf({ targetMeta }: EntityProperty): Entity {
+  return (targetMeta as EntityMetadata).class;
 }
 
 async function relatedFilter(
   em: EntityManager,
-  steps: readonly EntityProperty[],
+  step: EntityProperty,
   filters: Query['filters'],
 ): Promise<RelatedFilter | undefined> {
-  const step = steps.at(-1) as EntityProperty;
   const target = step.targetMeta;
   if (target === undefined || isPolymorphic(step)) return undefined;
   const condition = relationCondition(step);
   const options = em.config.get('filtersOnRelations') && (relationFilters(step, filters) ?? {});
   const filter = options === false ? undefined : await activeFilter(em, target, options);
   if (filter === undefined) return isAlways(condition) ? undefined : { condition, required: false };
-  const joins = em.config.get('autoJoinRefsForFilters') && steps.length === 1 && step.owner;
+  const joins = em.config.get('autoJoinRefsForFilters') && step.owner;
   return {
     condition: and(condition, whereCondition(target, filter.where)),
     required: joins && (step.nullable !== true || filter.isStrict),
@@ -186,54 +210,52 @@ function walkRelations({ meta, condition, order }: Query, paths: readonly FieldP
   for (const { path } of order.total) addPath(walked, path);
   addCondition(walked, condition);
   for (const property of meta.relations) {
-    if (ownsColumn(property)) addRelation(walked, [property], false);
+    if (ownsColumn(property)) addRelation(walked, property, '', false);
   }
-  const ends = [...walked.values()].map(({ steps }) => steps.at(-1) as EntityProperty);
+  const ends = [...walked.values()].map(({ step }) => step);
   return { relations: walked, entities: targetsOf(meta, ends) };
 }
 
-/** @param before the relations that lead to where the path begins */
-function addPath(walked: Relations, { steps, property }: FieldPath, before: readonly EntityProperty[] = []): void {
-  addSteps(walked, before, isReference(property) ? [...steps, property] : steps);
+/** @param prefix leads to where the path begins */
+function addPath(walked: Relations, { steps, property, isStored }: FieldPath, prefix = ''): void {
+  addSteps(walked, isReference(property) && isStored !== true ? [...steps, property] : steps, prefix);
 }
 
-function addSteps(walked: Relations, before: readonly EntityProperty[], steps: readonly EntityProperty[]): void {
-  for (const index of steps.keys()) addRelation(walked, [...before, ...steps.slice(0, index + 1)], true);
+/** Adds relations that lead one to the other, and returns what leads to the records at their end. */
+function addSteps(walked: Relations, steps: readonly EntityProperty[], prefix: string): string {
+  return steps.reduce((leading, step) => `${addRelation(walked, step, leading, true)}.`, prefix);
 }
 
-function addRelation(walked: Relations, steps: readonly EntityProperty[], isTouched: boolean): void {
-  const key = steps.map(({ name }) => name).join('.');
-  if (!walked.has(key)) walked.set(key, { steps, isTouched, within: [] });
+function addRelation(walked: Relations, step: EntityProperty, prefix: string, isTouched: boolean): string {
+  const path = prefix + step.name;
+  if (!walked.has(path)) walked.set(path, { step, isOwn: prefix === '', isTouched, askedBy: undefined });
+  return path;
 }
 
-function addMatching(
-  walked: Relations,
-  condition: Extract<Condition, { kind: 'matching' }>,
-  before: readonly EntityProperty[],
-): void {
-  addSteps(walked, before, condition.steps);
+function addMatching(walked: Relations, condition: Extract<Condition, { kind: 'matching' }>, prefix: string): void {
+  addSteps(walked, condition.steps, prefix);
   const said = condition.converted ? undefined : acrossRelations(condition);
-  if (said !== undefined) addCondition(walked, said, before);
+  if (said !== undefined) addCondition(walked, said, prefix);
 }
 
-function addCondition(walked: Relations, condition: Condition, before: readonly EntityProperty[] = []): void {
+function addCondition(walked: Relations, condition: Condition, prefix = ''): void {
   switch (condition.kind) {
     case 'compare':
-      return addPath(walked, condition.path, before);
+      return addPath(walked, condition.path, prefix);
     case 'not':
-      return addCondition(walked, condition.condition, before);
+      return addCondition(walked, condition.condition, prefix);
     case 'some':
-      addSteps(walked, before, condition.steps);
-      return addCondition(walked, condition.condition, [...before, ...condition.steps]);
+      return addCondition(walked, condition.condition, addSteps(walked, condition.steps, prefix));
     case 'after':
-      for (const { path } of condition.keys) addPath(walked, path, before);
+      for (const { path } of condition.keys) addPath(walked, path, prefix);
       return;
     case 'and':
     case 'or':
-      for (const inner of condition.conditions) addCondition(walked, inner, before);
+      for (const inner of condition.conditions) addCondition(walked, inner, prefix);
       return;
     case 'matching':
-      return addMatching(walked, condition, before);
+      return addMatching(walked, condition, prefix);
     case 'constant':
+    case 'apart':
   }
 }

@@ -25,6 +25,8 @@ export interface FieldPath {
   readonly nullable: boolean;
   /** True if a relation on the way leads to many records. */
   readonly toMany: boolean;
+  /** True if a foreign key at the end is read as it is stored; else it reads as NULL if a filter of MikroORM hides the record that it names. */
+  readonly isStored?: boolean;
 }
 
 /** A path that is cut behind its first relation to many. */
@@ -53,10 +55,20 @@ export function fieldPath(meta: EntityMetadata, path: string, separator: Separat
   return found;
 }
 
+const stored = new WeakMap<FieldPath, FieldPath>();
+
+/** Returns the path that reads a foreign key as it is stored, the same object for the same path; a path to anything else is its own. */
+export function storedPath(path: FieldPath): FieldPath {
+  if (!isReference(path.property)) return path;
+  let found = stored.get(path);
+  if (found === undefined) stored.set(path, (found = Object.freeze({ ...path, isStored: true })));
+  return found;
+}
+
 /** Resolves like `fieldPath`, for those who try several paths: answers with the problem in words instead of throwing it. */
 export function findFieldPath(meta: EntityMetadata, path: string, separator: Separator): FieldPath | string {
   const found = resolvePath(meta, path, separator);
-  if (typeof found === 'string' || isStored(found.property)) return found;
+  if (typeof found === 'string' || isInDatabase(found.property)) return found;
   return `${meta.className}: "${path}" is not stored in the database (persist: false)`;
 }
 
@@ -169,7 +181,7 @@ function nextOf(
 }
 
 /** True of a property that the database can tell: one with a column, a formula, or a relation. */
-function isStored(property: EntityProperty): boolean {
+function isInDatabase(property: EntityProperty): boolean {
   return property.persist !== false || property.formula !== undefined || property.kind !== ReferenceKind.SCALAR;
 }
 
@@ -183,5 +195,5 @@ function unknownName(root: EntityMetadata, path: string, owner: Owner, name: str
 
 function isNamed(key: string, property: EntityProperty): boolean {
   const isColumnOfEmbeddable = property.embedded !== undefined && property.name === key;
-  return !isColumnOfEmbeddable && !key.endsWith('__inverse') && isStored(property);
+  return !isColumnOfEmbeddable && !key.endsWith('__inverse') && isInDatabase(property);
 }

@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, isToMany, ownsColumn } from '../fields/property.ts';
 import { compare } from './compare.ts';
-import { always, and, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
+import { always, and, apart, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
 import { entryCondition } from './where-condition.ts';
 import { type Asked, conditionOf, groupOf, own } from './joined-rows.ts';
 
@@ -136,7 +136,11 @@ function asksColumn(place: Place, name: string | symbol, value: unknown): Asked 
 }
 
 function inOneLookup({ root, entity, steps }: Place, name: string, value: unknown): Condition | undefined {
-  return entryCondition(root, pathOf(steps, name), value, propertyOf(entity, name));
+  const property = propertyOf(entity, name);
+  // To MikroORM, a related record without a key is a foreign key that is NULL.
+  const isForeignKey = steps.length > 0 && property?.primary === true && ownsColumn(steps.at(-1) as EntityProperty);
+  if (isForeignKey && asksForNull(value)) return entryCondition(root, pathOf(steps), value, steps.at(-1));
+  return entryCondition(root, pathOf(steps, name), value, property);
 }
 
 function leaf({ entity, steps, converted }: Place, where: object): Condition {
@@ -195,7 +199,8 @@ function ofMany(place: Place, step: EntityProperty, value: unknown, isNegated: b
   /** Of a record that is not there, it is unknown what is related. */
   const related = (where: unknown, isOpposite: boolean, isWanted: boolean): Asked => {
     const found = some(steps, conditionOf(ofRow(where, isOpposite)));
-    return own(isWanted === isNegated ? and(isThere(place), not(found)) : found);
+    // As in MikroORM, hidden records count too where one of them may keep the record from being found.
+    return own(isWanted === isNegated ? and(isThere(place), not(apart('unfiltered', found))) : found);
   };
   const { $some, $none, $every, $all, ...others } = value;
   if ('$size' in others) throw unsayable(place, step.name);

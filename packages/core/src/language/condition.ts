@@ -16,6 +16,7 @@ export type Condition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }
+  | { readonly kind: 'apart'; readonly place: PlaceApart; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
   | {
       readonly kind: 'matching';
@@ -29,6 +30,12 @@ export type Condition =
       /** True if it asks one column, which lookups cannot ask; else it may ask anything of the record itself. */
       readonly isOfColumn: boolean;
     };
+
+/**
+ * The related records that a part of a condition asks, whatever the query itself asks of them: what a filter of MikroORM asks with, or all
+ * records, also those that filters hide.
+ */
+export type PlaceApart = 'filter' | 'unfiltered';
 
 /** True of every record. */
 export const always: Condition = Object.freeze({ kind: 'constant', value: true });
@@ -67,6 +74,11 @@ export function not(condition: Condition): Condition {
  */
 export function some(steps: readonly EntityProperty[], condition: Condition): Condition {
   return isNever(condition) ? never : { kind: 'some', steps, condition };
+}
+
+/** Asks the same of the related records of another place. */
+export function apart(place: PlaceApart, condition: Condition): Condition {
+  return condition.kind === 'constant' ? condition : { kind: 'apart', place, condition };
 }
 
 /**
@@ -165,6 +177,7 @@ function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boole
     case 'or':
       return condition.conditions.every((part) => collectOwnColumns(part, columns));
     case 'not':
+    case 'apart':
       return collectOwnColumns(condition.condition, columns);
     case 'after':
       return condition.keys.every(({ path }) => collectColumn(path, columns));
@@ -194,6 +207,8 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
       return other.kind === one.kind && areAlike(one.conditions, other.conditions, isSameCondition);
     case 'not':
       return other.kind === one.kind && isSameCondition(one.condition, other.condition);
+    case 'apart':
+      return other.kind === one.kind && other.place === one.place && isSameCondition(one.condition, other.condition);
     case 'some':
       return (
         other.kind === one.kind &&

@@ -1,8 +1,9 @@
 import { Utils, type EntityMetadata, type EntityProperty, type FilterQuery } from '@mikro-orm/core';
 import { HttpError } from '../errors.ts';
-import { fieldPath } from '../fields/field-path.ts';
+import { fieldPath, storedPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { isPolymorphic } from '../fields/property.ts';
+import { LruMap } from '../lru-map.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
@@ -18,15 +19,50 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
 
 /**
  * A filter of MikroORM as a condition. Most filters compare columns of the entity with values: these are said directly, which
- * a database plans better than a sub-select. Anything else becomes `matching`.
+ * a database plans better than a sub-select. Anything else becomes `matching`, the same object for the same question: MikroORM asks a filter
+ * anew each time, and what is made of a condition is kept with it.
  */
 export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
-  return (
-    plainCondition(meta, where) ?? {
-      ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>),
-      converted: true,
-    }
-  );
+  return plainCondition(meta, where) ?? known(meta, where) ?? converted(meta, where);
+}
+
+function converted(meta: EntityMetadata, where: FilterQuery<object>): Condition {
+  return { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
+}
+
+/** By the text of what is asked; of each entity those of so many tenants or people. */
+const kept = new WeakMap<EntityMetadata, LruMap<string, Condition>>();
+const MAX_CONDITIONS = 100;
+const MAX_TEXT = 1000;
+
+function known(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
+  const text = textOf(where);
+  if (text === undefined || text.length > MAX_TEXT) return undefined;
+  let ofEntity = kept.get(meta);
+  if (ofEntity === undefined) kept.set(meta, (ofEntity = new LruMap(MAX_CONDITIONS)));
+  let condition = ofEntity.get(text);
+  // What is kept must not change with an object of the application's.
+  if (condition === undefined) ofEntity.set(text, (condition = converted(meta, structuredClone(where))));
+  return condition;
+}
+
+/** Writes a question so that no two have the same text; undefined if something in it has no text, such as a fragment of SQL. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (['number', 'boolean', 'undefined'].includes(typeof value) || value === null) return String(value);
+  if (value instanceof Date) return `@${value.getTime()}`;
+  if (Array.isArray(value)) return textOfAll('[', value.map(textOf));
+  if (!Utils.isPlainObject<object>(value) || Object.getOwnPropertySymbols(value).length > 0) return undefined;
+  const entries = Object.entries(value).map(([name, inner]) => {
+    const text = textOf(inner);
+    return text && `${JSON.stringify(name)}:${text}`;
+  });
+  return textOfAll('{', entries);
+}
+
+function textOfAll(opening: string, texts: readonly (string | undefined)[]): string | undefined {
+  return texts.includes(undefined) ? undefined : `${opening}${texts.join()})`;
 }
 
 /** The option `where` of a relation to many as a condition on its records: without it, `always`. */
@@ -48,7 +84,7 @@ function all(conditions: readonly (Condition | undefined)[]): Condition | undefi
 }
 
 /**
- * Says what MikroORM asks of one column; undefined if the lookups cannot say it.
+ * Says what MikroORM asks of one column; undefined if the lookups cannot say it. As in `em.find`, a foreign key is asked as it is stored.
  *
  * @param name the property, or a path that leads to it through relations
  */
@@ -110,7 +146,7 @@ function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: u
   // To SQL, not even NULL is one of a list with NULL in it.
   const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
-    const path = fieldPath(meta, name, '.');
+    const path = storedPath(fieldPath(meta, name, '.'));
     return lookupsFor(path.type.kind).includes(lookup) ? compare(path, lookup, wanted) : undefined;
   } catch (error) {
     if (error instanceof HttpError) return undefined;

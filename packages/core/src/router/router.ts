@@ -163,12 +163,9 @@ export class Router {
     app.addHook('onRoute', ({ method, schema, config = {} }) => {
       const route = config.viewset && planned.get(config.viewset);
       if (route === undefined) return;
-      const needsToken = config.needsToken === true;
+      const { needsToken, needsTokenAt = () => needsToken === true } = config;
       // That of HEAD may be open by itself.
-      if (method === route.plan.method) {
-        route.needsToken = needsToken;
-        route.needsTokenAt = config.needsTokenAt ?? (() => needsToken);
-      }
+      if (method === route.plan.method) route.needsTokenAt = needsTokenAt;
       if (schema !== undefined) keepAnswers(schema, route, scope);
     });
     const shared = shareSerializers(app);

@@ -313,6 +313,58 @@ forEachDatabase(t, { entities: [Team, Member] }, async (t, orm, database) => {
     }
   });
 
+  t.test('a hidden record that keeps others hidden keeps them hidden, as in em.find', async (t) => {
+    const asked = [
+      [{ name: 'a', members: { $none: { name: 'gone' } } }, []],
+      [{ name: 'a', members: { $every: { name: 'one' } } }, []],
+      [{ name: 'a', $not: { members: { $some: { name: 'gone' } } } }, []],
+      [{ name: 'a', members: { $none: { name: 'two' } } }, [running.id]],
+    ] as const;
+    for (const [cond, ids] of asked) {
+      const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
+      for (const fork of [ours, theirs]) fork.addFilter({ name: 'test', cond: cond as object, entity: Team });
+      const about = JSON.stringify(cond);
+      const filtered = await QuerySet.of(ours, Team).entities();
+      t.strictSame(filtered.map(keyOf), ids, `${about} as a filter`);
+      const matched = await QuerySet.of(orm.em.fork(), Team).matching(cond).entities();
+      t.strictSame(matched.map(keyOf), ids, `${about} as a condition`);
+      const expected = await foundOnSql(database, about, async () => (await theirs.find(Team, {})).map(keyOf));
+      t.strictSame(expected, ids, `${about} as em.find has it`);
+    }
+  });
+
+  t.test('a reference to a hidden record is not NULL to a filter, whatever is read', async (t) => {
+    const asked: [object, string[]][] = [
+      [{ $or: [{ team: null }, { team: { name: 'b' } }] }, ['alone']],
+      [{ team: null }, ['alone']],
+      [{ team: { $eq: null } }, ['alone']],
+      [{ team: { $exists: false } }, ['alone']],
+      [{ $not: { team: { $ne: null } } }, ['alone']],
+      [{ team: { id: null } }, ['alone']],
+      [{ team: { $ne: null } }, ['one', 'two']],
+      [{ team: ended.id }, ['two']],
+    ];
+    for (const [cond, names] of asked) {
+      const [ours, theirs] = [orm.em.fork(), orm.em.fork()];
+      for (const fork of [ours, theirs]) fork.addFilter({ name: 'test', cond, entity: Member });
+      const about = JSON.stringify(cond);
+      for (const read of [['name'], ['name', 'team.name']]) {
+        const rows = await QuerySet.of(ours, Member)
+          .orderBy('id')
+          .rows(fieldsOf(orm, Member as EntityName<object>, ...read));
+        t.strictSame(
+          rows.map(([name]) => name),
+          names,
+          `${about}, reading ${read.join()}`,
+        );
+      }
+      const expected = await foundOnSql(database, about, async () =>
+        (await theirs.find(Member, {}, { orderBy: { id: 1 } })).map(({ name }) => name),
+      );
+      t.strictSame(expected, names, `${about} as em.find has it`);
+    }
+  });
+
   t.test('a filter that asks of the record above has an end', async (t) => {
     const fork = orm.em.fork();
     fork.addFilter({ name: 'test', cond: { $or: [{ above: null }, { above: { name: 'a' } }] }, entity: Team });
@@ -321,8 +373,16 @@ forEachDatabase(t, { entities: [Team, Member] }, async (t, orm, database) => {
   });
 });
 
+function keyOf({ id }: { readonly id: number }): number {
+  return id;
+}
+
 function fields(orm: MikroORM, ...names: string[]) {
-  const meta = orm.getMetadata().get(Person);
+  return fieldsOf(orm, Person as EntityName<object>, ...names);
+}
+
+function fieldsOf(orm: MikroORM, entity: EntityName<object>, ...names: string[]) {
+  const meta = orm.getMetadata().get(entity);
   return {
     paths: names.map((name) => fieldPath(meta, name, '.')),
     readRow: (row: readonly unknown[]) => row,

@@ -41,6 +41,8 @@ export function conditionFilter(scope: Scope, condition: Condition): Document {
       return compareFilter(scope, condition);
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
+    case 'apart':
+      return conditionFilter(scope.apart(condition.place), condition.condition);
     case 'after': {
       const fields = condition.keys.map(({ path }) => scope.field(path.steps, path.property));
       return keysetFilter(condition, fields, scope.context.em.getPlatform());
@@ -72,7 +74,8 @@ function compareFilter(scope: Scope, compare: Compare, steps = compare.path.step
   if (many > 0) {
     return someFilter(scope, steps.slice(0, many), (inner) => compareFilter(inner, compare, steps.slice(many)));
   }
-  return comparisonOf(scope.field(steps, path.property), path, lookup, value, scope.context.em.getPlatform());
+  const field = path.isStored === true ? scope.storedField(steps, path.property) : scope.field(steps, path.property);
+  return comparisonOf(field, path, lookup, value, scope.context.em.getPlatform());
 }
 
 /** Asks if there is a related record that passes: one is looked up. The last of the relations that lead there is to many. */

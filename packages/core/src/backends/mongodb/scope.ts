@@ -1,10 +1,10 @@
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { holdsKeys, isReference, ownsColumn, referredKey } from '../../fields/property.ts';
-import type { Condition } from '../../language/condition.ts';
+import type { Condition, PlaceApart } from '../../language/condition.ts';
 import { collectionName } from '../../mikro/mongo-collection.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
-import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
+import { hideAlike, placeApart, type RelatedFilter, type RelatedFilters } from '../entity-filters.ts';
 
 /** The state that the scopes of one command share. */
 export interface CompileContext {
@@ -31,26 +31,38 @@ export class Scope {
   readonly meta: EntityMetadata;
   readonly #prefix: string;
   readonly #joined = new Map<string, string>();
-  #stages: Document[] = [];
-  #reads = 0;
+  readonly #looked: { stages: Document[]; reads: number };
+  readonly #whole: Scope | undefined;
+  #apart: Partial<Record<PlaceApart, Scope>> | undefined;
 
-  /** @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root */
-  constructor(context: CompileContext, meta: EntityMetadata, prefix: string) {
+  /**
+   * @param prefix the path that leads here from the root of the command, with a dot at its end; empty at the root
+   * @param whole the scope that this is a place apart of
+   */
+  constructor(context: CompileContext, meta: EntityMetadata, prefix: string, whole?: Scope) {
     this.context = context;
     this.meta = meta;
     this.#prefix = prefix;
+    this.#whole = whole;
+    this.#looked = whole === undefined ? { stages: [], reads: 0 } : whole.#looked;
+  }
+
+  /** The same documents, with look-ups of their own of related ones of which other ones are hidden. */
+  apart(place: PlaceApart): Scope {
+    if (this.context.related === undefined) return this;
+    return ((this.#apart ??= {})[place] ??= new Scope(this.context, this.meta, placeApart(this.#prefix, place), this));
   }
 
   /** The stages that look up what was asked for since the last time. */
   takeStages(): Document[] {
-    const stages = this.#stages;
-    this.#stages = [];
+    const { stages } = this.#looked;
+    this.#looked.stages = [];
     return stages;
   }
 
   /** The number of times that something of another collection was asked for. */
   get reads(): number {
-    return this.#reads;
+    return this.#looked.reads;
   }
 
   /** The path of relations from the root of the command. */
@@ -78,7 +90,12 @@ export class Scope {
     const isOne = isReference(property) && !holdsKeys(property);
     const isHidden = isOne && this.filterOf([...steps, property]) !== undefined;
     if (isHidden) return this.#join([...steps, property]) + columnOf(referredKey(property));
-    return this.#join(steps) + columnOf(property);
+    return this.storedField(steps, property);
+  }
+
+  /** The field as it is stored, whatever a filter makes of what it refers to. */
+  storedField(steps: readonly EntityProperty[], property: EntityProperty): string {
+    return this.fieldAt(steps, columnOf(property));
   }
 
   /** The field of a column of the records at the end of to-one relations. */
@@ -88,13 +105,13 @@ export class Scope {
 
   /** Adds a field with the documents of another collection that are tied to the record, and returns its name. */
   addLookup({ meta, localField, foreignField }: Lookup, pipeline: readonly Document[]): string {
-    this.#reads++;
+    this.#looked.reads++;
     const as = `~${this.context.names.next++}`;
     // To a lookup, NULL and a field that is missing are equal to one another. A key is neither.
     const isSure = localField === '_id' || foreignField === '_id';
     const inner = isSure ? pipeline : [{ $match: { [foreignField]: { $ne: null } } }, ...pipeline];
     const from = collectionName(meta);
-    this.#stages.push({
+    this.#looked.stages.push({
       $lookup: { from, localField, foreignField, as, ...(inner.length > 0 && { pipeline: inner }) },
     });
     return as;
@@ -103,7 +120,8 @@ export class Scope {
   /** The field of the records at the end of to-one relations, with a dot behind it; empty for the record itself. */
   #join(steps: readonly EntityProperty[]): string {
     if (steps.length === 0) return '';
-    this.#reads++;
+    if (this.#whole !== undefined && hideAlike(this, this.#whole, steps)) return this.#whole.#join(steps);
+    this.#looked.reads++;
     const key = namesOf(steps);
     let joined = this.#joined.get(key);
     if (joined === undefined) this.#joined.set(key, (joined = this.#addJoin(steps)));
@@ -123,7 +141,7 @@ export class Scope {
       pipeline.push(...inner.takeStages(), { $match: match });
     }
     const as = this.addLookup({ meta, localField: owner + localField, foreignField }, pipeline);
-    this.#stages.push({ $unwind: { path: `$${as}`, preserveNullAndEmptyArrays: true } });
+    this.#looked.stages.push({ $unwind: { path: `$${as}`, preserveNullAndEmptyArrays: true } });
     return `${as}.`;
   }
 }

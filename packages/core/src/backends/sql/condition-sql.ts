@@ -40,6 +40,9 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
     case 'some':
       writeSome(out, scope, condition.steps, (where, inner) => writeCondition(where, inner, condition.condition));
       break;
+    case 'apart':
+      writeCondition(out, scope.apart(condition.place), condition.condition);
+      break;
     case 'after': {
       const columns = condition.keys.map(({ path }) => scope.column(path.steps, path.property));
       writeKeyset(out, scope.context.plan.dialect, condition, columns);
@@ -72,17 +75,19 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
 }
 
 /** A column at the end of relations. */
-type Column = Pick<FieldPath, 'steps' | 'property'>;
+type Column = Pick<FieldPath, 'steps' | 'property' | 'isStored'>;
 
 /** A comparison of the column at the end of a path; through a relation to many, that there is such a record. */
-function writeComparison(out: SqlText, scope: Scope, { steps, property }: Column, comparison: Comparison): void {
+function writeComparison(out: SqlText, scope: Scope, column: Column, comparison: Comparison): void {
+  const { steps, property, isStored } = column;
   const many = steps.findIndex(isToMany) + 1;
   if (many === 0) {
-    out.add(comparison.template.split(COLUMN).join(scope.column(steps, property)), comparison.values);
+    const sql = isStored === true ? scope.storedColumn(steps, property) : scope.column(steps, property);
+    out.add(comparison.template.split(COLUMN).join(sql), comparison.values);
     return;
   }
   writeSome(out, scope, steps.slice(0, many), (where, inner) =>
-    writeComparison(where, inner, { steps: steps.slice(many), property }, comparison),
+    writeComparison(where, inner, { ...column, steps: steps.slice(many) }, comparison),
   );
 }
 

@@ -7,8 +7,8 @@ import {
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
 import { isReference, ownsColumn, referredKey } from '../../fields/property.ts';
-import type { Condition } from '../../language/condition.ts';
-import type { RelatedFilter, RelatedFilters } from '../entity-filters.ts';
+import type { Condition, PlaceApart } from '../../language/condition.ts';
+import { hideAlike, placeApart, type RelatedFilter, type RelatedFilters } from '../entity-filters.ts';
 import { quoted } from './dialects/dialect.ts';
 import { tableSql, type EntityPlan } from './entity-plan.ts';
 import { SqlText } from './sql-text.ts';
@@ -37,14 +37,28 @@ export class Scope {
   readonly alias: string;
   readonly #prefix: string;
   #joined: Map<string, Joined> | undefined;
-  readonly #joins = new SqlText();
+  readonly #joins: SqlText;
+  readonly #whole: Scope | undefined;
+  #apart: Partial<Record<PlaceApart, Scope>> | undefined;
 
-  /** @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root */
-  constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string) {
+  /**
+   * @param prefix the path that leads here from the root of the statement, with a dot at its end; empty at the root
+   * @param whole the scope that this is a place apart of
+   */
+  constructor(context: CompileContext, meta: EntityMetadata, alias: string, prefix: string, whole?: Scope) {
     this.context = context;
     this.meta = meta;
     this.alias = alias;
     this.#prefix = prefix;
+    this.#whole = whole;
+    this.#joins = whole === undefined ? new SqlText() : whole.#joins;
+  }
+
+  /** The same table, with joins of its own to related records of which other ones are hidden. */
+  apart(place: PlaceApart): Scope {
+    if (this.context.related === undefined) return this;
+    const { context, meta, alias } = this;
+    return ((this.#apart ??= {})[place] ??= new Scope(context, meta, alias, placeApart(this.#prefix, place), this));
   }
 
   /** `table alias join …`: complete once all columns have been asked for. */
@@ -54,7 +68,7 @@ export class Scope {
 
   /** True if a relation was joined. */
   get isJoined(): boolean {
-    return this.#joined !== undefined;
+    return this.#joins.sql !== '';
   }
 
   table(meta: EntityMetadata): string {
@@ -84,12 +98,15 @@ export class Scope {
     }
     // A reference to a record that its own filters hide reads as NULL.
     const isHidden = isReference(property) && this.filterOf([...steps, property]) !== undefined;
-    return isHidden ? this.#columnAt([...steps, property], referredKey(property)) : this.#columnAt(steps, property);
+    return isHidden
+      ? this.storedColumn([...steps, property], referredKey(property))
+      : this.storedColumn(steps, property);
   }
 
   /** Joins a path of to-one relations. */
   join(steps: readonly EntityProperty[]): Joined {
     if (steps.length === 0) return { alias: this.alias, meta: this.meta, always: true };
+    if (this.#whole !== undefined && hideAlike(this, this.#whole, steps)) return this.#whole.join(steps);
     const key = namesOf(steps);
     let joined = this.#joined?.get(key);
     if (joined === undefined) (this.#joined ??= new Map()).set(key, (joined = this.#addJoin(steps)));
@@ -104,13 +121,9 @@ export class Scope {
     return pairs.join(' and ');
   }
 
-  #columnAt(steps: readonly EntityProperty[], property: EntityProperty): string {
+  /** The column as it is stored, whatever a filter makes of what it refers to. */
+  storedColumn(steps: readonly EntityProperty[], property: EntityProperty): string {
     return this.#columnOf(steps.length === 0 ? this : this.join(steps), property);
-  }
-
-  /** The column of a property of the scope's own table, whatever a filter makes of what it refers to. */
-  ownColumn(property: EntityProperty): string {
-    return this.#columnOf(this, property);
   }
 
   #columnOf({ alias, meta }: Pick<Joined, 'alias' | 'meta'>, property: EntityProperty): string {

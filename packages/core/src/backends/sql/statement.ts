@@ -141,7 +141,7 @@ function requiredSql(scope: Scope): string[] {
     if (!ownsColumn(property) || scope.filterOf([property])?.required !== true) continue;
     scope.join([property]);
     if (property.nullable !== true) continue;
-    pieces.push(`(${scope.ownColumn(property)} is null or ${scope.column([], property)} is not null)`);
+    pieces.push(`(${scope.storedColumn([], property)} is null or ${scope.column([], property)} is not null)`);
   }
   return pieces;
 }
