@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { isTablePerType } from '../fields/property.ts';
 
 /** @throws ImproperlyConfigured for an entity that is not one table with one key */
 export function checkEntity(meta: EntityMetadata): void {
@@ -11,6 +12,23 @@ function problemOf(meta: EntityMetadata): string | undefined {
   if (meta.embeddable) return 'it is an embeddable, not an entity';
   if (meta.virtual || meta.expression !== undefined) return 'it is a virtual entity, which has no table';
   if (meta.compositePK || meta.primaryKeys.length !== 1) return 'its primary key is not one column';
-  if (meta.root.inheritanceType === 'tpt') return 'it is spread over several tables (table-per-type inheritance)';
+  if (isTablePerType(meta)) return 'it is spread over several tables (table-per-type inheritance)';
+  return hidingTarget(meta);
+}
+
+/**
+ * Names a polymorphic relation to an entity with a filter that is on by default: `em.find` hides what refers to a hidden record, which no query
+ * here can say.
+ */
+function hidingTarget({ relations }: EntityMetadata): string | undefined {
+  for (const { name, polymorphTargets = [] } of relations) {
+    const target = polymorphTargets.find(({ filters }) => Object.values(filters).some((filter) => filter.default));
+    if (target !== undefined) return hiddenTarget(name, target);
+  }
   return undefined;
+}
+
+/** Says why a polymorphic relation cannot be there. */
+export function hiddenTarget(relation: string, { className }: EntityMetadata): string {
+  return `its polymorphic relation "${relation}" may lead to ${className}, of which a filter of MikroORM hides records`;
 }

@@ -1,5 +1,6 @@
-import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, EntityProperty, FilterOptions } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isPolymorphic, isReference, ownsColumn } from '../fields/property.ts';
 import { acrossRelations } from '../language/across-relations.ts';
@@ -7,6 +8,7 @@ import { always, and, apart, type Condition, isAlways, type PlaceApart } from '.
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
+import { hiddenTarget } from './check-entity.ts';
 import { QueryMemo } from './query-memo.ts';
 import { managerOf, readerOf, type Source } from './source.ts';
 
@@ -139,6 +141,7 @@ async function addFilters(em: EntityManager, query: Query, walked: Relations): P
   const related = new Map<string, RelatedFilter>();
   const known = new Map<EntityProperty, RelatedFilter | undefined>();
   for (const [path, { step, isOwn, isTouched, askedBy }] of relations) {
+    if (isOwn && isPolymorphic(step)) await checkTargets(em, meta, step, filters);
     if (!known.has(step)) known.set(step, await relatedFilter(em, step, filters));
     const filter = known.get(step);
     const required = isOwn && filter?.required === true;
@@ -179,6 +182,28 @@ function entityOf({ targetMeta }: EntityProperty): Entity {
   return (targetMeta as EntityMetadata).class;
 }
 
+/**
+ * @throws ImproperlyConfigured if a filter hides records that a polymorphic relation may lead to: `em.find` hides what refers to them as well
+ */
+async function checkTargets(
+  em: EntityManager,
+  { className }: EntityMetadata,
+  relation: EntityProperty,
+  filters: Query['filters'],
+): Promise<void> {
+  const options = relatedOptions(em, relation, filters);
+  if (options === false || !em.config.get('autoJoinRefsForFilters')) return;
+  for (const target of relation.polymorphTargets ?? []) {
+    if ((await activeFilter(em, target, options)) === undefined) continue;
+    throw new ImproperlyConfigured(`${className} is not supported: ${hiddenTarget(relation.name, target)}`);
+  }
+}
+
+/** Returns the filters to apply to related records, as MikroORM takes them; false for none. */
+function relatedOptions(em: EntityManager, relation: EntityProperty, filters: Query['filters']): FilterOptions {
+  return em.config.get('filtersOnRelations') && (relationFilters(relation, filters) ?? {});
+}
+
 async function relatedFilter(
   em: EntityManager,
   step: EntityProperty,
@@ -187,7 +212,7 @@ async function relatedFilter(
   const target = step.targetMeta;
   if (target === undefined || isPolymorphic(step)) return undefined;
   const condition = relationCondition(step);
-  const options = em.config.get('filtersOnRelations') && (relationFilters(step, filters) ?? {});
+  const options = relatedOptions(em, step, filters);
   const filter = options === false ? undefined : await activeFilter(em, target, options);
   if (filter === undefined) return isAlways(condition) ? undefined : { condition, required: false };
   const joins = em.config.get('autoJoinRefsForFilters') && step.owner;

@@ -6,6 +6,7 @@ import {
   isInlineEmbeddable,
   isPolymorphic,
   isReference,
+  isTablePerType,
   isToMany,
   onlyPrimaryKey,
   ownsColumn,
@@ -151,6 +152,9 @@ export function findPlace(root: EntityMetadata, path: string, separator: Separat
     if (target === undefined) {
       const what = property.kind === ReferenceKind.EMBEDDED ? 'is kept in one column' : 'is not a relation';
       return `${root.className}: "${path}" cannot be resolved: ${owner.className}.${name} ${what}, so it has no "${rest[0]}"`;
+    }
+    if (isTablePerType(target)) {
+      return `${root.className}: "${path}" cannot be resolved: ${target.className} is spread over several tables (table-per-type inheritance)`;
     }
     if (!isInline) steps.push(property);
     nullable ||= property.nullable === true || (!isInline && !ownsColumn(property));

@@ -58,6 +58,12 @@ function leadsToSeveral({ polymorphic, discriminatorColumn }: EntityProperty): b
   return polymorphic === true || discriminatorColumn !== undefined;
 }
 
+/** True of an entity whose columns stand in tables of its own and of those that it extends. */
+export function isTablePerType({ root }: EntityMetadata): boolean {
+  // An entity that is only declared knows no other one.
+  return (root as EntityMetadata | undefined)?.inheritanceType === 'tpt';
+}
+
 /** Returns the primary key of an entity; undefined if it is not one property. */
 export function onlyPrimaryKey({ properties }: EntityMetadata): EntityProperty | undefined {
   const [key, ...others] = Object.entries<EntityProperty>(properties).filter(([, { primary }]) => primary === true);

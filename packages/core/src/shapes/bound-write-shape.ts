@@ -104,9 +104,10 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 }
 
-function referencesOf({ name, reference, children }: BoundField): (readonly [path: string, Reference])[] {
+function referencesOf({ name, reference, children, parts = [] }: BoundField): (readonly [path: string, Reference])[] {
   if (reference !== undefined) return [[name, reference]];
-  return [...(children?.shape.references ?? [])].map(([path, each]) => [`${name}.${path}`, each] as const);
+  const inner = [...parts.flatMap(referencesOf), ...(children?.shape.references ?? [])];
+  return inner.map(([path, each]) => [`${name}.${path}`, each] as const);
 }
 
 /** Leaves the objects of children to their own shapes, each of which says by itself what it takes. */

@@ -93,11 +93,13 @@ class ReferenceReading {
   /** Copies data, and notes its references, whose places in the copy are filled later. */
   copy(fields: readonly BoundField[], data: Values, at: string, entity: Values | undefined): Values {
     const copied = { ...data };
-    for (const { name, path, reference, children } of fields) {
+    for (const { name, path, reference, children, parts } of fields) {
       const value = copied[name];
       const place = at + path;
       if (value === undefined || value === null || this.#faulty.has(place)) continue;
-      if (children !== undefined) {
+      if (parts !== undefined) {
+        copied[name] = this.copy(parts, value as Values, at, undefined);
+      } else if (children !== undefined) {
         copied[name] = this.#copyChildren(name, children, value as readonly Values[], place, entity);
       } else if (reference?.isMany === true) {
         copied[name] = this.#list(reference, value as readonly unknown[], place);

@@ -1,8 +1,10 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import type { PermissionView } from '../permissions/permission.ts';
+import { backendOf } from '../query/backend-of.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
 import type { Reference } from '../shapes/bound-input.ts';
 import { placedAt, type Problem } from '../schema/scan-input.ts';
@@ -30,7 +32,11 @@ export class InputResolution {
     { orm, log, parent }: ViewContext,
   ) {
     this.#input = input;
-    this.#referred = new ReferredRecords(view, referencesOf(input), referenceOptions(options, parent));
+    const references = referencesOf(input);
+    for (const [field, [reference]] of references) {
+      if (reference !== undefined) checkReferred(orm, reference.target, `${view.name}: "${field}"`);
+    }
+    this.#referred = new ReferredRecords(view, references, referenceOptions(options, parent));
     if (input === undefined || input.files.size === 0) return;
     this.#fileChanges = fileChangesOf(orm, log);
     for (const [field, { store }] of input.files) this.#fileChanges.declareStore(meta, field, store);
@@ -89,6 +95,16 @@ export class InputResolution {
       if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
     }
     return stored;
+  }
+}
+
+/** @throws ImproperlyConfigured for an entity whose records no query can look up */
+function checkReferred(orm: MikroORM, target: EntityMetadata, field: string): void {
+  try {
+    backendOf(orm.em).checkEntity(target);
+  } catch (error) {
+    if (!(error instanceof ImproperlyConfigured)) throw error;
+    throw new ImproperlyConfigured(`${field} refers to ${error.message}`);
   }
 }
 

@@ -1,7 +1,15 @@
 import type { EntityData } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
-import type { FieldName, LookupField, PathOf, Related, RelationName, ToManyName } from '../fields/field-name.ts';
+import type {
+  EmbeddedName,
+  FieldName,
+  LookupField,
+  PathOf,
+  Related,
+  RelationName,
+  ToManyName,
+} from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord } from '../json.ts';
@@ -122,7 +130,9 @@ type ValuesAfter<Entity, Input> = {
 };
 
 /** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
-type ReferencePath<Entity> = RelationName<Entity> | `${ToManyName<Entity>}.${string}`;
+type ReferencePath<Entity> =
+  | RelationName<Entity>
+  | `${ToManyName<Entity> | EmbeddedName<Entity> | RelationName<Entity>}.${string}`;
 
 /** Fits no object that has another name than an operation's: the compiler would infer such a type and not ask. */
 type OnlyBulkOperations<Bulk> = Bulk extends number

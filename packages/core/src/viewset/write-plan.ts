@@ -193,7 +193,9 @@ function keepsRights(grant: PermissionGrant | undefined, { operation, condition,
   if (needsObject || ownColumns(condition) === undefined) return false;
   if (operation === 'destroy') return true;
   const scoped = scope === undefined ? [] : [...(ownColumns(scope) ?? [])];
-  return Object.keys(data).length > 0 && !scoped.some(({ property }) => property.name in data);
+  // What the database makes of other columns may change with any of them.
+  const isWritten = ({ property }: FieldPath): boolean => property.name in data || property.generated !== undefined;
+  return Object.keys(data).length > 0 && !scoped.some(isWritten);
 }
 
 /** The start of an application does not wait longer for its database. */

@@ -2,8 +2,9 @@ import { defineEntity, p } from '@mikro-orm/core';
 import fastify from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
-import { ModelViewSet, readShape, Router, serverOptions, viewset, writeShape } from '../../src/index.ts';
+import { ModelViewSet, readShape, Router, scoped, serverOptions, viewset, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
 
 const Geo = defineEntity({
   name: 'Geo',
@@ -152,4 +153,63 @@ t.test('a name that an embeddable does not have is told with the nearest', async
   });
   t.throws(() => readShape(Shop, ['branches']), { message: /Shop\.branches is a list of embeddables/ });
   t.throws(() => readShape(Shop, [], { a: 'billing.street' }), { message: /Shop\.billing is kept in one column/ });
+});
+
+const Country = defineEntity({
+  name: 'Country',
+  properties: { id: p.integer().primary(), name: p.string(), gone: p.boolean().default(false) },
+  filters: { alive: { name: 'alive', cond: { gone: false }, default: true } },
+});
+const Seat = defineEntity({
+  name: 'Seat',
+  embeddable: true,
+  properties: { city: p.string(), country: () => p.manyToOne(Country).nullable() },
+});
+const Firm = defineEntity({
+  name: 'Firm',
+  properties: { id: p.integer().primary(), seat: () => p.embedded(Seat) },
+});
+
+const NotAtlantis = scoped(Country, () => ({ name__ne: 'Atlantis' }));
+
+class FirmViewSet extends ModelViewSet(Firm, {
+  read: readShape(Firm, ['id', 'seat']),
+  write: writeShape(Firm, ['seat']),
+}) {}
+
+class RestrictedViewSet extends ModelViewSet(Firm, {
+  read: readShape(Firm, ['id', 'seat']),
+  write: writeShape(Firm, ['seat']),
+  referencePermissions: { 'seat.country': [NotAtlantis] },
+}) {}
+
+forEachDatabase(t, { entities: [Country, Seat, Firm] as never }, async (t, orm) => {
+  const em = orm.em.fork();
+  const names = [{ name: 'France' }, { name: 'Prussia', gone: true }, { name: 'Atlantis' }];
+  const [france, gone, atlantis] = names.map((values) => em.create(Country, values));
+  await em.flush();
+  em.create(Firm, { seat: { city: 'Paris', country: france } } as never);
+  await em.flush();
+
+  t.test('a reference in an embeddable is one like any other', async (t) => {
+    const router = new Router().register('firms', FirmViewSet).register('restricted', RestrictedViewSet);
+    const app = await testApp(t, orm, [router]);
+    const send = async (method: 'POST' | 'PATCH', url: string, country: number | null) => {
+      const answer = await app.inject({ method, url, payload: { seat: { city: 'Bonn', country } } });
+      return [answer.statusCode, answer.json().details ?? answer.json().seat];
+    };
+    const missing = [{ in: 'body', path: '/seat/country', message: 'must be the id of an existing Country' }];
+    for (const [method, url, status] of [
+      ['POST', '/firms', 201],
+      ['PATCH', '/firms/1', 200],
+    ] as const) {
+      t.strictSame(await send(method, url, gone!.id), [400, missing], `${method}: a hidden record is not there`);
+      t.strictSame(await send(method, url, 99), [400, missing], 'as one that never was');
+      t.strictSame(await send(method, url, france!.id), [status, { city: 'Bonn', country: france!.id }]);
+      t.strictSame(await send(method, url, atlantis!.id), [status, { city: 'Bonn', country: atlantis!.id }]);
+      t.strictSame(await send(method, url, null), [status, { city: 'Bonn', country: null }]);
+    }
+    t.strictSame(await send('POST', '/restricted', atlantis!.id), [400, missing], 'permissions of references hold');
+    t.strictSame(await send('POST', '/restricted', france!.id), [201, { city: 'Bonn', country: france!.id }]);
+  });
 });

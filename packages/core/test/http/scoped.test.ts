@@ -14,7 +14,7 @@ import {
   ViewSet,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Owned = defineEntity({
@@ -167,4 +167,38 @@ t.test('names and values are those of the entity', async () => {
   // @ts-expect-error -- all of them, said by mistake
   scoped(Shelf, () => undefined);
   scoped<ShelfRecord>(Shelf, async () => ({ owner__in: ['ada'] }));
+});
+
+const Page = defineEntity({
+  name: 'Page',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string().length(20),
+    slug: p
+      .string()
+      .length(20)
+      .generated(() => '(lower("title")) stored')
+      .nullable(),
+  },
+});
+
+// MongoDB generates no columns.
+forEachDatabase(t, { entities: [Page], only: SQL_DATABASES }, async (t, orm) => {
+  await orm.em.getConnection().execute(`insert into page (title) values ('Mine')`);
+
+  t.test('nobody gives a record away by what the database makes of a column', async (t) => {
+    class PageViewSet extends ModelViewSet(Page, {
+      read: readShape(Page, ['id', 'title']),
+      write: writeShape(Page, ['title']),
+      permissionClasses: [scoped(Page, () => ({ slug: 'mine' }))],
+    }) {}
+    const app = await testApp(t, orm, [new Router().register('pages', PageViewSet)]);
+    const rename = async (title: string) => {
+      const request = { method: 'PATCH', url: '/pages/1', headers: { 'x-user': 'ada' }, payload: { title } } as const;
+      return (await app.inject(request)).statusCode;
+    };
+    t.equal(await rename('Other'), 403);
+    t.equal(await rename('MINE'), 200);
+    t.same((await app.inject('/pages')).json().results, [{ id: 1, title: 'MINE' }]);
+  });
 });

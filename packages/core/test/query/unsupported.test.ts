@@ -5,6 +5,8 @@ import t from 'tap';
 import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
 import { backendOf } from '../../src/query/backend-of.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
+import { ModelViewSet, readShape, refs, Router, writeShape } from '../../src/index.ts';
+import { testApp } from '../support/library.ts';
 import { resolveLookup } from '../../src/language/resolve-lookup.ts';
 import { entities, Product } from './catalog.ts';
 
@@ -23,6 +25,63 @@ t.test('an entity that cannot be read is named, with the reason', async (t) => {
   });
   t.throws(records(Report), { message: /Report is not supported: it is a virtual entity/ });
   t.throws(records(Special), { message: /table-per-type/ });
+});
+
+const Task = defineEntity({
+  name: 'Task',
+  properties: { id: p.integer().primary(), of: () => p.manyToOne(Special), also: () => p.manyToMany(Special) },
+});
+
+t.test('nor is what lies in such an entity, nor may a body name its records', async (t) => {
+  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Base, Special, Task] });
+  t.teardown(() => orm.close());
+  const starts = async (options: object): Promise<void> => {
+    class TaskViewSet extends ModelViewSet(Task, { read: readShape(Task, ['id', 'of']), ...options }) {}
+    await testApp(t, orm, [new Router().register('tasks', TaskViewSet)]);
+  };
+  const path = {
+    name: 'ImproperlyConfigured',
+    message: /"of(\.|__)extra" cannot be resolved: Special is spread over several/,
+  };
+  await t.rejects(starts({ read: readShape(Task, [], { extra: 'of.extra' as never }) }), path);
+  await t.rejects(starts({ filterFields: { extra: 'of__extra' } }), path);
+  await t.rejects(starts({ write: writeShape(Task, ['of']) }), {
+    name: 'ImproperlyConfigured',
+    message: /TaskViewSet: "of" refers to Special.*table-per-type/,
+  });
+  await t.rejects(starts({ write: writeShape(Task, ['of'], { also: refs('also') }) }), { message: /table-per-type/ });
+  await t.resolves(starts({ operations: ['list', 'retrieve'] }));
+});
+
+const shown = { shown: { name: 'shown', cond: { shown: true }, default: true } };
+const properties = { id: p.integer().primary(), shown: p.boolean() };
+const Post = defineEntity({ name: 'Post', properties });
+const HiddenPost = defineEntity({ name: 'HiddenPost', properties, filters: shown });
+const Like = defineEntity({
+  name: 'Like',
+  properties: { id: p.integer().primary(), target: () => p.manyToOne([Post, HiddenPost]) },
+});
+const OpenLike = defineEntity({
+  name: 'OpenLike',
+  properties: { id: p.integer().primary(), target: () => p.manyToOne([Post, Base]) },
+});
+
+t.test('nor one that em.find hides with what a polymorphic relation leads to', async (t) => {
+  const orm = await MikroORM.init({ dbName: ':memory:', entities: [Post, HiddenPost, Like, OpenLike, Base] });
+  t.teardown(() => orm.close());
+  await orm.schema.create();
+  t.throws(() => QuerySet.of(orm.em.fork(), Like), {
+    name: 'ImproperlyConfigured',
+    message: /Like is not supported: its polymorphic relation "target" may lead to HiddenPost, of which a filter/,
+  });
+  const em = orm.em.fork();
+  t.equal(await QuerySet.of(em, OpenLike).count(), 0);
+  em.addFilter({ name: 'late', cond: { shown: true }, entity: Post });
+  await t.rejects(QuerySet.of(em, OpenLike).count(), {
+    name: 'ImproperlyConfigured',
+    message: /OpenLike is not supported: its polymorphic relation "target" may lead to Post, of which a filter/,
+  });
+  t.equal(await QuerySet.of(em, OpenLike).withFilters(false).count(), 0);
 });
 
 t.test('an entity that MikroORM does not know is refused at once', async (t) => {
