@@ -18,6 +18,7 @@ export type Condition =
   | { readonly kind: 'some'; readonly steps: readonly EntityProperty[]; readonly condition: Condition }
   | { readonly kind: 'apart'; readonly place: PlaceApart; readonly condition: Condition }
   | { readonly kind: 'after'; readonly keys: readonly OrderKey[]; readonly values: readonly unknown[] }
+  | { readonly kind: 'unchanged'; readonly path: FieldPath; readonly raw: unknown }
   | {
       readonly kind: 'matching';
       /** The entity that is asked: of the record itself, or of the one that `steps` lead to. */
@@ -152,6 +153,14 @@ export function before(keys: readonly OrderKey[], values: readonly unknown[]): C
   return after(reversed(keys), values);
 }
 
+/**
+ * True of the record that a row was read of, as long as its columns hold what they held then.
+ * @param row what the driver gave for each of the columns
+ */
+export function unchanged(columns: readonly FieldPath[], row: readonly unknown[]): Condition {
+  return and(...columns.map((path, index): Condition => ({ kind: 'unchanged', path, raw: row[index] })));
+}
+
 /** True if a condition holds for one value of a column alone, such as the primary key of a record. */
 export function asksForOne(condition: Condition, path: FieldPath): boolean {
   if (condition.kind === 'and') return condition.conditions.some((part) => asksForOne(part, path));
@@ -172,6 +181,7 @@ function collectOwnColumns(condition: Condition, columns: Set<FieldPath>): boole
     case 'constant':
       return true;
     case 'compare':
+    case 'unchanged':
       return collectColumn(condition.path, columns);
     case 'and':
     case 'or':
@@ -224,6 +234,7 @@ export function isSameCondition(one: Condition, other: Condition): boolean {
         isDeepStrictEqual(other.where, one.where)
       );
     case 'after':
+    case 'unchanged':
       return false;
   }
 }

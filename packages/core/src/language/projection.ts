@@ -1,6 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
+import { type Condition, unchanged } from './condition.ts';
 import type { OrderKey } from './order.ts';
 import type { Query } from './query.ts';
 
@@ -82,6 +83,23 @@ export function withKey<Record>(base: Projection<Record>, key: FieldPath): Proje
 
 /** A value of an order's key, fit for JSON. */
 export type OrderValue = string | number | boolean | null;
+
+/** A record, and the condition that is true of it as long as nobody changes what was read of it. */
+export interface Seen<Record> {
+  readonly record: Record;
+  /** Undefined if what was read of it is not known. */
+  readonly unchanged: Condition | undefined;
+}
+
+/** A projection that tells of each record by what it is the same record still. Those made of entities do not tell. */
+export function withUnchanged<Record>(base: Projection<Record>): Projection<Seen<Record>> {
+  const { paths } = base;
+  return {
+    ...base,
+    readRow: (row, children) => ({ record: base.readRow(row, children), unchanged: unchanged(paths, row) }),
+    readEntity: (entity, row) => ({ record: base.readEntity(entity, row), unchanged: undefined }),
+  };
+}
 
 /**
  * Reads the values of an order's keys exactly, as strings, numbers, booleans and nulls, fit for JSON and for `after()`.

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import type { ReadShape } from '../shapes/read-shape.ts';
-import type { Keyed, Projection } from '../language/projection.ts';
+import type { Keyed, Projection, Seen } from '../language/projection.ts';
 
 /** The operations that answer with records. */
 export const ANSWERING = ['list', 'retrieve', 'create', 'update'] as const;
@@ -28,6 +28,8 @@ export interface Answer {
   readonly records: Projection<object>;
   /** Makes them with the values that name them. */
   readonly keyed: Projection<Keyed<object>>;
+  /** Makes them with what a statement that changes them has to find unchanged. */
+  readonly seen: Projection<Seen<object>>;
   /** True if a statement that writes a record can return all that is read of it. */
   readonly isPlain: boolean;
   /** Makes the same answer for one request, of which its records tell; undefined if they tell of none. */

@@ -1,11 +1,12 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Awaitable, isPromise } from '../awaitable.ts';
+import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
+import type { Backend, RowWrite } from '../backends/backend.ts';
 import { entityTag, namesAny, namesTag, representationsIn, type TagComparison } from '../entity-tag.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import type { Condition } from '../language/condition.ts';
-import type { Projection } from '../language/projection.ts';
+import { always, and, type Condition } from '../language/condition.ts';
+import type { Projection, Seen } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
@@ -27,7 +28,7 @@ import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
 import { type AnswerOf, byAuthor, slicedAway, ViewRecords } from './view-records.ts';
 import { ViewWrites } from './view-writes.ts';
-import type { WriteExplanation, WriteOperation } from './write-plan.ts';
+import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
@@ -43,6 +44,17 @@ interface Parts<Entity extends object, Output extends object> {
   readonly records: ViewRecords<Entity, Output>;
   readonly writes: ViewWrites<Entity>;
   readonly bulk: BulkOperations<Entity, Output>;
+}
+
+/** The ways of a record that there is to the database. */
+interface Ways<Entity, Output extends object, Result> {
+  /** Writes by one statement; undefined if there is no such record. */
+  readonly statement: (
+    backend: Backend,
+    write: Omit<RowWrite<Output>, 'projection'> & { readonly condition: Condition },
+  ) => Awaitable<Result | undefined>;
+  /** Writes the entity, in a transaction. */
+  readonly work: (entity: Entity) => Promise<Result>;
 }
 
 /** The hooks whose overrides decide how records are read and written. */
@@ -160,14 +172,9 @@ export abstract class ModelViewSetBase<
 
   /** GET on a record. */
   override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
-    // A hook of the view or an object permission has to see the entity.
-    const wantsEntity = this.#resource.readsEntities || stateOf(request).grant?.needsObject === true;
     const answer = this.#answer(request, 'retrieve');
-    if (wantsEntity) return this.#parts.records.represented(request, answer, await this.getObject(request));
-    const visible = byAuthor(this.#parts.records.visible(request), answer);
-    const record = await visible.find(stateOf(request).pk, answer.records, this.#resource.key.column);
-    if (record === undefined) throw new NotFound();
-    return record;
+    if (!this.#wantsEntity(request)) return this.#find(request, answer, answer.records);
+    return this.#parts.records.represented(request, answer, await this.getObject(request));
   }
 
   /** POST on the collection. */
@@ -195,45 +202,35 @@ export abstract class ModelViewSetBase<
   /** PUT and PATCH on a record. */
   override async update(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
     const { resource, records, writes } = this.#parts;
-    const isConditional = this.#hasPrecondition(request);
     // The primary key of a record is chosen when it is created, and stays.
     const body = request.body as Record<string, unknown>;
     const { [resource.pk.property.name]: _pk, ...data } = body;
-    const { condition, filters } = this.#one(request);
     const answer = this.#answer(request, 'update');
-    if (isConditional) await writes.lookedUp(request, 'update', this.#checkBeforeLock(request, reply));
-    const record = await writes.byPlan(
-      request,
-      { operation: 'update', condition, filters, data, isConditional, answer },
-      (backend, write) => backend.update({ ...write, projection: answer.records, condition, data }),
-      async () => {
-        const entity = await writes.lookedUp(request, 'update', this.#writable(request, reply, isConditional));
+    const target = { operation: 'update', data, answer } as const;
+    const record = await this.#writeOne(request, reply, target, {
+      statement: (backend, write) => backend.update({ ...write, projection: answer.records, data }),
+      work: async (entity) => {
         const [judged] = await writes.judged(request, 'update', [{ body, path: '', data, entity }]);
         const { resolved, extra } = judged!;
         const changes = resolved as WriteData<Entity, Partial<Changes>>;
         const changed = await this.performUpdate(request, entity, changes, extra);
         return (await records.stored(request, answer, changed)).record;
       },
-    );
+    });
     if (record === undefined) throw new NotFound();
     return record;
   }
 
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const isConditional = this.#hasPrecondition(request);
-    const { condition, filters } = this.#one(request);
-    if (isConditional) await this.#checkBeforeLock(request, reply);
-    const isFound = await this.#parts.writes.byPlan(
-      request,
-      { operation: 'destroy', condition, filters, data: {}, isConditional },
-      (backend, write) => backend.remove({ ...write, condition }),
-      async () => {
-        const entity = await this.#writable(request, reply, isConditional);
+    const target = { operation: 'destroy', data: {} } as const;
+    const isFound = await this.#writeOne(request, reply, target, {
+      statement: (backend, write) => whenReady(backend.remove(write), (isRemoved) => isRemoved || undefined),
+      work: async (entity) => {
         await this.performDestroy(request, entity);
         return true;
       },
-    );
+    });
     if (!isFound) throw new NotFound();
     reply.code(204);
   }
@@ -432,9 +429,8 @@ export abstract class ModelViewSetBase<
   async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
     if (this.getObject !== ModelViewSetBase.prototype.getObject) return this.getObject(request);
     const records = this.#one(request);
-    const { grant, lookUps = new SharedLookUps() } = stateOf(request);
-    const looksAt = this.#resource.readsEntities || grant?.needsObject === true;
-    if (!wantsEntity && !looksAt) {
+    const { lookUps = new SharedLookUps() } = stateOf(request);
+    if (!wantsEntity && !this.#wantsEntity(request)) {
       if (await lookUps.find(records, 'exists', () => records.exists())) return undefined;
       throw new NotFound();
     }
@@ -505,16 +501,52 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Compares an `If-Match` with the record before its lock is waited for. Of many clients that write one record most have a tag that is
-   * of no use any more; each of them would hold a connection, and keep from the lock those that can write. A tag that is
-   * right is compared again under the lock. What is read here is apart from `request.em`, which would keep it as it was.
+   * Writes the record of the path. One that a request wants to be as it knows it is written by one statement if it still has the columns
+   * that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
    */
-  async #checkBeforeLock(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { 'if-match': wanted } = request.headers;
+  async #writeOne<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    target: Pick<WriteTarget, 'operation' | 'data' | 'answer'>,
+    { statement, work }: Ways<Entity, Output, Result>,
+  ): Promise<Result | undefined> {
+    const { writes } = this.#parts;
+    const isConditional = this.#hasPrecondition(request);
+    const { condition, filters } = this.#one(request);
+    const inSteps = async (): Promise<Result> =>
+      work(await writes.lookedUp(request, target.operation, this.#writable(request, reply, isConditional)));
+    const write = (named: Condition): Awaitable<Result | undefined> =>
+      writes.byPlan<Result | undefined, Output>(
+        request,
+        { ...target, condition: named, filters },
+        (backend, plan) => statement(backend, { ...plan, condition: named }),
+        inSteps,
+      );
+    if (!isConditional) return write(condition);
+    const unchanged = await writes.lookedUp(request, target.operation, this.#compared(request, reply));
+    if (unchanged !== undefined) {
+      const written = await write(and(condition, unchanged));
+      if (written !== undefined) return written;
+      await this.#compared(request, reply);
+    }
+    return writes.together(request, inSteps);
+  }
+
+  /**
+   * Compares an `If-Match` with the record without a lock. Of many clients that write one record most have a tag that is of no use any
+   * more; each of them would hold a connection, and keep from the lock those that can write. What is read here is apart from
+   * `request.em`, which would keep it as it was.
+   *
+   * @returns the condition that is true as long as the record is as it was compared; undefined if it has to be compared under its lock
+   * @throws PreconditionFailed for a tag of another record; NotFound
+   */
+  async #compared(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
+    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
     // A transaction of the application's own may hold the lock already.
-    if (wanted === undefined || namesAny(wanted) || request.reader.isInTransaction()) return;
-    const isMet = await this.#isNamed(requestApart(request), reply, wanted, 'strong');
-    if (!isMet) throw new PreconditionFailed();
+    if (wanted === undefined || request.reader.isInTransaction()) return undefined;
+    const seen = await this.#named(requestApart(request), reply, wanted, 'strong');
+    if (seen === undefined) throw new PreconditionFailed();
+    return unwanted === undefined ? seen.unchanged : undefined;
   }
 
   /**
@@ -530,31 +562,60 @@ export abstract class ModelViewSetBase<
     const entity = await this.getObject(request);
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
     if (wanted === undefined && this.#resource.preconditions?.isRequired === true) throw new PreconditionRequired();
-    const isMet = wanted === undefined || (await this.#isNamed(request, reply, wanted, 'strong'));
-    if (!isMet) throw new PreconditionFailed();
-    const isUnwanted = unwanted !== undefined && (await this.#isNamed(request, reply, unwanted, 'weak'));
-    if (isUnwanted) throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
+    const isNamed = async (header: string, comparison: TagComparison): Promise<boolean> =>
+      (await this.#named(request, reply, header, comparison)) !== undefined;
+    if (wanted !== undefined && !(await isNamed(wanted, 'strong'))) throw new PreconditionFailed();
+    if (unwanted !== undefined && (await isNamed(unwanted, 'weak'))) {
+      throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
+    }
     return entity;
   }
 
-  /** Tells if a header names a tag of the record, each compared with the representation that it says it is of. */
-  async #isNamed(
+  /**
+   * Looks at the record by each representation that a header names; undefined if no tag of the header is that of the record.
+   */
+  async #named(
     request: FastifyRequest,
     reply: FastifyReply,
     header: string,
     comparison: TagComparison,
-  ): Promise<boolean> {
-    if (namesAny(header)) return true;
+  ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
+    if (namesAny(header)) return { unchanged: always };
     const { answers } = this.#resource;
     for (const representation of representationsIn(header, comparison)) {
-      const tag = await answers.represented(request, representation, async () => {
-        const record = await answerOf((silent) => this.retrieve(request, silent), reply);
-        if (record === undefined) return undefined;
+      const found = await answers.represented(request, representation, async () => {
+        const seen = await this.#seen(request, reply);
+        if (seen === undefined) return undefined;
+        const { record } = seen as Seen<Record<string, unknown>>;
         const schema: object = this.#answer(request, 'retrieve').schema;
-        return entityTag(reply.serializeInput(record, schema as Record<string, unknown>), representation);
+        const text = reply.serializeInput(record, schema as Record<string, unknown>);
+        return namesTag(header, entityTag(text, representation), comparison) ? seen : undefined;
       });
-      if (tag !== undefined && namesTag(header, tag, comparison)) return true;
+      if (found !== undefined) return found;
     }
-    return false;
+    return undefined;
+  }
+
+  /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
+  async #seen(request: FastifyRequest, reply: FastifyReply): Promise<Seen<object> | undefined> {
+    const answer = this.#answer(request, 'retrieve');
+    const isOwn = this.retrieve === ModelViewSetBase.prototype.retrieve && !this.#wantsEntity(request);
+    if (isOwn && answer.isPlain) return this.#find(request, answer, answer.seen);
+    const record = await answerOf((silent) => this.retrieve(request, silent), reply);
+    return record && { record, unchanged: undefined };
+  }
+
+  /** Reads the record of the path. Throws NotFound. */
+  #find<Found>(request: FastifyRequest, answer: AnswerOf<Output>, projection: Projection<Found>): Awaitable<Found> {
+    const visible = byAuthor(this.#parts.records.visible(request), answer);
+    return whenReady(visible.find(stateOf(request).pk, projection, this.#resource.key.column), (record) => {
+      if (record === undefined) throw new NotFound();
+      return record;
+    });
+  }
+
+  /** Tells if a hook of the view or an object permission has to see the entity. */
+  #wantsEntity(request: FastifyRequest): boolean {
+    return this.#resource.readsEntities || stateOf(request).grant?.needsObject === true;
   }
 }

@@ -132,7 +132,7 @@ export class Resource implements ViewDefinition {
     };
     const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
     const occasional = this.#occasionalReasons(name, options);
-    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, requiresMatch, occasional });
+    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, occasional });
 
     this.overridesGetObject = overridden.includes('getObject');
     this.readsEntities = this.overridesGetObject || overridden.includes('checkObjectPermissions');

@@ -6,7 +6,7 @@ import { isUnfiltered } from '../backends/entity-filters.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
-import { type Keyed, type Projection, withKey } from '../language/projection.ts';
+import { type Keyed, type Projection, type Seen, withKey } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { keyText } from '../shapes/references.ts';
@@ -19,6 +19,7 @@ import { permissionDenied } from './viewset.ts';
 export interface AnswerOf<Output extends object> extends Answer {
   readonly records: Projection<Output>;
   readonly keyed: Projection<Keyed<Output>>;
+  readonly seen: Projection<Seen<Output>>;
 }
 
 /** The part of a view that says which records there are. */

@@ -11,7 +11,7 @@ import { ownWrite, placeConflict } from './own-write.ts';
 import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
-import type { WriteTarget } from './write-plan.ts';
+import type { WriteOperation, WriteTarget } from './write-plan.ts';
 import { type WrittenRecord, writtenRecords } from './written-records.ts';
 
 /** A record of a body that is written. */
@@ -43,14 +43,12 @@ export class ViewWrites<Entity extends object> {
     work: () => Promise<Result>,
   ): Awaitable<Result> {
     const write = this.#resource.writes.statementFor(request, target);
-    const written =
-      write === undefined
-        ? inTransaction(request, work)
-        : this.own(request, () => statement(backendOf(write.em), write));
+    if (write === undefined) return this.together(request, work);
+    const written = this.own(request, () => statement(backendOf(write.em), write));
     return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }
 
-  /** Writes several records in one transaction. */
+  /** Writes in one transaction. */
   together<Result>(request: FastifyRequest, work: () => Promise<Result>): Promise<Result> {
     return inTransaction(request, work).catch((error: unknown) => this.#refuse(request, error));
   }
@@ -81,16 +79,13 @@ export class ViewWrites<Entity extends object> {
     return bodies.map(({ body }, index) => ({ resolved: resolved[index]!, extra: input.extraOf(body) }));
   }
 
-  /** Waits for the look-up of records. The faults of the body come before the answer that one is not there. */
-  async lookedUp<Found>(
-    request: FastifyRequest,
-    operation: 'create' | 'update',
-    found: Promise<Found>,
-  ): Promise<Found> {
+  /** Waits for the look-up of records. The faults of the body, if there is one, come before the answer that one is not there. */
+  async lookedUp<Found>(request: FastifyRequest, operation: WriteOperation, found: Promise<Found>): Promise<Found> {
     try {
       return await found;
     } catch (error) {
-      if (error instanceof HttpError) await this.#resource.resolution.throwKept(request, operation);
+      const hasFaults = error instanceof HttpError && operation !== 'destroy';
+      if (hasFaults) await this.#resource.resolution.throwKept(request, operation);
       throw error;
     }
   }

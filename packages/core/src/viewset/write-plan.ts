@@ -35,8 +35,6 @@ export interface WriteTarget {
   readonly filters?: FilterOptions | undefined;
   /** The fields that are written, with their values. */
   readonly data: object;
-  /** True if the record has to be looked at before it is written. */
-  readonly isConditional?: boolean;
   /** The answer to the write; undefined if there is none. */
   readonly answer?: Answer;
 }
@@ -45,7 +43,7 @@ export interface WriteTarget {
 export interface WriteExplanation {
   /**
    * True: `insert`, `update` or `delete … returning`; on MongoDB `insertOne`, `findOneAndUpdate` or `findOneAndDelete`, and one command
-   * before that counts a key that is a whole number. False: a transaction of several, through MikroORM's unit of work if an entity has to be
+   * before that counts a key that is a whole number. An `If-Match` is compared by a statement before it. False: a transaction of several, through MikroORM's unit of work if an entity has to be
    * seen.
    */
   readonly oneStatement: boolean;
@@ -68,8 +66,6 @@ export interface WriteDeclarations {
   readonly overridden: readonly string[];
   /** Reasons of the view's own. */
   readonly reasons: Readonly<Record<'create' | 'update', readonly string[]>>;
-  /** True if every update and destroy has to compare an `If-Match`. */
-  readonly requiresMatch: boolean;
   /** Reasons that some requests have. */
   readonly occasional: Readonly<Record<WriteOperation, readonly string[]>>;
 }
@@ -102,7 +98,7 @@ export class WritePlan {
   #subscribers: { readonly count: number; readonly hear: ReadonlySet<WriteOperation> } | undefined;
 
   constructor(declarations: WriteDeclarations) {
-    const { name, orm, meta, key, written, answers, overridden, reasons, requiresMatch } = declarations;
+    const { name, orm, meta, key, written, answers, overridden, reasons } = declarations;
     this.name = name;
     this.#orm = orm;
     this.#meta = meta;
@@ -111,7 +107,6 @@ export class WritePlan {
     const reasonsOf = (operation: WriteOperation): readonly string[] => [
       ...overridden.filter((hook) => ENTITY_HOOKS[operation].includes(hook)).map((hook) => `${name} overrides ${hook}`),
       ...(operation === 'destroy' ? [] : reasons[operation]),
-      ...(requiresMatch && operation !== 'create' ? [`${name} requires If-Match`] : []),
       ...ofEntity,
       ...columnReasons(meta, operation === 'create' ? written.create : written.update, [key]),
     ];
@@ -125,7 +120,7 @@ export class WritePlan {
   /** Answers with the write of a request that is one statement; undefined if the unit of work has to write. */
   statementFor(request: FastifyRequest, target: WriteTarget): Omit<RowWrite<object>, 'projection'> | undefined {
     if (this.#reasons[target.operation].length > 0 || this.#hasTriggers !== false) return undefined;
-    if (target.isConditional === true || target.answer?.isPlain === false) return undefined;
+    if (target.answer?.isPlain === false) return undefined;
     // A statement of its own knows no filters.
     if (target.filters !== undefined) return undefined;
     if (!keepsRights(stateOf(request).grant, target)) return undefined;

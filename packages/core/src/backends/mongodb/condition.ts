@@ -9,6 +9,7 @@ import { discriminatorOf } from '../discriminator.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
 import { keysetFilter } from './keyset.ts';
 import { columnOf, type CompileContext, Scope } from './scope.ts';
+import { comparedValue } from './stored-value.ts';
 import { tieOf } from './tie.ts';
 
 /** Makes the filter of a condition that reads nothing but the record's own columns. */
@@ -39,6 +40,11 @@ export function conditionFilter(scope: Scope, condition: Condition): Document {
       return { $nor: [conditionFilter(scope, condition.condition)] };
     case 'compare':
       return compareFilter(scope, condition);
+    case 'unchanged': {
+      const { path, raw } = condition;
+      const value = comparedValue(path, raw, scope.context.em.getPlatform());
+      return { [scope.field(path.steps, path.property)]: { $eq: value } };
+    }
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
     case 'apart':

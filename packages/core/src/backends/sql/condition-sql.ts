@@ -37,6 +37,11 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
       writeComparison(out, scope, path, comparison);
       break;
     }
+    case 'unchanged': {
+      const { path, raw } = condition;
+      writeComparison(out, scope, path, scope.context.plan.dialect.unchanged(path, raw));
+      break;
+    }
     case 'some':
       writeSome(out, scope, condition.steps, (where, inner) => writeCondition(where, inner, condition.condition));
       break;
@@ -60,7 +65,8 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
 }
 
 function writeMember(out: SqlText, scope: Scope, condition: Condition, around: 'and' | 'or'): void {
-  if (condition.kind === 'compare' || condition.kind === 'some' || condition.kind === around) {
+  const isOneTerm = condition.kind === 'compare' || condition.kind === 'unchanged' || condition.kind === 'some';
+  if (isOneTerm || condition.kind === around) {
     writeCondition(out, scope, condition);
   } else {
     out.add('(');

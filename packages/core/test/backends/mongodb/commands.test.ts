@@ -30,6 +30,11 @@ const Tagged = ModelViewSet(Book, {
   write: writeShape(Book, ['title', 'pages', 'publisher']),
   etags: true,
 });
+const TaggedPlain = ModelViewSet(Book, {
+  read: readShape(Book, ['id', 'title', 'pages', 'in_print']),
+  write: writeShape(Book, ['title', 'pages']),
+  requireIfMatch: true,
+});
 const Uncounted = ModelViewSet(Book, { read: readShape(Book, ['id', 'title']), count: 'none' });
 const TagViewSet = ModelViewSet(Tag, {
   read: readShape(Tag, ['name', 'note']),
@@ -67,6 +72,7 @@ async function observed(t: Test) {
   router.register('books', class extends BookViewSet {});
   router.register('shown', class extends ShownWithPublisher {});
   router.register('tagged', class extends Tagged {});
+  router.register('tagged-plain', class extends TaggedPlain {});
   router.register('uncounted', class extends Uncounted {});
   router.register('tags', class extends TagViewSet {});
   router.register('shelves', class extends ShelfViewSet {});
@@ -147,6 +153,15 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('POST', '/books', { title: 'Fir' }), ['findAndModify viewset_counters', 'insert book']);
     t.strictSame(await ask('PATCH', '/books/1', { pages: 5 }), ['findAndModify book']);
     t.strictSame(await ask('DELETE', '/books/1'), ['findAndModify book']);
+  });
+
+  t.test('a write with If-Match is one that looks at the record, and one that asks for what was seen', async (t) => {
+    const url = '/tagged-plain/4';
+    const looking = ['find book', 'findAndModify book'];
+    t.strictSame(await ask('PATCH', url, { pages: 5 }, { 'if-match': await tagOf(url) }), looking);
+    t.strictSame(await ask('PATCH', url, { pages: 6 }, { 'if-match': `"other", ${await tagOf(url)}` }), looking);
+    t.strictSame(await ask('PATCH', url, { pages: 7 }, { 'if-match': '*' }), ['findAndModify book']);
+    t.strictSame(await ask('DELETE', url, undefined, { 'if-match': await tagOf(url) }), looking);
   });
 
   t.test(

@@ -87,6 +87,14 @@ export abstract class Dialect {
     }
   }
 
+  /** Compares a column with the value that was read raw from it. */
+  unchanged(path: FieldPath, raw: unknown): Comparison {
+    if (raw === null) return { template: `${COLUMN} is null`, values: [] };
+    return { template: `${this.toTheByte(path)} = ${VALUE}`, values: [this.rawParameter(path, raw)] };
+  }
+
+  /** A column whose texts are equal if their bytes are, whatever its collation says. */
+  protected abstract toTheByte(path: FieldPath): string;
   /** Compares a column with a text as it is. */
   protected abstract compareText(path: FieldPath, lookup: Lookup, text: string): Comparison;
   /** Compares a column with a folded text, whatever the case. */

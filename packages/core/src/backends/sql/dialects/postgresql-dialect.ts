@@ -51,6 +51,10 @@ export class PostgreSqlDialect extends Dialect {
     return readPostgreSql(em, 'write', work);
   }
 
+  protected toTheByte(path: FieldPath): string {
+    return path.type.kind === 'string' ? `${textColumn(path)} collate "C"` : COLUMN;
+  }
+
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
     return { template: `${textColumn(path)} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }

@@ -55,6 +55,10 @@ export class SqliteDialect extends Dialect {
     return readSqlite(em, 'write', work);
   }
 
+  protected toTheByte(): string {
+    return `${COLUMN} collate binary`;
+  }
+
   protected compareText(_path: FieldPath, lookup: Lookup, text: string): Comparison {
     return compareText(AS_IT_IS, lookup, text);
   }
