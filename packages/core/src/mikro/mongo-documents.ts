@@ -1,6 +1,7 @@
 import { type EntityMetadata, type EntityProperty, type Platform, ReferenceKind } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
 import type { Document } from './mongo-driver.ts';
+import { exactValue } from './mongo-metadata.ts';
 
 /**
  * Returns the values of a new document as MongoDB is to store them; see `changedValues`.
@@ -64,7 +65,7 @@ export function changedValues(meta: EntityMetadata, data: Document): Document {
     if (property === undefined || !hasValue(property)) continue;
     if (value === null && isLeftOut(meta, property)) values[name] = undefined;
     // MikroORM itself counts a version up by an operator.
-    else if (name !== meta.versionProperty) values[name] = literalValue(value);
+    else if (name !== meta.versionProperty) values[name] = literalValue(exactValue(property, value));
   }
   return values;
 }

@@ -22,8 +22,8 @@ export function nameKeyColumn(meta: EntityMetadata): void {
   if (named.fieldNames === undefined && named.fieldName === undefined) named.fieldNames = ['_id'];
 }
 
-/** The types whose values are stored so already: properties may share one. */
-const exact = new WeakSet<object>();
+/** The conversions of the types whose values are stored so already: properties may share one. */
+const exact = new WeakMap<object, (value: unknown) => unknown>();
 
 /**
  * Has decimals and bigints stored as MongoDB's own exact numbers: MikroORM stores both as text, which has another order. To be called
@@ -45,16 +45,23 @@ function storeDecimal(type: Type<unknown>, scale: number | undefined, platform: 
     return value === null || value === undefined ? value : exactDecimal(platform, value, scale);
   };
   Object.assign(type, { convertToDatabaseValue: convert, compareValues: areEqual });
-  exact.add(type);
+  exact.set(type, convert);
 }
 
 function storeBigInt(type: Type<unknown>): void {
   Object.assign(type, { convertToDatabaseValue: toBigInt });
-  exact.add(type);
+  exact.set(type, toBigInt);
 }
 
 function toBigInt(value: unknown): unknown {
   return value === null || value === undefined ? value : BigInt(value as string | number | bigint);
+}
+
+/** Returns a number or a text as the column of a decimal or bigint has it; `em.nativeUpdate()` hands on what it is given. */
+export function exactValue({ customType }: EntityProperty, value: unknown): unknown {
+  if (customType === undefined || (typeof value !== 'number' && typeof value !== 'string')) return value;
+  const convert = exact.get(customType);
+  return convert === undefined ? value : convert(value);
 }
 
 function areEqual(first: unknown, second: unknown): boolean {

@@ -6,6 +6,7 @@ import {
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
 import t from 'tap';
+import { QuerySet } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
 type Json = object | string;
@@ -213,6 +214,24 @@ forEachDatabase(t, { entities: [Maker, Label, Thing, Part, Task, Rumour] }, asyn
     t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
     t.equal(await fork().nativeUpdate(Maker, { id }, { name: 'same' }), 1);
     t.equal(await fork().nativeUpdate(Maker, { id: 99_999 }, { name: 'none' }), 0);
+  });
+
+  t.test('decimals and bigints are exact, however they are written', async (t) => {
+    const owner = await maker('of numbers');
+    const em = fork();
+    const id = await em.insert(Thing, { name: 'numbers', maker: owner, price: 2.1 });
+    for (const [price, cents] of [
+      [2.1, '2.1'],
+      [19.9, '19.9'],
+      ['0.30', '0.3'],
+      [7, '7'],
+    ] as const) {
+      if (price !== 2.1) await fork().nativeUpdate(Thing, { id }, { price: price as number });
+      const found = await QuerySet.of(fork(), Thing)
+        .filter({ price: Number(cents) })
+        .entities();
+      t.strictSame([found.length, found[0]?.price], [1, Number(cents)], String(price));
+    }
   });
 
   t.test('a flush that fails leaves nothing', async (t) => {
