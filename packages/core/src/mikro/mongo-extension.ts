@@ -217,5 +217,7 @@ async function lockIn(
   const lock = (): Promise<unknown> => collection.updateMany(filter, LOCKING, { session });
   // A transaction that has begun may hold what others in line wait for.
   if (!session.transaction.isStarting) return void (await lock());
-  await inLine(driver, `${name} ${inspect(filter, { depth: null })}`, () => waitingForOthers(session, lock));
+  await inLine(driver, `${name} ${inspect(filter, { depth: null })}`, (deadline) =>
+    waitingForOthers(session, lock, deadline),
+  );
 }

@@ -1,11 +1,11 @@
-import type { EntityMetadata } from '@mikro-orm/core';
+import { type EntityMetadata, LockWaitTimeoutException } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pauses } from '../pauses.ts';
 import type { MongoDriver, MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
 import { requireTransactions } from './transactions.ts';
 
-/** The longest wait for a record that others write, and for the outcome of a commit. Transactions are short; one that is not is an error. */
+/** The longest wait for a record that others do not give back, and for the outcome of a commit. Transactions are short; one that is not is an error. */
 const PATIENCE_MS = 5000;
 
 /** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was made meanwhile). */
@@ -13,26 +13,48 @@ const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
 
 /**
  * Tells if an error of MongoDB says that its transaction has lost a race: nothing of it was written, and all of it may succeed if it is
- * begun anew. A lost connection is none.
+ * begun anew. A lost connection is none, nor is a wait for others that has come to its end.
  */
 export function isLostRace(error: unknown): boolean {
-  return error instanceof Error && LOST_RACES.has((error as { code?: unknown }).code);
+  if (!(error instanceof Error) || error instanceof LockWaitTimeoutException) return false;
+  return LOST_RACES.has((error as { code?: unknown }).code);
+}
+
+/** Returns the time until which a wait for others that begins now goes on. */
+function soon(): number {
+  return performance.now() + PATIENCE_MS;
 }
 
 /**
  * Runs commands in a transaction. MongoDB has no locks to wait for: whoever writes a record that another transaction has
  * written fails at once, and so does the transaction. If these commands are the first of the transaction, nobody can tell whether
  * it was begun anew: then they are run again until the other one has ended, which is what waiting for a lock is.
+ *
+ * @throws LockWaitTimeoutException once the deadline is over
  */
 export async function waitingForOthers<Result>(
   session: MongoSession,
   commands: () => Promise<Result>,
+  deadline = soon(),
 ): Promise<Result> {
   if (!session.transaction.isStarting) return commands();
-  return repeatedIf(isLostRace, commands, async () => {
+  return untilWon(commands, deadline, async () => {
     await session.abortTransaction();
     session.startTransaction();
   });
+}
+
+/** Runs work until it loses no race any more, or the deadline is over. */
+async function untilWon<Result>(
+  work: () => Promise<Result>,
+  deadline: number,
+  prepare?: () => Promise<void>,
+): Promise<Result> {
+  try {
+    return await repeatedIf(isLostRace, work, deadline, prepare);
+  } catch (error) {
+    throw isLostRace(error) ? new LockWaitTimeoutException(error as Error) : error;
+  }
 }
 
 /**
@@ -40,7 +62,7 @@ export async function waitingForOthers<Result>(
  * another transaction, and nothing came before them in theirs.
  *
  * @param meta the entity whose records the commands write, with what refers to them or what they refer to
- * @throws ImproperlyConfigured if the ORM has no transactions
+ * @throws ImproperlyConfigured if the ORM has no transactions; LockWaitTimeoutException if others have what they write for too long
  */
 export async function inSession<Result>(
   driver: MongoDriver,
@@ -50,41 +72,64 @@ export async function inSession<Result>(
 ): Promise<Result> {
   if (session !== undefined) return waitingForOthers(session, () => commands(session));
   requireTransactions({ driver }, `${meta.className}: to keep the references of a record, and those to it,`);
-  return repeatedIf(isLostRace, () => driver.getConnection('write').transactional(commands));
+  return untilWon(() => driver.getConnection('write').transactional(commands), soon());
 }
 
-/** The last of those of this process who wait for a lock, by what they want to lock. */
-const lines = new WeakMap<MongoDriver, Map<string, Promise<unknown>>>();
+/** Those of this process who wait for the same lock. */
+interface Line {
+  /** The try of the last one; undefined before the first. */
+  last: Promise<unknown> | undefined;
+  /** The time when one of them has got the lock last. */
+  movedAt: number;
+}
+
+/** The lines, by what those in line want to lock. */
+const lines = new WeakMap<MongoDriver, Map<string, Line>>();
 
 /**
  * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get
  * through. Whoever waits in line holds no lock, so that nobody waits for them. If the server is gone, it is so for all in line.
  *
+ * The patience of all in line ends together if whoever holds the lock does not give it back. A line that moves is waited in for as long
+ * as it takes.
+ *
  * @param name the records to lock: what has another name is not in the same line
+ * @param lock tries until a deadline, at least once
  */
-export async function inLine<Result>(driver: MongoDriver, name: string, lock: () => Promise<Result>): Promise<Result> {
-  const waiting = lines.get(driver) ?? new Map<string, Promise<unknown>>();
+export async function inLine<Result>(
+  driver: MongoDriver,
+  name: string,
+  lock: (deadline: number) => Promise<Result>,
+): Promise<Result> {
+  const waiting = lines.get(driver) ?? new Map<string, Line>();
   lines.set(driver, waiting);
-  const before = waiting.get(name);
-  const next = (error: unknown): Promise<Result> => {
-    if (error instanceof Error && isConnectionLost(error)) throw error;
-    return lock();
+  const since = performance.now();
+  const line = waiting.get(name) ?? { last: undefined, movedAt: since };
+  waiting.set(name, line);
+  const next = async (): Promise<Result> => {
+    const result = await lock(Math.max(since, line.movedAt) + PATIENCE_MS);
+    line.movedAt = performance.now();
+    return result;
   };
-  const own = before === undefined ? lock() : before.then(lock, next);
-  waiting.set(name, own);
+  const own =
+    line.last?.then(next, (error: unknown) => {
+      if (error instanceof Error && isConnectionLost(error)) throw error;
+      return next();
+    }) ?? next();
+  line.last = own;
   try {
     return await own;
   } finally {
-    if (waiting.get(name) === own) waiting.delete(name);
+    if (line.last === own) waiting.delete(name);
   }
 }
 
 async function repeatedIf<Result>(
   isRepeated: (error: unknown) => boolean,
   work: () => Promise<Result>,
+  deadline: number,
   prepare?: () => Promise<void>,
 ): Promise<Result> {
-  const deadline = performance.now() + PATIENCE_MS;
   const waits = pauses();
   for (;;) {
     try {
@@ -106,7 +151,7 @@ export function settleCommits(session: MongoSession): void {
   const commit = session.commitTransaction.bind(session);
   const abort = session.abortTransaction.bind(session);
   let committed: Promise<void> | undefined;
-  session.commitTransaction = () => (committed = repeatedIf(isOutcomeUnknown, commit));
+  session.commitTransaction = () => (committed = repeatedIf(isOutcomeUnknown, commit, soon()));
   session.abortTransaction = async () => {
     if (committed === undefined) return abort();
     // A transaction whose commit MongoDB has refused has ended.

@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { action, ModelViewSet, readShape, Router } from '../../../src/index.ts';
+import { action, ModelViewSet, QuerySet, readShape, Router } from '../../../src/index.ts';
 import type { MongoDriver } from '../../../src/mikro/mongo-driver.ts';
 import { inLine } from '../../../src/mikro/mongo-session.ts';
 import { openMongo, skipMongo } from '../../support/databases.ts';
@@ -68,6 +68,64 @@ t.test(
     );
     t.equal(most.size, 2);
     t.strictSame([...most.values()], [1, 1]);
+  },
+);
+
+t.test(
+  'whoever waits for a record that nobody gives back is a 503, all of them together',
+  { skip: skipMongo() },
+  async (t) => {
+    const orm = await openMongo(t, { entities: [Counter] });
+    await orm.em.fork().insert(Counter, { id: 1 });
+    const app = await testApp(t, orm, [new Router().register('counters', Counters)]);
+    const holder = orm.em.fork();
+    await holder.begin();
+    await QuerySet.of(holder, Counter).filter({ id: 1 }).entity({ lock: true });
+    const add = () => app.inject({ method: 'POST', url: '/counters/1/add' });
+    const answers = await Promise.all(Array.from({ length: 8 }, add));
+    t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([503]));
+    await holder.commit();
+    const added = await add();
+    t.strictSame([added.statusCode, added.json()], [200, { value: 1 }]);
+  },
+);
+
+t.test(
+  'the patience of those in line ends together if nobody gets the lock, and anew when somebody does',
+  async (t) => {
+    const driver = {} as MongoDriver;
+    const deadlines: number[] = [];
+    const held = Promise.withResolvers<void>();
+    const failing = async (deadline: number) => {
+      deadlines.push(deadline);
+      await held.promise;
+      throw new Error('not got');
+    };
+    const waiting = [1, 2, 3].map(() => inLine(driver, 'stuck', failing));
+    const all = performance.now();
+    await sleep(5);
+    held.resolve();
+    for (const each of waiting) await t.rejects(each, { message: 'not got' });
+    t.strictSame(
+      deadlines.map((deadline) => deadline <= all + 5000),
+      [true, true, true],
+    );
+
+    const later: number[] = [];
+    const got = Promise.withResolvers<void>();
+    const locking = async (deadline: number) => {
+      later.push(deadline);
+      await got.promise;
+    };
+    const moving = [1, 2, 3].map(() => inLine(driver, 'moving', locking));
+    await sleep(5);
+    const begun = performance.now();
+    got.resolve();
+    await Promise.all(moving);
+    t.strictSame(
+      later.map((deadline) => deadline >= begun + 5000),
+      [false, true, true],
+    );
   },
 );
 
