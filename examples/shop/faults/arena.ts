@@ -52,9 +52,15 @@ export class Arena {
   async during(name: string, happen: () => Promise<void>): Promise<Phase> {
     const from = performance.now();
     await happen();
+    await this.answered(from);
     const to = performance.now();
     await this.#journal.settled(to);
     return Phase.between(name, this.#journal, from, to);
+  }
+
+  /** Waits until each shop has answered a request of the time since: a busy machine takes longer than a phase does. */
+  answered(since: number): Promise<void> {
+    return this.#journal.answered(since, this.shops);
   }
 
   /** What the shops' logs have at level error or above. */

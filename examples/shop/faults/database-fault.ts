@@ -29,11 +29,13 @@ export async function databaseFault(t: Test, arena: Arena, name: string, fault: 
     await fault.down();
     downAt = performance.now();
     await sleep(downMs);
+    await arena.answered(downAt);
     for (const shop of arena.shops) await reports(t, shop, check, 'unavailable');
     startedAt = performance.now();
     await fault.up();
     backAt = performance.now();
     await sleep(AFTER_MS);
+    await arena.answered(backAt);
     for (const shop of arena.shops) await reports(t, shop, check, 'ok');
   });
   phase.holds(t, { mayFail: () => true });

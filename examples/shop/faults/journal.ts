@@ -39,6 +39,13 @@ export class Journal {
     while ([...this.#pending].some(({ startedAt }) => startedAt < before)) await sleep(10);
   }
 
+  /** Waits until a request that was sent since a time has had its answer from each of some shops. */
+  async answered(since: number, shops: readonly Shop[]): Promise<void> {
+    const hasAnswered = (shop: Shop): boolean =>
+      this.#entries.some((entry) => entry.shop === shop && entry.startedAt >= since);
+    while (!shops.every(hasAnswered)) await sleep(10);
+  }
+
   /** The requests that were sent in a span of time. */
   between(from: number, to: number): Entry[] {
     return this.#entries.filter(({ startedAt }) => startedAt >= from && startedAt < to);

@@ -69,10 +69,12 @@ export class LoadClient {
     this.#ledger.created(id, product.stock);
   }
 
+  /** A change that nobody has confirmed may still come: to a server that was silent, after later ones. Its record is left alone. */
   async #change(id: number): Promise<void> {
     const answer = await this.#write('PATCH', `/api/products/${id}`, { stock: this.#turn });
-    if (answer?.status === 200) this.#ledger.written(id, this.#turn);
-    else this.#ledger.unsure(id, this.#turn);
+    if (answer?.status === 200) return this.#ledger.written(id, this.#turn);
+    this.#ledger.unsure(id, this.#turn);
+    this.#ids.splice(this.#ids.indexOf(id), 1);
   }
 
   /** A record whose deletion has been tried is left alone from then on. */
