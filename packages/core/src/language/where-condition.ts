@@ -4,6 +4,7 @@ import { fieldPath, storedPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { isPolymorphic } from '../fields/property.ts';
 import { LruMap } from '../lru-map.ts';
+import { asksNothing } from '../mikro/filters.ts';
 import { compare } from './compare.ts';
 import { always, and, matching, never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
@@ -67,7 +68,7 @@ function textOfAll(opening: string, texts: readonly (string | undefined)[]): str
 
 /** The option `where` of a relation to many as a condition on its records: without it, `always`. */
 export function relationCondition({ where, targetMeta }: EntityProperty): Condition {
-  if (where === undefined || Object.keys(where as object).length === 0) return always;
+  if (where === undefined || asksNothing(where as object)) return always;
   const meta = targetMeta as EntityMetadata;
   return plainCondition(meta, where) ?? matching(meta, where as FilterQuery<object>);
 }
@@ -101,6 +102,7 @@ export function entryCondition(
   }
   if (property === undefined || property.formula !== undefined || !isPlainColumn(property)) return undefined;
   if (!Utils.isPlainObject<Record<string, unknown>>(value)) return comparison(meta, name, 'exact', value);
+  if (Object.getOwnPropertySymbols(value).length > 0) return undefined;
   return all(Object.entries(value).map(([operator, operand]) => operation(meta, name, operator, operand)));
 }
 

@@ -96,8 +96,13 @@ export async function activeFilter(
   options: unknown,
 ): Promise<ActiveFilter | undefined> {
   const where = await applyFilters(em, meta, options);
-  if (where === NOTHING || where === undefined || Object.keys(where as object).length === 0) return undefined;
+  if (where === NOTHING || where === undefined || asksNothing(where as object)) return undefined;
   return { where: where as FilterQuery<object>, isStrict: isStrict(where) };
+}
+
+/** True of a condition with nothing in it. The keys of fragments of SQL, which MikroORM makes of JSON too, are symbols. */
+export function asksNothing(where: object): boolean {
+  return Object.keys(where).length === 0 && Object.getOwnPropertySymbols(where).length === 0;
 }
 
 /** MikroORM marks the condition of a strict filter, and leaves the mark if it joins several. */

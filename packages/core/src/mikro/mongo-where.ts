@@ -14,7 +14,7 @@ interface MongoDriver {
  *
  * @param isConverted true if MikroORM has made database values of the condition's values already
  * @param prefix stands before the names of the fields: the place of the document in another one, with a dot at its end
- * @throws ImproperlyConfigured for an operator that MongoDB does not have
+ * @throws ImproperlyConfigured for an operator that MongoDB does not have, and for a fragment of SQL
  */
 export function whereFilter(
   em: EntityManager,
@@ -23,6 +23,10 @@ export function whereFilter(
   isConverted: boolean,
   prefix: string,
 ): Document {
+  const asked = ('$not' in where ? where.$not : where) as object;
+  if (Object.getOwnPropertySymbols(asked).length > 0) {
+    throw new ImproperlyConfigured(`${meta.className}: a fragment of SQL cannot be asked of MongoDB`);
+  }
   const processed = QueryHelper.processWhere({
     where: Utils.copy(where),
     entityName: meta.class,

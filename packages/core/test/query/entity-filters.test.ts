@@ -1,5 +1,5 @@
 /** MikroORM's filters, against what `em.find` makes of them. */
-import { defineEntity, p, type EntityManager, type EntityName, type MikroORM } from '@mikro-orm/core';
+import { defineEntity, p, raw, type EntityManager, type EntityName, type MikroORM } from '@mikro-orm/core';
 import t from 'tap';
 import { fieldPath } from '../../src/fields/field-path.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
@@ -370,6 +370,90 @@ forEachDatabase(t, { entities: [Team, Member] }, async (t, orm, database) => {
     fork.addFilter({ name: 'test', cond: { $or: [{ above: null }, { above: { name: 'a' } }] }, entity: Team });
     t.equal(await QuerySet.of(fork, Team).filter({ above__name: 'a' }).count(), 1);
     t.equal(await QuerySet.of(fork, Member).filter({ team__name: 'a' }).count(), 1);
+  });
+});
+
+const Rule = defineEntity({
+  name: 'Rule',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    settings: p.json<object>().nullable(),
+    uses: () => p.oneToMany(Use).mappedBy('rule'),
+    loudUses: () =>
+      p
+        .oneToMany(Use)
+        .mappedBy('rule')
+        .where({ [raw('upper(name)')]: 'A' }),
+  },
+});
+const Use = defineEntity({
+  name: 'Use',
+  properties: { id: p.integer().primary(), name: p.string(), rule: () => p.manyToOne(Rule).nullable() },
+});
+
+forEachDatabase(t, { entities: [Rule, Use] }, async (t, orm, database) => {
+  const em = orm.em.fork();
+  const rules = [
+    em.create(Rule, { name: 'a', settings: { tenant: 1, of: { city: 'K' } } }),
+    em.create(Rule, { name: 'B', settings: { tenant: 2 } }),
+    em.create(Rule, { name: 'c' }),
+  ];
+  for (const rule of rules) em.create(Use, { name: rule.name, rule });
+  await em.flush();
+  const isSql = database !== 'mongodb';
+
+  t.test(
+    'a filter whose condition has no names but fragments of SQL is one too, as that of a JSON column is',
+    async (t) => {
+      const asked: [string, () => object, number[]][] = [
+        ['JSON', () => ({ settings: { tenant: 1 } }), [1]],
+        ['JSON, deeper', () => ({ settings: { of: { city: 'K' } } }), [1]],
+        ['JSON of a related record', () => ({ rule: { settings: { tenant: 1 } } }), [1]],
+      ];
+      const ofSql: typeof asked = [
+        ['a fragment', () => ({ [raw('lower(name)')]: 'b' }), [2]],
+        ['a fragment with an alias', () => ({ [raw((alias) => `lower(${alias}.name)`)]: 'b' }), [2]],
+        ['one of a related record', () => ({ rule: { [raw((alias) => `lower(${alias}.name)`)]: 'b' } }), [2]],
+      ];
+      for (const [about, cond, ids] of isSql ? [...asked, ...ofSql] : asked) {
+        const ofUse = 'rule' in cond();
+        const entity = (ofUse ? Use : Rule) as unknown as EntityName<{ id: number }>;
+        const fork = () => {
+          const forked = orm.em.fork();
+          forked.addFilter({ name: 'test', cond, entity });
+          return forked;
+        };
+        t.strictSame((await QuerySet.of(fork(), entity).entities()).map(keyOf), ids, about);
+        t.equal(await QuerySet.of(fork(), entity).count(), ids.length, about);
+        const expected = await foundOnSql(database, about, async () => (await fork().find(entity, {})).map(keyOf));
+        t.strictSame(expected, ids, `${about} as em.find has it`);
+        if (ofUse) continue;
+        const rows = await QuerySet.of(fork(), Use)
+          .filter({ rule__isnull: false })
+          .rows(fieldsOf(orm, Use as EntityName<object>, 'id', 'rule.name'));
+        t.strictSame(
+          rows.map(([id]) => id),
+          ids,
+          `${about}, of related records`,
+        );
+      }
+    },
+  );
+
+  t.test('so is such an option "where" of a relation', { skip: isSql ? false : 'MongoDB knows no SQL' }, async (t) => {
+    const found = await QuerySet.of(orm.em.fork(), Rule).filter({ loudUses__isnull: false }).entities();
+    t.strictSame(found.map(keyOf), [1]);
+  });
+
+  t.test('a fragment of SQL on MongoDB is an error, and no filter that lets all through', async (t) => {
+    if (isSql) return;
+    const fork = orm.em.fork();
+    fork.addFilter({ name: 'test', cond: () => ({ [raw('lower(name)')]: 'b' }), entity: Rule });
+    await t.rejects(QuerySet.of(fork, Rule).count(), {
+      name: 'ImproperlyConfigured',
+      message: 'Rule: a fragment of SQL cannot be asked of MongoDB',
+    });
   });
 });
 
