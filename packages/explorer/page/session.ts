@@ -6,6 +6,8 @@ const KEY = 'viewset.explorer.token';
 export interface Session {
   /** Undefined if nobody is logged in. */
   readonly token: string | undefined;
+  /** True if a login has ended by itself, and nobody has logged in or out since. */
+  readonly hasEnded: boolean;
   /** Another one after each login and each logout, but not after a login that has ended by itself. */
   readonly turn: number;
   /** The claims of the token; empty if it is none that can be read. Those of a login that has ended stay until the next. */
@@ -33,12 +35,15 @@ export function forgetWithPerson(forget: () => void): void {
   forgetful.add(forget);
 }
 
-/** Begins a session. Whoever was nobody yet, or comes back after a login that has ended, goes on. */
+/**
+ * Begins a session. Whoever was nobody yet goes on, and so does whoever comes back after a login that has ended, if the tokens tell that
+ * it is the same person.
+ */
 export function logIn(token: string): void {
   const before = session.get();
   const next = sessionOf(token, before.turn + 1);
-  const wasSomebody = before.token !== undefined || Object.keys(before.claims).length > 0;
-  if (wasSomebody && nameOf(before) !== nameOf(next)) forgetAll();
+  const wasSomebody = before.token !== undefined || before.hasEnded;
+  if (wasSomebody && !isSamePerson(before, next)) forgetAll();
   sessionStorage.setItem(KEY, token);
   session.set(next);
 }
@@ -57,7 +62,19 @@ function forgetAll(): void {
 /** Forgets a token that is none any more. What the page shows stays: somebody may be in the middle of a form. */
 export function endLogin(): void {
   sessionStorage.removeItem(KEY);
-  session.set({ ...session.get(), token: undefined });
+  session.set({ ...session.get(), token: undefined, hasEnded: true });
+}
+
+/** Tells if two tokens say that they are of one person. Two that do not say it are of two persons. */
+function isSamePerson(one: Session, other: Session): boolean {
+  const identity = identityOf(one);
+  return identity !== undefined && identity === identityOf(other);
+}
+
+/** Names a person as the claims that tell people apart do; undefined if there are none. */
+function identityOf({ claims }: Session): string | undefined {
+  const claim = ['user_id', 'sub', 'email', 'username'].find((name) => claims[name] !== undefined);
+  return claim === undefined ? undefined : JSON.stringify([claims['iss'], claim, claims[claim]]);
 }
 
 /** Remembers that the API has refused an operation at a path, so that it is not offered there again. */
@@ -89,7 +106,8 @@ export function nameOf({ claims }: Session): string | undefined {
 }
 
 function sessionOf(token: string | undefined, turn: number): Session {
-  return { token, turn, claims: token === undefined ? {} : claimsOf(token), refused: new Set(), permitted: undefined };
+  const claims = token === undefined ? {} : claimsOf(token);
+  return { token, hasEnded: false, turn, claims, refused: new Set(), permitted: undefined };
 }
 
 /** Reads the payload of a JWT, only to show it: the server alone checks it. */

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
-import { endLogin, hold, save } from './support/hold.ts';
+import { endLogin, hideClaims, hold, save } from './support/hold.ts';
 import { openTracker, PASSWORD } from './support/tracker.ts';
 
 t.setTimeout(110_000);
@@ -16,11 +16,16 @@ const chosenFile = (page: Page): Promise<string | undefined> =>
   page.evaluate(() => document.querySelector<HTMLInputElement>('input[type=file]')?.files?.[0]?.name);
 
 async function logInAs(page: Page, person: string): Promise<void> {
+  await answerLogin(page, person);
+  await page.getByRole('banner').getByText(`${person}@example.com`).waitFor();
+}
+
+async function answerLogin(page: Page, person: string): Promise<void> {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Email').fill(`${person}@example.com`);
   await dialog.getByLabel('Password').fill(PASSWORD);
   await dialog.getByLabel('Password').press('Enter');
-  await page.getByRole('banner').getByText(`${person}@example.com`).waitFor();
+  await page.getByRole('button', { name: 'Log out' }).waitFor();
 }
 
 t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, async (t) => {
@@ -145,6 +150,22 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     await page.getByRole('button', { name: 'Log in' }).first().click();
     await logInAs(page, 'ben');
     t.equal(await page.getByLabel('Title').inputValue(), '', 'nor is it there after a logout');
+  });
+
+  t.test('whoever cannot be told apart from another is another', async (t) => {
+    const page = await visit(undefined, `${TICKETS}#new=`);
+    await hideClaims(page);
+    await page.getByRole('button', { name: 'Log in' }).first().click();
+    await answerLogin(page, 'ada');
+    await page.getByLabel('Title').fill('Of Ada alone');
+    await endLogin(page);
+    await page.getByRole('button', { name: 'New ticket' }).click();
+    await page.getByRole('alert').getByRole('button', { name: 'Log in' }).click();
+    await answerLogin(page, 'ben');
+    await page.getByLabel('Title').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), '');
+    await page.getByRole('button', { name: 'Requests' }).click();
+    t.notMatch(await page.locator('.log').innerText(), /\b401\b/, 'nor what was asked');
   });
 
   t.test('nothing of one person is there for the next, however slow the server is', async (t) => {

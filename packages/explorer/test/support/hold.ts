@@ -52,3 +52,20 @@ export async function endLogin(page: Page): Promise<void> {
     return route.fulfill({ status: 401, headers, json: { error: 'The token has expired', code: 'unauthorized' } });
   });
 }
+
+/** Has the API give out tokens that say nothing of whose they are, and take them. */
+export async function hideClaims(page: Page): Promise<void> {
+  const tokens = new Map<string, string>();
+  await page.route('**/api/**', async (route) => {
+    if (!new URL(route.request().url()).pathname.endsWith('/login')) {
+      const { authorization, ...headers } = route.request().headers();
+      const token = tokens.get(authorization?.slice('Bearer '.length) ?? '');
+      return route.fallback(token === undefined ? {} : { headers: { ...headers, authorization: `Bearer ${token}` } });
+    }
+    const response = await route.fetch();
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    const opaque = `opaque-${tokens.size}`;
+    tokens.set(opaque, token);
+    return route.fulfill({ response, json: { access_token: opaque } });
+  });
+}
