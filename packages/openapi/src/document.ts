@@ -27,7 +27,7 @@ export interface DocumentedRoute {
   readonly path: string;
   readonly methods: readonly string[];
   readonly plan: OperationPlan | undefined;
-  /** Undefined if no authentication has said so. */
+  /** Undefined if nobody says so, which is never of a plan. */
   readonly needsToken: boolean | undefined;
   readonly responses: OperationPlan['responses'];
 }
@@ -49,7 +49,7 @@ export function completeDocument(
   for (const { path, methods, plan, needsToken, responses } of routes) {
     const there = paths[path];
     if (plan !== undefined) {
-      const operation = describeOperation(plan, needsToken ?? !plan.allowsAnonymous, plans);
+      const operation = describeOperation(plan, needsToken === true, plans);
       described.push({ plan, operation });
       paths[path] = { ...there, [plan.method.toLowerCase()]: operation };
       continue;
@@ -81,7 +81,7 @@ function assemble(
     servers: base['servers'] ?? options.servers,
     tags: tagsOf(shared.paths, plans, (base['tags'] ?? []) as readonly JsonObject[], options.tags),
     paths: shared.paths,
-    components: withScheme(components, options.securityScheme),
+    components: asksForScheme(base, shared.paths) ? withScheme(components, options.securityScheme) : components,
   });
 }
 
@@ -114,6 +114,13 @@ function mergeComponents(taken: JsonObject, components: JsonObject): JsonObject 
     (kind) => [kind, { ...(taken[kind] as object | undefined), ...(components[kind] as object | undefined) }] as const,
   );
   return Object.fromEntries(merged.filter(([, entries]) => Object.keys(entries).length > 0));
+}
+
+/** Tells if the document or an operation of it refers to the scheme. */
+function asksForScheme(base: JsonObject, paths: JsonObject): boolean {
+  return [base, ...operationsOf(paths)].some(
+    ({ security }) => Array.isArray(security) && security.some((each: object) => Object.hasOwn(each, SECURITY_SCHEME)),
+  );
 }
 
 function withScheme(components: JsonObject, scheme: JsonObject): JsonObject {

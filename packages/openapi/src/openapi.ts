@@ -1,6 +1,13 @@
 import swagger from '@fastify/swagger';
 import { type OperationPlan, sendStaticFile, type StaticFile, staticFile } from '@viewset/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RouteOptions,
+} from 'fastify';
 import fp from 'fastify-plugin';
 import { stringify } from 'yaml';
 import { asOpenapi31, completeDocument, type JsonObject, OPENAPI_VERSION, type DocumentedRoute } from './document.ts';
@@ -87,10 +94,20 @@ function documentedRoutes(routes: readonly ScopedRoute[]): DocumentedRoute[] {
     if (methods[0] === 'head' || plan?.method === 'QUERY' || (plan !== undefined && seen.has(plan))) return [];
     if (plan !== undefined) seen.add(plan);
     const path = swagger.formatParamUrl(plan?.path ?? url);
-    const isOpen = config?.public === true ? false : undefined;
     const responses = plan?.responses ?? (scope.hasDecorator('viewset') ? scope.viewset.responsesOf(route) : {});
-    return [{ path, methods, plan, needsToken: config?.needsToken ?? isOpen, responses }];
+    return [{ path, methods, plan, needsToken: needsToken(config), responses }];
   });
+}
+
+/**
+ * Tells if a route needs a token: if the authentication says so or, of a view, its permissions. Without either nobody can be asked for
+ * one. Undefined if nobody says anything of a route of the application's own, which may say it itself.
+ */
+function needsToken({ viewset: plan, needsToken: isTold, public: isOpen }: FastifyContextConfig = {}):
+  | boolean
+  | undefined {
+  if (plan !== undefined) return isTold === true || plan.refusesAnonymous;
+  return isTold ?? (isOpen === true ? false : undefined);
 }
 
 /** Routes of plans are left out here, and so are those without a schema. */

@@ -134,13 +134,14 @@ forEachDatabase(t, { entities: [Book, Publisher], only: ['sqlite'] }, async (t, 
 
   t.test('every status has its schema and its headers', async (t) => {
     const { responses } = paths['/api/books']!['post']!;
-    const created = ['201', '400', '401', '405', '408', '409', '413', '414', '415', '429', '500', '503'];
+    const created = ['201', '400', '405', '408', '409', '413', '414', '415', '429', '500', '503'];
     t.strictSame(Object.keys(responses), created);
     const headers = (status: string): string[] =>
       Object.keys(resolve(document, responses[status])['headers'] as object);
     const rateLimit = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
     t.strictSame(headers('201'), ['Location', ...rateLimit]);
-    t.strictSame(headers('401'), ['WWW-Authenticate', ...rateLimit]);
+    const refused = paths['/api/books/{pk}/recount']!['post']!.responses['401'];
+    t.strictSame(Object.keys(resolve(document, refused)['headers'] as object), ['WWW-Authenticate', ...rateLimit]);
     t.strictSame(headers('405'), ['Allow', ...rateLimit]);
     t.strictSame(headers('429'), ['Retry-After', ...rateLimit]);
     for (const status of created.slice(1)) {

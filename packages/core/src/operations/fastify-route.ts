@@ -104,7 +104,7 @@ function fastifySchema(route: PlannedRoute, scope: RouteScope): FastifySchema {
     ...(description === undefined ? {} : { description }),
     tags,
     ...(deprecated ? { deprecated } : {}),
-    ...(plan.allowsAnonymous ? { security: [] } : {}),
+    ...(plan.allowsAnonymous && !plan.refusesAnonymous ? { security: [] } : {}),
     ...(pathParameters.length === 0 ? {} : { params: objectOf(pathParameters) }),
     ...(queryParameters.length === 0 ? {} : { querystring: objectOf(queryParameters) }),
     ...(headerParameters.length === 0 ? {} : { headers: objectOf(headerParameters) }),

@@ -102,6 +102,8 @@ export interface OperationPlan {
   /** True if the route needs no token, because the view or the action says so. */
   readonly allowsAnonymous: boolean;
   readonly permissions: readonly Permission[];
+  /** True if the permissions grant nothing to whoever is not logged in, as far as their classes tell without being asked. */
+  readonly refusesAnonymous: boolean;
   /** The throttles that count the requests of the route. */
   readonly rules: RuleList;
   /**
@@ -124,7 +126,7 @@ declare module 'fastify' {
     public?: boolean;
     /** True: a public route of the application that is told who sent a good token, as that of a view is. */
     identifies?: boolean;
-    /** True if a request needs a token: the word of the authentication, for documents. */
+    /** True if a request needs a token: the word of the authentication, for documents. Left out: nobody has to send one. */
     needsToken?: boolean;
     /** Tells if a request needs a token for one of the route's URLs, if that differs between them: OPTIONS then asks by URL. */
     needsTokenAt?: (url: string) => boolean;

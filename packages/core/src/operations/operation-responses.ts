@@ -59,7 +59,8 @@ export interface RouteFacts {
   /** True if the path, the query string or the body names something that may not be there. */
   readonly namesRecords: boolean;
   readonly checksInput: boolean;
-  readonly allowsAnonymous: boolean;
+  /** True if the authentication lets nobody in without a token. */
+  readonly needsToken: boolean;
   readonly asksPermissions: boolean;
   readonly hasEntity: boolean;
   /** True if answers that are records have their `ETag`. */
@@ -118,7 +119,7 @@ export function routeResponses(
     takesBody: methods.some(mayHaveBody),
     namesRecords: false,
     checksInput: schema?.querystring !== undefined || schema?.params !== undefined || schema?.headers !== undefined,
-    allowsAnonymous: config?.needsToken !== true,
+    needsToken: config?.needsToken === true,
     asksPermissions: false,
     hasEntity: false,
     sendsTag: false,
@@ -133,7 +134,7 @@ function errorStatuses(facts: RouteFacts): number[] {
   const condition = headerParameters.find(({ name }) => name === 'if-match');
   const statuses: readonly (readonly [status: number, isPossible: boolean])[] = [
     [400, facts.checksInput || takesBody],
-    [401, !facts.allowsAnonymous || facts.asksPermissions],
+    [401, facts.needsToken || facts.asksPermissions],
     [403, facts.asksPermissions],
     [404, facts.namesRecords],
     [405, true],

@@ -4,7 +4,13 @@ import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import { checkOptionNames } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
 import { AllowAny } from '../permissions/built-in-permissions.ts';
-import { HIDES_RECORDS, makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
+import {
+  HIDES_RECORDS,
+  makePermissions,
+  type Permission,
+  type PermissionClass,
+  REFUSES_ANONYMOUS,
+} from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
@@ -40,7 +46,9 @@ export interface PlannedRoute {
   readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
   readonly hooks: ActionHooks;
-  /** Tells if nobody is let in to a URL of the route without a token: the word of the authentication, once the route is registered. */
+  /** True if a request needs a token: the word of the authentication, once the route is registered. */
+  needsToken: boolean;
+  /** Tells the same of a URL of the route. */
   needsTokenAt: (url: string) => boolean;
 }
 
@@ -76,7 +84,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       takesBody: mayHaveBody(plan.method),
       namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
       checksInput: plan.queryParameters.length > 0 || ignoredParameters !== true,
-      allowsAnonymous: plan.allowsAnonymous,
+      needsToken: route.needsToken,
       asksPermissions: permissions.some((permission) => !(permission instanceof AllowAny)),
       hasEntity: view.meta !== undefined,
       sendsTag: tagsAnswers,
@@ -85,7 +93,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       hasRules: plan.rules.has('address') || plan.rules.has('user'),
     });
   const parameters = queryParametersOf(definition, declared, view.documentation.parameterWords ?? {});
-  return {
+  const route: PlannedRoute = {
     plan: operationPlan(mounted, permissions, pathOf(mounted, all, declared), { declared, parameters }, responsesOf),
     view,
     definition,
@@ -105,8 +113,10 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       ignored: ignoredParameters,
     },
     hooks: options.hooks ?? {},
+    needsToken: false,
     needsTokenAt: () => false,
   };
+  return route;
 }
 
 /** @param responsesOf makes the answers, which only documents read, when they are first asked for */
@@ -140,6 +150,7 @@ function operationPlan(
     },
     allowsAnonymous: isOpen(view, options),
     permissions,
+    refusesAnonymous: permissions.some((permission) => permission[REFUSES_ANONYMOUS](method)),
     rules: makeRules([
       { scope: basename, rules: view.throttles },
       { scope: `${basename}.${action}`, rules: options.throttles ?? [] },

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type AuthenticatedRequest, getCurrentUser } from '../current-user.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import { wrongOption } from '../options.ts';
-import { Permission } from './permission.ts';
+import { Permission, REFUSES_ANONYMOUS } from './permission.ts';
 
 /** Lets everybody in: says that an open view is meant to be open, as an empty list would not. */
 export class AllowAny extends Permission {}
@@ -12,6 +12,11 @@ export class AllowAny extends Permission {}
 export class IsAuthenticated extends Permission {
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     return getCurrentUser(request) !== null;
+  }
+
+  /** @internal */
+  override [REFUSES_ANONYMOUS](): boolean {
+    return this.hasPermission === IsAuthenticated.prototype.hasPermission;
   }
 }
 
@@ -25,6 +30,11 @@ export class IsAuthenticated extends Permission {
 export class IsSafeMethodOnly extends Permission {
   override hasPermission(request: FastifyRequest): boolean {
     return SAFE_METHODS.has(request.method);
+  }
+
+  /** @internal */
+  override [REFUSES_ANONYMOUS](method: string): boolean {
+    return this.hasPermission === IsSafeMethodOnly.prototype.hasPermission && !SAFE_METHODS.has(method);
   }
 }
 
@@ -57,6 +67,11 @@ export class IsRoleAdminUser extends Permission {
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     const { role } = this.constructor as typeof IsRoleAdminUser;
     return roleName(getCurrentUser(request)) === role;
+  }
+
+  /** @internal */
+  override [REFUSES_ANONYMOUS](): boolean {
+    return this.hasPermission === IsRoleAdminUser.prototype.hasPermission;
   }
 }
 

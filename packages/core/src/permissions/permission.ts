@@ -67,6 +67,8 @@ export const HIDES_RECORDS: unique symbol = Symbol('viewset.hides-records');
 export const CHECK_ENTITY: unique symbol = Symbol('viewset.check-entity');
 /** Names the property that tells if a permission looks at records. */
 export const ASKS_OF_RECORDS: unique symbol = Symbol('viewset.asks-of-records');
+/** Names the method that tells if a permission grants nothing to whoever is not logged in. */
+export const REFUSES_ANONYMOUS: unique symbol = Symbol('viewset.refuses-anonymous');
 
 /** The lookups of the entity that is named; nothing fits if none is. */
 type LookupsOf<Entity extends object> = [Entity] extends [never]
@@ -101,25 +103,30 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  */
 export class Permission {
   static and<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): And<This, Other> {
-    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], (ask) =>
-      whenReady(ask(0), (first) =>
-        first === NONE ? NONE : whenReady(ask(1), (second) => intersection(first, second)),
-      ),
-    ) as And<This, Other>;
+    return compose(`(${this.name} and ${nameOf(this, 'and', other)})`, [this, other], {
+      grant: (ask) =>
+        whenReady(ask(0), (first) =>
+          first === NONE ? NONE : whenReady(ask(1), (second) => intersection(first, second)),
+        ),
+      refuses: (operands, refuses) => operands.some(refuses),
+    }) as And<This, Other>;
   }
 
   static or<This extends PermissionClass, Other extends PermissionClass>(this: This, other: Other): Or<This, Other> {
-    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], (ask, request) =>
-      whenReady(ask(0), (first) =>
-        first === ALL ? ALL : whenReady(ask(1), (second) => union(first, second, request)),
-      ),
-    ) as Or<This, Other>;
+    return compose(`(${this.name} or ${nameOf(this, 'or', other)})`, [this, other], {
+      grant: (ask, request) =>
+        whenReady(ask(0), (first) =>
+          first === ALL ? ALL : whenReady(ask(1), (second) => union(first, second, request)),
+        ),
+      refuses: (operands, refuses) => operands.every(refuses),
+    }) as Or<This, Other>;
   }
 
   static not(this: PermissionClass): PermissionClass {
-    return compose(`(not ${this.name})`, [this], (ask, request) =>
-      whenReady(ask(0), (only) => complement(only, request)),
-    );
+    return compose(`(not ${this.name})`, [this], {
+      grant: (ask, request) => whenReady(ask(0), (only) => complement(only, request)),
+      refuses: () => false,
+    });
   }
 
   /** Tells if the request may use the view at all. Asked before the body is read. */
@@ -168,6 +175,11 @@ export class Permission {
   /** @internal */
   get [ASKS_OF_RECORDS](): boolean {
     return this.hasObjectPermission !== Permission.prototype.hasObjectPermission;
+  }
+
+  /** @internal */
+  [REFUSES_ANONYMOUS](_method: string): boolean {
+    return false;
   }
 
   /** @internal */
@@ -231,8 +243,13 @@ function makePermission(Class: PermissionClass): Permission {
   return permission;
 }
 
-/** Combines the grants of a composition's classes, each of which is asked for by its place. */
-type Algebra = (ask: (place: number) => Awaitable<Grant>, request: FastifyRequest) => Awaitable<Grant>;
+/** Combines the answers of a composition's classes. */
+interface Algebra {
+  /** Combines their grants, each of which is asked for by its place. */
+  readonly grant: (ask: (place: number) => Awaitable<Grant>, request: FastifyRequest) => Awaitable<Grant>;
+  /** Tells if the composition grants nothing to whoever is not logged in, given which of its classes do not. */
+  readonly refuses: (operands: readonly Permission[], refuses: (operand: Permission) => boolean) => boolean;
+}
 
 const QUESTIONS = ['hasPermission', 'hasObjectPermission', 'scope'] as const;
 
@@ -273,12 +290,17 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       return isOverridden || this.#operands.some((operand) => operand[ASKS_OF_RECORDS]);
     }
 
+    override [REFUSES_ANONYMOUS](method: string): boolean {
+      const isOverridden = this.hasPermission !== Composed.prototype.hasPermission;
+      return !isOverridden && algebra.refuses(this.#operands, (operand) => operand[REFUSES_ANONYMOUS](method));
+    }
+
     override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
       for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner);
     }
 
     #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
-      return algebra((place) => this.#operands[place]![GRANT](request, view, wantsObject), request);
+      return algebra.grant((place) => this.#operands[place]![GRANT](request, view, wantsObject), request);
     }
   }
   Object.defineProperty(Composed, 'name', { value: name });

@@ -163,9 +163,12 @@ export class Router {
     app.addHook('onRoute', ({ method, schema, config = {} }) => {
       const route = config.viewset && planned.get(config.viewset);
       if (route === undefined) return;
-      const { needsToken, needsTokenAt = () => needsToken === true } = config;
+      const needsToken = config.needsToken === true;
       // That of HEAD may be open by itself.
-      if (method === route.plan.method) route.needsTokenAt = needsTokenAt;
+      if (method === route.plan.method) {
+        route.needsToken = needsToken;
+        route.needsTokenAt = config.needsTokenAt ?? (() => needsToken);
+      }
       if (schema !== undefined) keepAnswers(schema, route, scope);
     });
     const shared = shareSerializers(app);
