@@ -62,7 +62,8 @@ interface MayMiss {
 
 type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & ActionRoutes<Instance<View>, D>;
 
-type DeclaredBy<View> = View extends { readonly '~declared'?: infer Declared extends Declarations } ? Declared : never;
+/** Looks the property up: to infer it has the compiler compare the whole class, which was a fifth of what a client costs it. */
+type DeclaredBy<View> = Extract<View['~declared' & keyof View], Declarations>;
 
 type OperationRoutes<View, D extends Declarations> = [D] extends [never] ? PlainRoutes<Instance<View>> : ModelRoutes<D>;
 

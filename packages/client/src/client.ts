@@ -18,19 +18,23 @@ interface RouterWithoutViews {
 
 type ClientOf<Views> = {
   readonly [Path in keyof Views as Path extends `${string}/:${string}` ? never : Path]: Resource<Views[Path]> &
-    Below<Views, Path>;
+    Below<Views, NestedPath<Views>, Path>;
 };
 
+/** The paths of all views that are nested in others: those alone are looked through for each view. */
+type NestedPath<Views> = Extract<keyof Views, `${string}/:${string}`>;
+
 /** The views that are nested in another one, of one record of it. */
-type Below<Views, Parent> = [PathBelow<Views, Parent>] extends [never]
+type Below<Views, Nested extends keyof Views, Parent> = [PathBelow<Nested, Parent>] extends [never]
   ? unknown
   : (key: Key) => {
-      readonly [Path in PathBelow<Views, Parent> as LastPart<Path>]: Resource<Views[Path]> & Below<Views, Path>;
+      readonly [Path in PathBelow<Nested, Parent> as LastPart<Path>]: Resource<Views[Path]> &
+        Below<Views, Nested, Path>;
     };
 
 /** The path of every view that is nested in another one, and in none that is nested there itself. */
-type PathBelow<Views, Parent> = Parent extends string
-  ? Exclude<Extract<keyof Views, `${Parent}/:${string}`>, `${Parent}/:${string}/:${string}`>
+type PathBelow<Nested, Parent> = Parent extends string
+  ? Exclude<Extract<Nested, `${Parent}/:${string}`>, `${Parent}/:${string}/:${string}`>
   : never;
 
 /** `books` of `authors/:author/books`. */
