@@ -23,6 +23,9 @@ export function hoistDefinitions(document: JsonObject, taken: JsonObject): Hoist
   const hoist = (value: unknown, names: ReadonlyMap<string, string>): unknown => {
     if (Array.isArray(value)) return value.map((item) => hoist(item, names));
     if (!isObject(value)) return value;
+    // Many answers have one schema. Without definitions around it, its copy is one too.
+    const copied = names.size === 0 ? copies.get(value) : undefined;
+    if (copied !== undefined) return copied;
     const { $defs: own, ...rest } = value;
     const visible = isObject(own) ? new Map([...names, ...nameAll(own)]) : names;
     const entries = Object.entries(rest).map(([key, child]) => [

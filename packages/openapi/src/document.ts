@@ -1,6 +1,7 @@
 import { ImproperlyConfigured, type OperationPlan } from '@viewset/core';
 import { documentSchema, isObject, type JsonObject } from './json-schema.ts';
 import { hoistDefinitions } from './definitions.ts';
+import { plansByPath } from './links.ts';
 import { completeOperation, describeOperation, SECURITY_SCHEME } from './operation.ts';
 import { withOperationIds } from './operation-ids.ts';
 import type { ResolvedOptions } from './options.ts';
@@ -43,13 +44,14 @@ export function completeDocument(
 ): JsonObject {
   const described: DescribedOperation[] = [];
   const plans = routes.flatMap(({ plan }) => plan ?? []);
+  const byPath = plansByPath(plans);
   const planned = new Set(plans.map(({ operationId }) => operationId));
   const own = ownPaths((base['paths'] ?? {}) as Paths, routes);
   const paths = withOperationIds(own, planned) as Record<string, Record<string, unknown>>;
   for (const { path, methods, plan, needsToken, responses } of routes) {
     const there = paths[path];
     if (plan !== undefined) {
-      const operation = describeOperation(plan, needsToken === true, plans);
+      const operation = describeOperation(plan, needsToken === true, byPath);
       described.push({ plan, operation });
       paths[path] = { ...there, [plan.method.toLowerCase()]: operation };
       continue;

@@ -1,6 +1,14 @@
 import type { OperationPlan } from '@viewset/core';
 import { isObject, type JsonObject } from './json-schema.ts';
 
+/** The plans of a document by the paths of the records that they stand at or below, without the parameter of the key: `/api/books`. */
+export type PlansByPath = ReadonlyMap<string, readonly OperationPlan[]>;
+
+/** Finds the plans of each path once, for all answers that lead to them. */
+export function plansByPath(plans: readonly OperationPlan[]): PlansByPath {
+  return Map.groupBy(plans, ({ path }) => path.slice(0, Math.max(0, path.lastIndexOf('/:'))));
+}
+
 /**
  * Says where the key of a record leads that a list or a create has answered: to the operations on that record, and on the
  * collections below it. A program that follows links reaches by them what no key of its own making finds.
@@ -10,13 +18,13 @@ import { isObject, type JsonObject } from './json-schema.ts';
 export function linksOf(
   { action, path, view }: OperationPlan,
   schema: unknown,
-  plans: readonly OperationPlan[],
+  plans: PlansByPath,
 ): JsonObject | undefined {
   const pointer = action === 'list' || action === 'create' ? keyPointer(schema, view.key) : undefined;
   if (pointer === undefined) return undefined;
   const above = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, `$request.path.${name}`]);
-  const links = plans.flatMap(({ path: target, operationId }) => {
-    const key = target.startsWith(path) ? /^\/:(\w+)[^:]*$/.exec(target.slice(path.length))?.[1] : undefined;
+  const links = (plans.get(path) ?? []).flatMap(({ path: target, operationId }) => {
+    const key = /^\/:(\w+)/.exec(target.slice(path.length))?.[1];
     if (key === undefined) return [];
     const parameters = Object.fromEntries([...above, [key, `$response.body#${pointer}`]]) as JsonObject;
     return [[operationId, { operationId, parameters }] as const];

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { OperationParameter, OperationPlan, OperationResponse } from '@viewset/core';
 import { documentSchema, isObject, type JsonObject, jsonValue, requestSchema } from './json-schema.ts';
-import { linksOf } from './links.ts';
+import { linksOf, type PlansByPath } from './links.ts';
 import { capitalized } from './words.ts';
 
 /** The name of the security scheme that operations refer to. */
@@ -13,11 +13,7 @@ export const SECURITY_SCHEME = 'bearerAuth';
  *
  * @param plans those of the whole document, to which answers lead
  */
-export function describeOperation(
-  plan: OperationPlan,
-  needsToken: boolean,
-  plans: readonly OperationPlan[],
-): JsonObject {
+export function describeOperation(plan: OperationPlan, needsToken: boolean, plans: PlansByPath): JsonObject {
   const { documentation, pathParameters, queryParameters, headerParameters } = plan;
   const parameters = [
     ...pathParameters.map((parameter) => describeParameter(parameter, 'path')),
@@ -51,15 +47,13 @@ function describeView({ view, action, detail, permissions }: OperationPlan): Jso
   };
 }
 
-function mapResponses(plan: OperationPlan, plans: readonly OperationPlan[]): JsonObject {
+function mapResponses(plan: OperationPlan, plans: PlansByPath): JsonObject {
   const { responses, documentation, view } = plan;
   const described = Object.entries(responses).map(([status, response]) => {
-    const schema = documentSchema(response.schema);
+    const schema = answerSchema(response);
     const links = Number(status) < 300 ? linksOf(plan, schema, plans) : undefined;
-    const answer = describeResponse(
-      { ...response, schema: withWords(schema, view.fieldWords) as TSchema | undefined },
-      jsonValue(documentation.examples.responses?.[Number(status)]),
-    );
+    const example = jsonValue(documentation.examples.responses?.[Number(status)]);
+    const answer = describeResponse(response, withWords(schema, view.fieldWords), example);
     return [status, { ...answer, ...(links === undefined ? {} : { links }) }];
   });
   return Object.fromEntries(described) as JsonObject;
@@ -75,7 +69,7 @@ export function completeOperation(
   const all: Record<string, JsonObject> = { ...own };
   const saysSuccess = Object.keys(own).some((status) => /^(?:2XX|default)$/i.test(status));
   for (const [status, response] of Object.entries(responses)) {
-    const described = describeResponse(response, undefined);
+    const described = describeResponse(response, answerSchema(response), undefined);
     const declared = own[status];
     if (declared === undefined && saysSuccess && status.startsWith('2')) continue;
     all[status] = declared === undefined ? described : withHeaders(asDeclared(declared, status), described['headers']);
@@ -206,8 +200,19 @@ function encodingOf(form: unknown): JsonObject {
   };
 }
 
-function describeResponse(response: OperationResponse, example: unknown): JsonObject {
-  const headers = Object.entries(response.headers).map(([name, schema]) => [headerName(name), describeHeader(schema)]);
+/** The schemas of answers as documents have them: most answers are errors, whose schema is one. */
+const answerSchemas = new WeakMap<TSchema, unknown>();
+
+function answerSchema({ schema }: OperationResponse): unknown {
+  if (schema === undefined) return undefined;
+  const written = answerSchemas.get(schema) ?? documentSchema(schema);
+  answerSchemas.set(schema, written);
+  return written;
+}
+
+/** @param schema the one of the answer as documents have it */
+function describeResponse(response: OperationResponse, schema: unknown, example: unknown): JsonObject {
+  const headers = Object.entries(response.headers).map(([name, header]) => [headerName(name), describeHeader(header)]);
   const { contentMediaType: bytes }: { readonly contentMediaType?: string } = response.schema ?? {};
   return {
     description: response.description,
@@ -217,7 +222,7 @@ function describeResponse(response: OperationResponse, example: unknown): JsonOb
       : {
           content: {
             [bytes ?? 'application/json']: {
-              schema: bytes === undefined ? documentSchema(response.schema) : {},
+              schema: bytes === undefined ? schema : {},
               ...(example === undefined ? {} : { example }),
             },
             ...Object.fromEntries((response.textTypes ?? []).map((type) => [type, { schema: { type: 'string' } }])),
