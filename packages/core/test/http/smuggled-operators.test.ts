@@ -1,7 +1,7 @@
 /** Operators of MongoDB in keys and JSON columns: values on every database alike. See also those of the shop. */
 import { defineEntity, p } from '@mikro-orm/core';
 import t from 'tap';
-import { ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { CursorPagination, many, ModelViewSet, nested, readShape, refs, Router, writeShape } from '../../src/index.ts';
 import { EVERY_DATABASE, forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
@@ -73,4 +73,112 @@ forEachDatabase(t, { entities: [Note], only: EVERY_DATABASE }, async (t, orm) =>
     t.equal((await send('PATCH', `/notes/${before.results[0].id}`, { data: null })).statusCode, 200);
     await unchanged('and nothing else was written');
   });
+});
+
+const Label = defineEntity({ name: 'Label', properties: { id: p.integer().primary(), name: p.string().length(50) } });
+const Page = defineEntity({
+  name: 'Page',
+  properties: {
+    id: p.integer().primary(),
+    title: p.string().length(100),
+    lines: () => p.oneToMany(Line).mappedBy('page'),
+    labels: () => p.manyToMany(Label),
+  },
+});
+const Line = defineEntity({
+  name: 'Line',
+  properties: {
+    id: p.integer().primary(),
+    text: p.string().length(100),
+    data: p.json<object>().nullable(),
+    page: () => p.manyToOne(Page),
+  },
+});
+
+class Pages extends ModelViewSet(Page, {
+  read: readShape(Page, ['id', 'title'], { lines: many(readShape(Line, ['id', 'text', 'data'])) }),
+  write: writeShape(Page, ['title'], {
+    labels: refs('labels'),
+    lines: nested(writeShape(Line, ['text', 'data']), { update: true }),
+  }),
+  searchFields: ['title'],
+  filterFields: { title: 'title', starts: 'title__istartswith', line: 'lines__text', label: 'labels' },
+  jsonLogicFields: ['title', 'lines.text'],
+  pagination: CursorPagination,
+  queryMethod: true,
+}) {}
+
+/** What would be an operator, a path or a value of the driver's own. */
+const SMUGGLED: readonly object[] = [
+  { $gt: '' },
+  { $ne: null },
+  { $in: [1, 'a'] },
+  { $not: { $regex: '.' } },
+  { $where: 'true' },
+  { $expr: { $eq: [1, 1] } },
+  { 'title.$gt': '' },
+  { _bsontype: 'Code', code: 'true' },
+  [{ $gt: '' }],
+];
+
+forEachDatabase(t, { entities: [Label, Page, Line] }, async (t, orm) => {
+  const app = await testApp(t, orm, [new Router().register('pages', Pages)], {
+    options: { secret: 'a secret that is thirty-two bytes' },
+  });
+  const send = (method: 'GET' | 'POST' | 'PATCH' | 'QUERY', url: string, payload?: object) =>
+    app.inject({ method: method as 'GET', url, ...(payload === undefined ? {} : { payload }) });
+  const first = (await send('POST', '/pages', { title: 'a', lines: [{ text: 'b' }] })).json();
+  const [{ id }] = first.lines;
+
+  for (const value of SMUGGLED) {
+    const text = JSON.stringify(value);
+    const asText = encodeURIComponent(text);
+    t.test(`${text} in children and references`, async (t) => {
+      const created = await send('POST', '/pages', { title: text, lines: [{ text, data: value }] });
+      t.equal(created.statusCode, 201, created.body);
+      t.match(created.json(), { title: text, lines: [{ text, data: value }] });
+      const { id: made } = created.json();
+      t.strictSame((await send('GET', `/pages/${made}`)).json(), created.json());
+      for (const body of [
+        { title: value },
+        { lines: value },
+        { lines: [{ text: value }] },
+        { lines: [{ id: value, text: 'x' }] },
+        { lines: [{ id, text: 'x', page: value }, value] },
+        { labels: value },
+        { labels: [value] },
+      ]) {
+        const refused = await send('PATCH', `/pages/${first.id}`, body);
+        t.equal(refused.statusCode, 400, `${JSON.stringify(body)}: ${refused.body}`);
+      }
+      t.strictSame((await send('GET', `/pages/${first.id}`)).json(), first);
+      await orm.em.fork().nativeDelete(Line, { page: made });
+      await orm.em.fork().nativeDelete(Page, { id: made });
+    });
+
+    t.test(`${text} in what asks`, async (t) => {
+      for (const name of ['title', 'starts', 'line', 'search']) {
+        const found = await send('GET', `/pages?${name}=${asText}`);
+        t.strictSame([found.statusCode, found.json().results], [200, []], `${name}: ${found.body}`);
+        t.equal((await send('QUERY', '/pages', { [name]: value })).statusCode, 400, `QUERY ${name}`);
+      }
+      const rules = [
+        value,
+        { '==': [{ var: 'title' }, value] },
+        { '==': [{ var: 'lines.text' }, value] },
+        { in: [{ var: 'title' }, [value]] },
+        { '==': [{ var: value }, 'a'] },
+        { '!': value },
+      ];
+      for (const rule of rules) {
+        const asked = JSON.stringify(rule);
+        t.equal((await send('GET', `/pages?filter=${encodeURIComponent(asked)}`)).statusCode, 400, asked);
+        t.equal((await send('QUERY', '/pages', { filter: rule })).statusCode, 400, `QUERY ${asked}`);
+      }
+      for (const url of [`cursor=${asText}`, `label=${asText}`, 'title[$gt]=', 'title.$gt=1', `${asText}=1`]) {
+        t.equal((await send('GET', `/pages?${url}`)).statusCode, 400, url);
+      }
+      t.equal((await send('GET', `/pages/${asText}`)).statusCode, 404);
+    });
+  }
 });
