@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Readable } from 'node:stream';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 
 /** The facts about a file that a store may keep beside its bytes. */
 export interface FileFacts {
@@ -17,9 +17,15 @@ export interface FileFacts {
  * const store: FileStore = flydriveStore(new Disk(new FSDriver({ location: './uploads', visibility: 'private' })));
  */
 export interface FileStore {
-  /** Stores a file whole. If the promise is rejected, whatever was stored under the key may be deleted. */
+  /**
+   * Stores a file whole. If the promise is rejected, whatever was stored under the key may be deleted. The content is closed once the
+   * promise is settled, read or not.
+   */
   put(key: string, content: Readable, facts: FileFacts): Promise<void>;
-  /** Opens a file for reading, or the bytes from `start` to `end` of it, both included. Rejects for a key that is not there. */
+  /**
+   * Opens a file for reading, or the bytes from `start` to `end` of it, both included. Rejects for a key that is not there. The stream
+   * is destroyed if nobody waits for it any more.
+   */
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   /** Deletes a file. Resolves for a key that is not there. */
   delete(key: string): Promise<void>;
@@ -53,9 +59,16 @@ export function flydriveStore(disk: FlydriveDisk, { folder = '' }: { readonly fo
       const content = await disk.getStream(folder + key);
       // A local file is opened when its first bytes are read.
       await once(content, 'readable');
-      return range === undefined
-        ? content
-        : Readable.from(partOf(content, range.start, range.end), { objectMode: false });
+      if (range === undefined) return content;
+      const part = new PassThrough();
+      // Whichever of them ends first, the others are closed.
+      pipeline(
+        content,
+        (chunks: AsyncIterable<Buffer>) => partOf(chunks, range.start, range.end),
+        part,
+        () => {},
+      );
+      return part;
     },
     delete: (key) => disk.delete(folder + key),
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -59,11 +59,16 @@ export class StagedFile {
     const { name, size, type } = this;
     const key = randomUUID();
     const { store } = this.#field;
+    // Opened here: a store may not listen yet when a stream tells that it cannot be opened.
+    const content = (await open(this.#path)).createReadStream();
     try {
-      await store.put(key, createReadStream(this.#path), { size, type });
+      await store.put(key, content, { size, type });
     } catch (error) {
       await store.delete(key).catch(() => {});
       throw error;
+    } finally {
+      // A store that fails may have read none of it.
+      content.destroy();
     }
     return { key, name, size, type };
   }

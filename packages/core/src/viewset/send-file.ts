@@ -4,6 +4,7 @@ import { namesTag } from '../entity-tag.ts';
 import { byteRange } from '../files/byte-range.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { StoredFile } from '../files/file-type.ts';
+import { isGivenUp, tookTooLong } from '../given-up.ts';
 
 /** The media types that a browser shows and never runs; it gets every other one as an attachment. */
 const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|text\/plain)$/;
@@ -14,11 +15,12 @@ const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+|t
  * guessed (`nosniff`) nor its scripts are let work (`sandbox`).
  */
 export async function sendFile(
-  { method, headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   store: FileStore,
   { key, name, size, type }: StoredFile,
 ): Promise<FastifyReply> {
+  const { method, headers } = request;
   const tag = `"${key}"`;
   const common = {
     etag: tag,
@@ -41,7 +43,7 @@ export async function sendFile(
       .send();
   }
   // Opened before the headers tell of it: an answer that is an error is no part of the file.
-  const content = method === 'HEAD' || size === 0 ? undefined : await store.get(key, range);
+  const content = method === 'HEAD' || size === 0 ? undefined : stillWanted(request, await store.get(key, range));
   const { start, end } = range ?? { start: 0, end: size - 1 };
   if (range !== undefined) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   void reply.type(type).headers({
@@ -52,6 +54,15 @@ export async function sendFile(
   // For any content but a stream, Fastify writes the length of an answer to HEAD anew.
   if (method === 'HEAD') return reply.send(Readable.from([]));
   return reply.send(content ?? '');
+}
+
+/** Returns a file that was opened for a request; closes it if the request was given up meanwhile. */
+function stillWanted(request: FastifyRequest, content: Readable): Readable {
+  // Fastify listens once the hooks of the answer are done. An error that nobody hears would end the process.
+  content.on('error', () => {});
+  if (!isGivenUp(request)) return content;
+  content.destroy();
+  throw tookTooLong();
 }
 
 /** Writes the name of a file for every client: in ASCII, and as RFC 6266 has it. */
