@@ -1,5 +1,4 @@
 import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
-import { inspect } from 'node:util';
 import { isRecord } from '../json.ts';
 import { changedValues, isLeftOut } from './mongo-documents.ts';
 import { convertLostConnections, namingKeys } from './mongo-errors.ts';
@@ -21,7 +20,7 @@ import {
   releaseReferences,
   storedKey,
 } from './mongo-references.ts';
-import { inLine, inSession, settleCommits, waitingForOthers } from './mongo-session.ts';
+import { inLine, inSession, lineOf, settleCommits, waitingForOthers } from './mongo-session.ts';
 
 const extended = new WeakSet<object>();
 
@@ -209,15 +208,13 @@ export async function lockDocuments(em: EntityManager, meta: EntityMetadata, fil
 
 async function lockIn(
   driver: MongoDriver,
-  { collection: name }: EntityMetadata,
+  meta: EntityMetadata,
   session: MongoSession,
   filter: Document,
 ): Promise<void> {
-  const collection = driver.getConnection('write').getCollection(name);
+  const collection = driver.getConnection('write').getCollection(meta.collection);
   const lock = (): Promise<unknown> => collection.updateMany(filter, LOCKING, { session });
   // A transaction that has begun may hold what others in line wait for.
   if (!session.transaction.isStarting) return void (await lock());
-  await inLine(driver, `${name} ${inspect(filter, { depth: null })}`, (deadline) =>
-    waitingForOthers(session, lock, deadline),
-  );
+  await inLine(driver, lineOf(meta, filter), (deadline) => waitingForOthers(session, lock, deadline));
 }

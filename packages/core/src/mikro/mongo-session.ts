@@ -1,7 +1,8 @@
 import { type EntityMetadata, LockWaitTimeoutException } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { pauses } from '../pauses.ts';
-import type { MongoDriver, MongoSession } from './mongo-driver.ts';
+import type { Document, MongoDriver, MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
 import { requireTransactions } from './transactions.ts';
 
@@ -85,6 +86,11 @@ interface Line {
 
 /** The lines, by what those in line want to lock. */
 const lines = new WeakMap<MongoDriver, Map<string, Line>>();
+
+/** Names the line of those who wait for the documents of a filter. */
+export function lineOf({ collection }: EntityMetadata, filter: Document): string {
+  return `${collection} ${inspect(filter, { depth: null })}`;
+}
 
 /**
  * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get

@@ -10,7 +10,7 @@ import { newDocuments } from '../../mikro/mongo-counters.ts';
 import { changedValues, completeValues } from '../../mikro/mongo-documents.ts';
 import type { Document, MongoCollection, MongoDriver, MongoSession } from '../../mikro/mongo-driver.ts';
 import { isReferredTo, lockReferences, namesOthers, releaseReferences } from '../../mikro/mongo-references.ts';
-import { inSession } from '../../mikro/mongo-session.ts';
+import { inLine, inSession, lineOf } from '../../mikro/mongo-session.ts';
 import type { RowWrite } from '../backend.ts';
 import { runCommand } from './command.ts';
 import { filterOf } from './condition.ts';
@@ -53,7 +53,9 @@ export async function updateDocument<Record>({
   const filter = filterOf(em, meta, condition);
   const update = updateOf(meta, changedValues(meta, storedValues(em, meta, data)));
   const found = await writing({ em, meta, request }, 'findOneAndUpdate', [filter, update], (collection, comment) =>
-    collection.findOneAndUpdate(filter, update, { comment, returnDocument: 'after' }),
+    inTurn({ em, meta, request }, filter, () =>
+      collection.findOneAndUpdate(filter, update, { comment, returnDocument: 'after' }),
+    ),
   );
   return found === null ? undefined : recordOf(projection, found);
 }
@@ -74,7 +76,9 @@ export async function removeDocument({
   const filter = filterOf(em, meta, condition);
   const removed = await writing({ em, meta, request }, 'findOneAndDelete', [filter], async (collection, comment) => {
     const options = { comment, projection: { _id: 1 } };
-    if (!isReferredTo(driver, meta)) return collection.findOneAndDelete(filter, options);
+    if (!isReferredTo(driver, meta)) {
+      return inTurn({ em, meta, request }, filter, () => collection.findOneAndDelete(filter, options));
+    }
     return inTransaction(driver, meta, request, async (session) => {
       const document = await collection.findOneAndDelete(filter, { ...options, session });
       if (document !== null) await releaseReferences(driver, session, meta, [document['_id']]);
@@ -107,6 +111,21 @@ async function writing<Result>(
   } finally {
     stopListening();
   }
+}
+
+/**
+ * Runs a command that is a write by itself, one of this process at a time for the same document. Such a command waits in the server for a
+ * transaction that has written the document, and keeps its connection meanwhile. If all connections waited, the transaction could not go on.
+ */
+function inTurn<Result>(
+  { em, meta, request }: Omit<RowWrite<unknown>, 'projection'>,
+  filter: Document,
+  command: () => Promise<Result>,
+): Promise<Result> {
+  return inLine(driverOf(em), lineOf(meta, filter), async () => {
+    checkNotGivenUp(request);
+    return command();
+  });
 }
 
 /** Runs the commands of a write in one transaction, which is not committed once the request is given up. */

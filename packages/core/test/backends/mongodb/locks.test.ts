@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { action, ModelViewSet, QuerySet, readShape, Router } from '../../../src/index.ts';
+import { action, ModelViewSet, QuerySet, readShape, Router, writeShape } from '../../../src/index.ts';
 import type { MongoDriver } from '../../../src/mikro/mongo-driver.ts';
 import { inLine } from '../../../src/mikro/mongo-session.ts';
 import { openMongo, skipMongo } from '../../support/databases.ts';
@@ -126,6 +126,43 @@ t.test(
       later.map((deadline) => deadline >= begun + 5000),
       [false, true, true],
     );
+  },
+);
+
+class WritableCounters extends ModelViewSet(Counter, {
+  read: readShape(Counter, ['id', 'value']),
+  write: writeShape(Counter, ['value']),
+}) {}
+
+t.test(
+  'writes of one command that wait for a record leave whoever has written it the connections to go on',
+  { skip: skipMongo() },
+  async (t) => {
+    const orm = await openMongo(t, { entities: [Counter], orm: { pool: { max: 2 } } });
+    const em = orm.em.fork();
+    await em.insertMany(Counter, [{ id: 1 }, { id: 2 }]);
+    let coming = 0;
+    const app = await testApp(t, orm, [new Router().register('counters', WritableCounters)], {
+      options: { handlerTimeoutMs: 10_000 },
+      before: (app) => void app.addHook('preHandler', async () => void (coming += 1)),
+    });
+    for (const [method, statuses] of [
+      ['PATCH', [200, 200, 200, 200]],
+      ['DELETE', [204, 404, 404, 404]],
+    ] as const) {
+      coming = 0;
+      await em.begin();
+      await em.nativeUpdate(Counter, { id: 1 }, { value: 5 });
+      const payload = method === 'PATCH' ? { payload: { value: 7 } } : {};
+      const writing = statuses.map(() => app.inject({ method, url: '/counters/1', ...payload }));
+      while (coming < writing.length) await sleep(10);
+      await sleep(30);
+      await em.nativeUpdate(Counter, { id: 2 }, { value: 6 });
+      await em.commit();
+      const answers = await Promise.all(writing);
+      t.strictSame(answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b), statuses);
+    }
+    t.match(await orm.em.fork().find(Counter, {}), [{ id: 2, value: 6 }]);
   },
 );
 
