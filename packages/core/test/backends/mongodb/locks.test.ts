@@ -160,7 +160,10 @@ t.test(
       await em.nativeUpdate(Counter, { id: 2 }, { value: 6 });
       await em.commit();
       const answers = await Promise.all(writing);
-      t.strictSame(answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b), statuses);
+      t.strictSame(
+        answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
+        statuses,
+      );
     }
     t.match(await orm.em.fork().find(Counter, {}), [{ id: 2, value: 6 }]);
   },
