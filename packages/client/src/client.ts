@@ -81,8 +81,24 @@ interface Selection<Expand, Fields> {
   readonly fields?: Fields | undefined;
 }
 
+/** Carries what a call answers with, for `DataOf`: the type of a call whose answer has the fields that are chosen does not tell. */
+interface Answering<Data> {
+  /** Only for the types. */
+  readonly '~data'?: Data;
+}
+
+/**
+ * The data that a call answers with, if it chooses no fields: the type of a record, of a page, or of the answer of an action. The type of
+ * a body is that of the parameter, `Parameters<typeof api.products.create>[0]`.
+ *
+ * @example
+ * type Product = DataOf<typeof api.products.retrieve>;
+ * type Page = DataOf<typeof api.products.list>;
+ */
+export type DataOf<ACall> = ACall extends Answering<infer Data> ? Data : never;
+
 /** A reading whose answer has the fields that are chosen. */
-interface SelectingReading<R extends SelectingRoute> {
+interface SelectingReading<R extends SelectingRoute> extends Answering<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: [...KeyArgument<R>, query?: R['query'] & Selection<Expand, Fields>, options?: CallOptions]
   ): Promise<Selected<R, Expand, Fields>>;
@@ -101,7 +117,7 @@ type SelectingArguments<R extends SelectingRoute, Expand, Fields> = [
 ];
 
 /** A write whose answer has the fields that are chosen. */
-interface SelectingWrite<R extends SelectingRoute> {
+interface SelectingWrite<R extends SelectingRoute> extends Answering<R['data']> {
   <const Expand extends Added<R> = never, const Fields extends Kept<R> = never>(
     ...args: SelectingArguments<R, Expand, Fields>
   ): Promise<Selected<R, Expand, Fields>>;
@@ -163,7 +179,11 @@ type Action<Methods> = (Methods extends { readonly get: infer Get extends Route 
 };
 
 /** A call: it throws ApiError, or gives the error back if `safe` is asked. */
-export interface Call<R extends Route, Arguments extends readonly unknown[], Kind extends 'read' | 'write' = 'write'> {
+export interface Call<
+  R extends Route,
+  Arguments extends readonly unknown[],
+  Kind extends 'read' | 'write' = 'write',
+> extends Answering<R['data']> {
   (...args: Arguments): Promise<R['data']>;
   /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
   safe(...args: Arguments): Promise<Answer<R, Kind>>;

@@ -1,5 +1,5 @@
 export { createClient } from './create-client.ts';
-export type { Answer, Call, Client, QueryKey, Resource } from './client.ts';
+export type { Answer, Call, Client, DataOf, QueryKey, Resource } from './client.ts';
 export type { ApiOf, Route } from './api.ts';
 export { describeApi } from './describe-api.ts';
 export type { JsonLogic } from './list.ts';

@@ -16,7 +16,7 @@ import {
 import t from 'tap';
 import { Type } from 'typebox';
 import { Book } from '../../core/test/support/library.ts';
-import { type Answer, createClient, describeApi } from '../src/index.ts';
+import { type Answer, createClient, type DataOf, describeApi } from '../src/index.ts';
 import type { Lookup } from '../src/list.ts';
 import { type Api, BookViewSet } from './support/library-router.ts';
 
@@ -26,7 +26,6 @@ const api = createClient<Api>(options);
 /** True if both are the same type; false of `any`, which everything fits. */
 type Same<A, B> = 0 extends 1 & A ? false : [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const same = <A, B>(_isSame: Same<A, B>): void => {};
-type DataOf<Call extends (...args: never) => unknown> = Awaited<ReturnType<Call>>;
 type ListOf<Call extends (...args: never) => unknown> = NonNullable<Parameters<Call>[0]>;
 
 t.test('parameters of lists', async () => {
@@ -147,6 +146,11 @@ t.test('fields that are chosen by literal names are those of the answer', async 
     const names: ('publisher' | 'label')[] = [];
     const plain = (await selecting.list()).results[0]!;
     same<typeof plain, Brief>(true);
+    same<DataOf<typeof selecting.list>['results'][number], Brief>(true);
+    same<DataOf<typeof selecting.retrieve>['price'], number | null>(true);
+    same<DataOf<typeof selecting.update>, DataOf<typeof selecting.replace>>(true);
+    same<DataOf<typeof selecting.destroy>, undefined>(true);
+    same<DataOf<typeof selecting>, never>(true);
     const listed = (await selecting.list({ expand: ['publisher', 'label'], page: 2 })).results[0]!;
     same<typeof listed, Brief & { publisher: Publisher; label: string }>(true);
     const record = await selecting.retrieve(1, { expand: 'publisher' });
