@@ -1,4 +1,5 @@
 /** `pnpm bench`: see `options.ts` for what it takes. */
+import { divideCores } from './cores.ts';
 import { compare } from './compare/compare.ts';
 import { comparisonReport } from './compare/report.ts';
 import { inProcess } from './in-process/in-process.ts';
@@ -7,12 +8,20 @@ import { type Options, readOptions, UsageError } from './options.ts';
 import { profile } from './profile/profile.ts';
 import { keepResults, publish, publishPicture } from './publish.ts';
 import { latencyPicture } from './scale/picture.ts';
-import { scaleReport } from './scale/report.ts';
+import { documentCost } from './scale/document-cost.ts';
+import { documentReport, scaleReport } from './scale/report.ts';
 import { scale } from './scale/scale.ts';
 import { typesReport } from './types/report.ts';
 import { typeCosts } from './types/types.ts';
 
-const COMMANDS = { compare: runComparison, 'in-process': runInProcess, profile, scale: runScale, types: runTypes };
+const COMMANDS = {
+  compare: runComparison,
+  'in-process': runInProcess,
+  profile,
+  scale: runScale,
+  types: runTypes,
+  document: runDocument,
+};
 
 const given = optionsOrExit(process.argv.slice(2));
 await COMMANDS[given.command](given);
@@ -63,4 +72,13 @@ async function runTypes(options: Options): Promise<void> {
   show(report, options);
   keepResults('types', run);
   if (options.publish) publish('types', run, report);
+}
+
+async function runDocument(options: Options): Promise<void> {
+  const cores = divideCores();
+  const run = [50, 200].map((views) => documentCost(views, options.quick ? 1 : 5, cores));
+  const report = documentReport(run);
+  show(report, options);
+  keepResults('document', run);
+  if (options.publish) publish('document', run, report);
 }

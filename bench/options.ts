@@ -3,13 +3,14 @@ import { DATABASE_KINDS, type DatabaseKind } from './data/database.ts';
 import { SERVER_NAMES, type ServerName } from './server-process.ts';
 import { WORKLOAD_NAMES, type WorkloadName } from './workloads.ts';
 
-export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale | types] [options]
+export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale | types | document] [options]
 
   compare (default)     floor, raw, hand and ours side by side
   in-process            what a request costs in JavaScript, without a network; steady enough to show 3 % more
   profile               where ours spends more CPU than raw, by module and function
   scale                 lists of growing tables; start time and memory of growing applications
   types                 what applications of one view and of fifty cost the compiler
+  document              what a document costs the start and the requests of fifty views and of two hundred
 
   --help                this text
   --quick               a smoke run: small tables, one short round; proves that it runs, measures nothing
@@ -26,7 +27,7 @@ export const USAGE = `Usage: pnpm bench [compare | in-process | profile | scale 
   --publish             write the results into docs/performance.md and results/latest*.json; the default of a full run
   --no-publish          do not
 
-scale takes --quick, --db, --rows and --publish, and no other; types --quick and --publish. Every run but a profile leaves its results in
+scale takes --quick, --db, --rows and --publish, and no other; types and document --quick and --publish. Every run but a profile leaves its results in
 bench/results/, which git ignores.`;
 
 export interface Options {
@@ -43,7 +44,7 @@ export interface Options {
   readonly publish: boolean;
 }
 
-const COMMANDS = ['compare', 'in-process', 'profile', 'scale', 'types'] as const;
+const COMMANDS = ['compare', 'in-process', 'profile', 'scale', 'types', 'document'] as const;
 
 /** Throws a UsageError for anything that it does not know, and where help is asked for. */
 export function readOptions(argv: readonly string[]): Options {

@@ -2,14 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Cores, pinned } from '../cores.ts';
 import { median } from '../statistics.ts';
-import type { StartReport } from './application.ts';
+import type { ApplicationKind, StartReport } from './application.ts';
+
+/** What a start says of the size of an application. */
+type SizeReport = Omit<StartReport, 'documentCpuMs' | 'requestCpuMicroseconds'>;
 
 /** Medians of some starts of an application, with its views and without. */
 export interface ApplicationSize {
   readonly views: number;
-  readonly withViews: StartReport;
+  readonly withViews: SizeReport;
   /** The same entities and no view: what MikroORM and Fastify take by themselves. */
-  readonly without: StartReport;
+  readonly without: SizeReport;
   readonly registrationMsPerView: number;
   readonly registrationCpuMsPerView: number;
   readonly heapKiBPerView: number;
@@ -28,14 +31,19 @@ export function applicationSize(views: number, starts: number, cores: Cores): Ap
   };
 }
 
-function medianStart(count: number, kind: 'views' | 'none', starts: number, cores: Cores): StartReport {
+/** Starts an application in a process of its own. */
+export function startApplication(count: number, kind: ApplicationKind, cores: Cores, isAsked = false): StartReport {
   const file = fileURLToPath(new URL('./application.ts', import.meta.url));
-  const [command, args] = pinned(cores.server, process.execPath, ['--expose-gc', file, String(count), kind]);
-  const reports = Array.from({ length: starts }, () => {
-    const output = execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-    return JSON.parse(output) as StartReport;
-  });
-  const of = (name: keyof StartReport): number => median(reports.map((report) => report[name]));
+  const asked = isAsked ? ['asked'] : [];
+  const [command, args] = pinned(cores.server, process.execPath, ['--expose-gc', file, String(count), kind, ...asked]);
+  return JSON.parse(
+    execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }),
+  ) as StartReport;
+}
+
+function medianStart(count: number, kind: ApplicationKind, starts: number, cores: Cores): SizeReport {
+  const reports = Array.from({ length: starts }, () => startApplication(count, kind, cores));
+  const of = (name: keyof SizeReport): number => median(reports.map((report) => report[name]));
   return {
     importsMs: of('importsMs'),
     ormMs: of('ormMs'),

@@ -1,6 +1,8 @@
 /**
  * An application of so many entities, each with a viewset or without, that says what its start took. Run by
- * `application-size.ts` with `--expose-gc`; its first argument is the number of entities, the second `views` or `none`.
+ * `application-size.ts` and `document-cost.ts` with `--expose-gc`; its first argument is the number of entities, the second a kind:
+ * `none` has no views, `swagger` has views and `@fastify/swagger`, `documented` has views and `@viewset/openapi`. With
+ * `asked` as the third, it is also asked for a record and for its document.
  */
 import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM } from '@mikro-orm/sqlite';
@@ -28,11 +30,24 @@ export interface StartReport {
   readonly listeningMs: number;
   readonly rssBytes: number;
   readonly heapBytes: number;
+  /** Making the document, which the first request for it does; 0 if nobody asks. In time of the processor. */
+  readonly documentCpuMs: number;
+  /** One of many requests for a record that is not there; 0 if nobody asks. In time of the processor. */
+  readonly requestCpuMicroseconds: number;
 }
 
+/** The kinds of an application. */
+export type ApplicationKind = 'none' | 'views' | 'swagger' | 'documented';
+
+const REQUESTS = 2_000;
+
+const kind = process.argv[3] as ApplicationKind;
+// Whoever has no document does not load what makes one.
+const openapi = kind === 'documented' ? (await import('@viewset/openapi')).openapi : undefined;
+const swagger = kind === 'swagger' ? (await import('@fastify/swagger')).default : undefined;
 const importsMs = performance.now();
 const count = Number(process.argv[2]);
-const withViews = process.argv[3] === 'views';
+const isAsked = process.argv[4] === 'asked';
 
 const entities = Array.from({ length: count }, (_, index) =>
   defineEntity({
@@ -64,23 +79,27 @@ const orm = await MikroORM.init({ dbName: ':memory:', entities, discovery: { war
 const ormMs = performance.now() - ormFrom;
 
 const app = fastify(serverOptions());
-await app.register(viewset, { orm: orm as never });
 const registrationFrom = performance.now();
 const cpuFrom = process.cpuUsage();
-if (withViews) {
+const info = { title: 'Things', version: '1.0.0' };
+if (swagger !== undefined) await app.register(swagger, { openapi: { openapi: '3.1.1', info } });
+if (openapi !== undefined) await app.register(openapi, { info });
+await app.register(viewset, { orm: orm as never });
+if (kind !== 'none') {
   const router = new Router({ prefix: 'api' });
   for (const [index, Entity] of entities.entries()) router.register(`things-${index}`, makeView(Entity));
   await app.register(router.plugin);
 }
 await app.ready();
 const registrationMs = performance.now() - registrationFrom;
-const { user, system } = process.cpuUsage(cpuFrom);
-const registrationCpuMs = (user + system) / 1000;
+const registrationCpuMs = cpuSince(cpuFrom);
 
 await app.listen({ host: '127.0.0.1', port: 0 });
 const listeningMs = performance.now();
 globalThis.gc?.();
 const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
+
+const asked = isAsked ? await ask() : { documentCpuMs: 0, requestCpuMicroseconds: 0 };
 const report: StartReport = {
   importsMs,
   ormMs,
@@ -89,7 +108,28 @@ const report: StartReport = {
   listeningMs,
   rssBytes,
   heapBytes,
+  ...asked,
 };
 console.log(JSON.stringify(report));
 await app.close();
 await orm.close();
+
+async function ask(): Promise<Pick<StartReport, 'documentCpuMs' | 'requestCpuMicroseconds'>> {
+  await orm.schema.create();
+  const sendAll = async (): Promise<void> => {
+    for (let sent = 0; sent < REQUESTS; sent++) await app.inject('/api/things-0/1');
+  };
+  await sendAll();
+  const requestsFrom = process.cpuUsage();
+  await sendAll();
+  const requestCpuMicroseconds = (cpuSince(requestsFrom) / REQUESTS) * 1000;
+  const documentFrom = process.cpuUsage();
+  if (openapi !== undefined) await app.inject('/openapi.json');
+  if (swagger !== undefined) app.swagger();
+  return { documentCpuMs: cpuSince(documentFrom), requestCpuMicroseconds };
+}
+
+function cpuSince(from: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / 1000;
+}

@@ -1,3 +1,4 @@
+import type { DocumentCost } from './document-cost.ts';
 import { DATABASE_TITLES } from '../data/database.ts';
 import { machineSentence } from '../machine.ts';
 import { table } from '../table.ts';
@@ -49,5 +50,34 @@ function applicationTable(applications: readonly ApplicationSize[]): string {
         heapKiBPerView.toFixed(0),
       ],
     ),
+  );
+}
+
+/** A table of what a document costs; the starts in time of the processor. */
+export function documentReport(costs: readonly DocumentCost[]): string {
+  const head = [
+    'viewsets',
+    'start, ms',
+    'with @fastify/swagger, ms',
+    'with @viewset/openapi, ms',
+    'of it, ms a view',
+    'first document, ms',
+    'of @fastify/swagger, ms',
+    'a request, µs',
+    'with a document, µs',
+  ];
+  return table(
+    head,
+    costs.map((cost) => [
+      String(cost.views),
+      cost.startCpuMs.toFixed(0),
+      cost.swaggerStartCpuMs.toFixed(0),
+      cost.documentedStartCpuMs.toFixed(0),
+      ((cost.documentedStartCpuMs - cost.startCpuMs) / cost.views).toFixed(2),
+      cost.documentCpuMs.toFixed(0),
+      cost.swaggerDocumentCpuMs.toFixed(0),
+      cost.requestCpuMicroseconds.toFixed(0),
+      cost.documentedRequestCpuMicroseconds.toFixed(0),
+    ]),
   );
 }
