@@ -21,6 +21,22 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
   }
 }
 
+/**
+ * Runs a step of the start, and has the error of a mistake in it begin with its owner.
+ *
+ * @example
+ * naming('BookViewSet.rate', () => compileValidator(schema, 'body'));
+ * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
+ */
+export function naming<Result>(owner: string, step: () => Result): Result {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof ImproperlyConfigured)) throw error;
+    throw new ImproperlyConfigured(`${owner}: ${error.message}`, { cause: error });
+  }
+}
+
 /** The words for the values that an option may have, the test of one, and for a list the rule of its items. */
 export type OptionRule = readonly [expected: string, fits: (value: unknown) => boolean, items?: OptionRule];
 

@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { isRecord } from '../json.ts';
-import { checkOptionNames, wrongOption } from '../options.ts';
+import { checkOptionNames, naming, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { compileValidator } from '../schema/validator.ts';
@@ -141,8 +141,9 @@ function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
   if (schema === undefined) return given;
   const { properties } = schema as { properties?: object };
   if (properties !== undefined) checkOptionNames(`${name}: options of ${Class.name}`, given, Object.keys(properties));
+  const validate = naming(`${name}: options of ${Class.name}`, () => compileValidator(schema, 'body'));
   try {
-    return compileValidator(schema, 'body')(given) as object;
+    return validate(given) as object;
   } catch (error) {
     if (!(error instanceof InvalidUsage)) throw error;
     const problems = (error.details ?? []).map(({ path, message }) => `"${path.slice(1)}" ${message}`).join(', ');
@@ -163,10 +164,5 @@ function optionsOf(Class: ConfiguredClass, { name }: FilterTarget): object {
  * // ImproperlyConfigured: ProductViewSet: searchFields "nmae": Product has no field "nmae"; did you mean "name"? …
  */
 export function resolveOption<T>(view: string, option: string, entry: string, resolve: () => T): T {
-  try {
-    return resolve();
-  } catch (error) {
-    if (!(error instanceof ImproperlyConfigured)) throw error;
-    throw new ImproperlyConfigured(`${view}: ${option} "${entry}": ${error.message}`, { cause: error });
-  }
+  return naming(`${view}: ${option} "${entry}"`, resolve);
 }

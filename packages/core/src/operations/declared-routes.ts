@@ -1,6 +1,7 @@
+import type { TSchema } from 'typebox';
 import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
-import { wrongOption } from '../options.ts';
+import { naming, wrongOption } from '../options.ts';
 import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
@@ -232,8 +233,10 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const [expected, fits] = URL_PATH_RULE;
     if (!fits(path)) throw wrongOption(`${view.name}.${name}`, 'urlPath', expected, path);
     const { body, querystring } = options;
-    const validateBody = body === undefined ? undefined : compileValidator(body, 'body');
-    const validateQuery = querystring === undefined ? undefined : compileValidator(querystring, 'query');
+    const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
+      schema && naming(`${view.name}.${name}`, () => compileValidator(schema, place));
+    const validateBody = compiled(body, 'body');
+    const validateQuery = compiled(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;
     return methods.map((method): DeclaredRoute => {
       // A write of one record locks it, so that no other comes between what the handler reads and what it stores.

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Place } from './error-details.ts';
 import { isRecord } from '../json.ts';
+import { nearest } from '../nearest.ts';
 import { type AnySchema, type JsonSchema, referredSchema } from './json-schema.ts';
 import { type KeywordContext, Stage } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
@@ -42,6 +43,29 @@ function isKeyword(name: string): boolean {
   return KEYWORDS.has(name) || SILENT.test(name);
 }
 
+const BOUNDS = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const;
+
+/** @throws ImproperlyConfigured for bounds that leave no value */
+function checkBounds(schema: JsonSchema): void {
+  for (const [least, most] of BOUNDS) {
+    const [from, to] = [schema[least], schema[most]];
+    if (typeof from !== 'number' || typeof to !== 'number' || from <= to) continue;
+    throw new ImproperlyConfigured(`${least} ${from} is above ${most} ${to}, so that no value fits`);
+  }
+}
+
+function unknownKeyword(name: string): ImproperlyConfigured {
+  const meant = nearest(name, KEYWORDS.keys());
+  return new ImproperlyConfigured(
+    `unknown keyword: "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+  );
+}
+
 /** The compiling of one schema with all that it contains. */
 class SchemaCompiler {
   readonly #place: Place;
@@ -75,10 +99,11 @@ class SchemaCompiler {
     for (const name of Object.getOwnPropertyNames(plain)) {
       const keyword = KEYWORDS.get(name);
       if (plain[name] === undefined || (keyword === undefined && SILENT.test(name))) continue;
-      if (keyword === undefined) throw new ImproperlyConfigured(`unknown keyword: "${name}"`);
+      if (keyword === undefined) throw unknownKeyword(name);
       const compiled = keyword.compile(name, plain[name], context);
       if (compiled !== undefined) stages[keyword.stage]!.push(compiled);
     }
+    checkBounds(plain);
     // A copy takes no more room than it has members.
     node.stages = stages.filter((stage) => stage.length > 0).map((stage) => stage.slice());
     // A reference inside the schema refers to its own root.

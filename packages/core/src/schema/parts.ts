@@ -2,7 +2,8 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
-import { type Fault, type Judge, type Reading, type SchemaNode, united } from './reading.ts';
+import { naming } from '../options.ts';
+import { type Fault, type Judge, Reading, type SchemaNode, united } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 
 /** Judges declared properties: those required are there, absent ones get their defaults. */
@@ -14,8 +15,10 @@ export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>,
         `A schema may not declare a property named "${name}": it is dropped from every request`,
       );
     }
-    const compiled = node(child, fillsIn);
+    const owner = `property "${name}"`;
+    const compiled = naming(owner, () => node(child, fillsIn));
     const given = fillsIn && typeof child === 'object' ? copyOf(child['default']) : undefined;
+    if (given !== undefined) checkDefault(owner, compiled, given);
     return { name, node: compiled, given, isRequired: schema.required?.includes(name) ?? false };
   });
   return (value, reading) => {
@@ -28,6 +31,16 @@ export function propertiesJudge(properties: Readonly<Record<string, AnySchema>>,
     }
     return known;
   };
+}
+
+/** @throws ImproperlyConfigured for a default that the schema itself refuses: it would be filled in all the same */
+function checkDefault(owner: string, node: SchemaNode, given: unknown): void {
+  // As documents have it: a Date is a text there, and a bigint a number.
+  const json = JSON.stringify(given, (_name, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  const [fault] = new Reading(1).attempt(node, JSON.parse(json)).faults;
+  if (fault === undefined) return;
+  const place = fault.path === '' ? '' : ` at ${fault.path}`;
+  throw new ImproperlyConfigured(`${owner}: the default ${json} ${fault.message}${place}`);
 }
 
 /** Judges that names are there which are none of the properties; the others are the properties' own to judge. */

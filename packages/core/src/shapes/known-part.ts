@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ImproperlyConfigured } from '../errors.ts';
+import { naming } from '../options.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { Reading } from '../schema/reading.ts';
 import { MAX_PROBLEMS } from '../schema/scan-input.ts';
@@ -15,7 +15,7 @@ export type KnownPart = (value: unknown) => unknown;
  * @throws ImproperlyConfigured for a schema that cannot be compiled
  */
 export function knownPart(owner: string, schema: TSchema): KnownPart {
-  const node = compiled(owner, schema);
+  const node = naming(owner, () => compileSchema(schema, 'body'));
   return (value) => {
     const reading = new Reading(MAX_PROBLEMS);
     const known = node.read(value, reading);
@@ -23,13 +23,4 @@ export function knownPart(owner: string, schema: TSchema): KnownPart {
     const faults = reading.faults.map(({ path, message }) => `${path || 'it'} ${message}`);
     throw new TypeError(`${owner} does not fit its schema: ${faults.join('; ')}`);
   };
-}
-
-function compiled(owner: string, schema: TSchema): ReturnType<typeof compileSchema> {
-  try {
-    return compileSchema(schema, 'body');
-  } catch (error) {
-    if (!(error instanceof ImproperlyConfigured)) throw error;
-    throw new ImproperlyConfigured(`${owner}: ${error.message}`, { cause: error });
-  }
 }

@@ -7,7 +7,7 @@ import type { FileFields } from '../files/file-field.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
-import { wrongOption } from '../options.ts';
+import { naming, wrongOption } from '../options.ts';
 import { invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../schema/validator.ts';
@@ -78,14 +78,16 @@ export class ViewInput {
     for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
     this.filled = Object.keys(fill).filter((field) => !taken.includes(field));
     const { create, update } = isPair(write) ? write : { create: write, update: write };
-    const bind = (shape: unknown): BoundWriteShape<object> => {
+    const bind = (option: string, shape: unknown): BoundWriteShape<object> => {
       checkWriteShape(name, shape);
-      return toWriteShape(entity, shape)
-        .without([...taken, ...this.filled])
-        .bind(meta);
+      return naming(`${name}: option "${option}"`, () =>
+        toWriteShape(entity, shape)
+          .without([...taken, ...this.filled])
+          .bind(meta),
+      );
     };
-    this.create = bind(create);
-    this.update = update === create ? this.create : bind(update);
+    this.create = bind(isPair(write) ? 'write.create' : 'write', create);
+    this.update = update === create ? this.create : bind('write.update', update);
     this.files = new Map([...this.create.files, ...this.update.files]);
     const shaped = [this.create, this.update].flatMap((shape) => shape.fields.map((field) => field.name));
     const further = Object.keys(extra?.properties ?? {});
@@ -99,7 +101,9 @@ export class ViewInput {
     if (extra === undefined) return;
     const [whole, part] = [extra as TObject, partialOf(extra as TObject)];
     this.#extra = { create: whole, replace: whole, change: part };
-    const [inspect, inspectPart] = [compileInspect(whole, 'body'), compileInspect(part, 'body')];
+    const compiled = (schema: TObject): Inspect =>
+      naming(`${name}: option "extra"`, () => compileInspect(schema, 'body'));
+    const [inspect, inspectPart] = [compiled(whole), compiled(part)];
     this.#inspectExtra = { create: inspect, replace: inspect, change: inspectPart };
   }
 
