@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type, type TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../errors.ts';
 import { mayHaveBody, SAFE_METHODS } from '../methods.ts';
 import { checkOptionNames } from '../options.ts';
 import { templateOf, templateParameters } from '../path-template.ts';
@@ -14,8 +15,9 @@ import {
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
-import type { BodyRefusal, FormFields, ViewDefinition } from '../viewset/view-definition.ts';
+import { type BodyRefusal, type FormFields, OPERATIONS, type ViewDefinition } from '../viewset/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
@@ -56,6 +58,10 @@ export interface PlannedRoute {
 export function planView(mounted: MountedView): PlannedRoute[] {
   const { view } = mounted;
   const declared = declaredRoutes(mounted);
+  // A view of an entity that says so may be there for those that are nested in it, or refer to its records.
+  if (declared.length === 0 && !(view instanceof ModelViewSetBase)) {
+    throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
+  }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
   const parameters = routes.flatMap(({ plan }) => plan.queryParameters.map(({ name }) => name));
   checkOptionNames(`${view.name}.parameterWords`, view.documentation.parameterWords ?? {}, [...new Set(parameters)]);

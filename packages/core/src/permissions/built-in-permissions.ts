@@ -6,7 +6,11 @@ import { wrongOption } from '../options.ts';
 import { Permission, REFUSES_ANONYMOUS } from './permission.ts';
 
 /** Lets everybody in: says that an open view is meant to be open, as an empty list would not. */
-export class AllowAny extends Permission {}
+export class AllowAny extends Permission {
+  override hasPermission(): boolean {
+    return true;
+  }
+}
 
 /** Lets in whoever is logged in. */
 export class IsAuthenticated extends Permission {

@@ -228,7 +228,7 @@ export function makePermissions(
   });
 }
 
-/** Makes an instance, unless a method of it is a misspelt question: it would never be asked, and its class let in. */
+/** Makes an instance, unless its class asks nothing, or a method of it is a misspelt question: it would let everybody in. */
 function makePermission(Class: PermissionClass): Permission {
   const permission = new Class();
   const names = new Set(Object.getOwnPropertyNames(permission));
@@ -239,6 +239,11 @@ function makePermission(Class: PermissionClass): Permission {
     const meant = /^has/i.test(name) ? nearest(name, QUESTIONS) : undefined;
     if (meant === undefined || meant === 'scope' || permission[meant] !== Permission.prototype[meant]) continue;
     throw new ImproperlyConfigured(`${Class.name}: "${name}" is never asked; did you mean "${meant}"?`);
+  }
+  if (QUESTIONS.every((question) => permission[question] === Permission.prototype[question])) {
+    throw new ImproperlyConfigured(
+      `${Class.name}: a permission class that overrides none of ${QUESTIONS.join(', ')} lets everybody in, which AllowAny says`,
+    );
   }
   return permission;
 }

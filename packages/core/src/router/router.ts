@@ -12,6 +12,7 @@ import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
 import { Parent } from '../viewset/parent.ts';
 import { SHOWS, ShownView } from '../viewset/shown-view.ts';
+import { checkHabits } from '../viewset/habits.ts';
 import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
@@ -125,6 +126,7 @@ export class Router {
     const view = new View();
     checkActionNames(view);
     checkDeclarations(view);
+    checkHabits(view, view instanceof ModelViewSetBase);
     this.#registrations.push({
       path: checked,
       basename: options.basename ?? checked.replaceAll(/\/:\w+/g, '').replaceAll('/', '-'),

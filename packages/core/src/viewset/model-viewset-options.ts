@@ -40,7 +40,9 @@ import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf } from './action.ts';
-import { DEFINE, type Operation } from './view-definition.ts';
+import { spelledAlike } from './habits.ts';
+import { ownMembers } from './own-members.ts';
+import type { Operation } from './view-definition.ts';
 import { DECLARATIONS, DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
@@ -360,19 +362,21 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
 };
 
 /**
- * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, where nothing reads it. A view may have
+ * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, in any spelling, where nothing reads it. A view may have
  * something of its own by the name of an option, such as an action `count`, if the option would not take it.
  */
 export function checkClassBody(view: ViewSet, entity: string): void {
   const actions = actionsOf(view);
-  for (let level: object = view; !Object.hasOwn(level, DEFINE); level = Object.getPrototypeOf(level) as object) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      const rule = MODEL_VIEWSET_RULES[name as keyof typeof MODEL_VIEWSET_RULES] as OptionRule | undefined;
-      if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
-      if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;
-      throw new ImproperlyConfigured(
-        `${view.name}: nothing reads "${name}" in the class; it is an option: ModelViewSet(${entity}, { ${name}: … })`,
-      );
-    }
+  for (const { name, value } of ownMembers(view)) {
+    const [option, rule] = OPTIONS_AS_SPELLED.get(spelledAlike(name)) ?? [];
+    if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
+    if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;
+    throw new ImproperlyConfigured(
+      `${view.name}: nothing reads "${name}" in the class; it is an option: ModelViewSet(${entity}, { ${option}: … })`,
+    );
   }
 }
+
+const OPTIONS_AS_SPELLED: ReadonlyMap<string, readonly [option: string, rule: OptionRule]> = new Map(
+  Object.entries(MODEL_VIEWSET_RULES).map(([option, rule]) => [spelledAlike(option), [option, rule]] as const),
+);

@@ -5,6 +5,8 @@ import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
 import { Forbidden, ImproperlyConfigured, Unauthorized } from '../errors.ts';
 import { nearest } from '../nearest.ts';
+import { operationMeant } from './habits.ts';
+import { ownMembers } from './own-members.ts';
 import {
   BOOLEAN,
   checkOptions,
@@ -130,6 +132,12 @@ export function checkDeclarations(view: ViewSet): void {
     if (meant === undefined) continue;
     throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "${meant}"?`);
   }
+  const misplaced = ownMembers(view).find(({ name, isStatic }) => isStatic && name in DECLARATIONS);
+  if (misplaced !== undefined) {
+    throw new ImproperlyConfigured(
+      `${view.name}: nothing reads the static "${misplaced.name}"; it belongs to each view, without "static"`,
+    );
+  }
   checkMethods(view);
   checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
 }
@@ -137,7 +145,8 @@ export function checkDeclarations(view: ViewSet): void {
 /**
  * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
  * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
- * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own.
+ * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own. An operation that a plain view lacks is
+ * also meant by its letters in another order (`lits`), and by its names elsewhere (`findAll`).
  */
 function checkMethods(view: ViewSet): void {
   const own: string[] = Object.keys(view).filter((name) => typeof view[name as keyof ViewSet] === 'function');
@@ -148,11 +157,13 @@ function checkMethods(view: ViewSet): void {
     if (!Object.hasOwn(level, DEFINE)) own.push(...names);
     else for (const name of names) hooks.add(name);
   }
-  const free = [...hooks].filter((hook) => hook.length >= LEAST_LENGTH && !own.includes(hook));
+  const free = [...hooks].filter((hook) => !own.includes(hook));
+  const lacking = free.filter((hook) => !(hook in view));
+  const long = free.filter((hook) => hook.length >= LEAST_LENGTH);
   for (const name of own) {
     if (hooks.has(name)) continue;
-    const alike = free.filter((hook) => hook.startsWith(name.charAt(0)));
-    const meant = nearest(name, alike, slips(name));
+    const alike = long.filter((hook) => hook.startsWith(name.charAt(0)));
+    const meant = operationMeant(name, lacking) ?? nearest(name, alike, slips(name));
     const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
     if (meant === undefined || goesOn) continue;
     throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);

@@ -1,25 +1,15 @@
 /** Options that would have no effect: in the wrong place, beside others, or of a form that says nothing. */
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, ModelViewSet, readShape, Router, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
+import { action, ModelViewSet, readShape, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
-import { Book, LIBRARY, testApp } from '../support/library.ts';
+import { Book, errorAtStart, LIBRARY } from '../support/library.ts';
 
 const read = readShape(Book, ['id', 'title']);
 
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
-  const errorAtStart = async (
-    View: new () => ViewSet,
-    options: Partial<ViewsetOptions> = {},
-  ): Promise<string | undefined> => {
-    try {
-      await testApp(t, orm, [new Router().register('books', View)], { options });
-      return undefined;
-    } catch (error) {
-      t.match(error, { name: 'ImproperlyConfigured' });
-      return (error as Error).message;
-    }
-  };
+  const refusal = (View: new () => ViewSet, options: Partial<ViewsetOptions> = {}) =>
+    errorAtStart(t, orm, View, options);
 
   t.test('an option in the body of a class is refused, since nothing would read it', async (t) => {
     const errorOf = async (body: Readonly<Record<string, unknown>>, method?: string): Promise<string | undefined> => {
@@ -30,7 +20,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
         }
       }
       if (method !== undefined) Object.defineProperty(BookViewSet.prototype, method, { value: () => undefined });
-      return errorAtStart(BookViewSet);
+      return refusal(BookViewSet);
     };
     const message = (name: string) =>
       `BookViewSet: nothing reads "${name}" in the class; it is an option: ModelViewSet(Book, { ${name}: … })`;
@@ -46,13 +36,13 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   t.test('an option that has no effect beside the others is refused', async (t) => {
     class PagedViewSet extends ModelViewSet(Book, { read, pageSize: 5 }) {}
     t.match(
-      await errorAtStart(PagedViewSet, { pagination: null }),
+      await refusal(PagedViewSet, { pagination: null }),
       /option "pageSize" has no effect, since the application has no pagination/,
     );
     class UnpagedViewSet extends ModelViewSet(Book, { read, pageSize: 5, pagination: null }) {}
-    t.equal(await errorAtStart(UnpagedViewSet), undefined, 'of options that it shares with others');
+    t.equal(await refusal(UnpagedViewSet), undefined, 'of options that it shares with others');
     class ReadOnlyViewSet extends ModelViewSet(Book, { read, bulk: 5 }) {}
-    t.equal(await errorAtStart(ReadOnlyViewSet), 'ReadOnlyViewSet.bulk: the view has no operation that writes');
+    t.equal(await refusal(ReadOnlyViewSet), 'ReadOnlyViewSet.bulk: the view has no operation that writes');
   });
 
   t.test('an object of schemas in the place of a schema is refused, since it would let everything pass', async (t) => {

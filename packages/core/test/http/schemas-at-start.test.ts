@@ -1,23 +1,15 @@
 /** Mistakes in schemas of the application: the start names the view, the action or option, and the property. */
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, Filter, ModelViewSet, readShape, Router, ViewSet, writeShape } from '../../src/index.ts';
+import { action, Filter, ModelViewSet, readShape, ViewSet, writeShape } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
-import { Book, LIBRARY, testApp } from '../support/library.ts';
+import { Book, errorAtStart, LIBRARY } from '../support/library.ts';
 
 const read = readShape(Book, ['id', 'title']);
 const write = writeShape(Book, ['title', 'pages']);
 
 forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
-  const errorAtStart = async (make: () => new () => ViewSet): Promise<string | undefined> => {
-    try {
-      await testApp(t, orm, [new Router().register('books', make())]);
-      return undefined;
-    } catch (error) {
-      t.match(error, { name: 'ImproperlyConfigured' });
-      return (error as Error).message;
-    }
-  };
+  const refusal = (make: () => new () => ViewSet) => errorAtStart(t, orm, make());
 
   t.test('a default that its own schema refuses, and bounds that leave no value', async (t) => {
     class Titled extends Filter {
@@ -65,9 +57,9 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
         'BookViewSet.rate: The body schema cannot be compiled: property "tags": minLength 5 is above maxLength 3, so that no value fits',
       ],
     ] as const) {
-      t.equal(await errorAtStart(make), message);
+      t.equal(await refusal(make), message);
     }
     const sound = Type.Object({ a: Type.Object({ b: Type.Integer({ minimum: 0, default: 0 }) }, { default: {} }) });
-    t.equal(await errorAtStart(ofAction({ methods: ['post'], body: sound })), undefined);
+    t.equal(await refusal(ofAction({ methods: ['post'], body: sound })), undefined);
   });
 });

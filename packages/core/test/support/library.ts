@@ -1,7 +1,7 @@
 import { defineEntity, p, type MikroORM } from '@mikro-orm/core';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
-import { type Router, serverOptions, viewset, type ViewsetOptions } from '../../src/index.ts';
+import { Router, serverOptions, type ViewSet, viewset, type ViewsetOptions } from '../../src/index.ts';
 
 /** A publisher of books; the other end of the test entities' one relation. */
 export const Publisher = defineEntity({
@@ -64,4 +64,20 @@ export async function testApp(t: Test, orm: MikroORM, routers: readonly Router[]
   for (const router of routers) await app.register(router.plugin);
   await app.ready();
   return app;
+}
+
+/** The message by which the start of an application with a view is refused; undefined if it starts. */
+export async function errorAtStart(
+  t: Test,
+  orm: MikroORM,
+  View: new () => ViewSet,
+  options: Partial<ViewsetOptions> = {},
+): Promise<string | undefined> {
+  try {
+    await testApp(t, orm, [new Router().register('books', View)], { options });
+    return undefined;
+  } catch (error) {
+    t.match(error, { name: 'ImproperlyConfigured' });
+    return (error as Error).message;
+  }
 }
