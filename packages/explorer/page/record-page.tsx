@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
 import { type Api, collectionsBelow, fillPath, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
@@ -33,10 +32,9 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const person = useStore(session);
   const { retrieve } = resource;
   const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()), isRow);
-  const { answer, refusal, reload } = awaited;
+  const { answer, refusal, reload, restart } = awaited;
   // A form does not take the place of what was there to be read.
   const isUndecidedYet = isUndecided(resource.update, person, path);
-  const [view, setView] = useState(0);
   const row = isRow(answer?.body) && !isUndecidedYet ? answer.body : undefined;
   const title = row === undefined ? humanized(resource.singular) : shortened(titleOf(resource, row), 200);
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
@@ -71,17 +69,13 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
       )}
       {row !== undefined && action === undefined && (
         <RecordView
-          key={view}
           api={api}
           resource={resource}
           path={path}
           row={row}
           tag={answer?.headers.get('etag') ?? undefined}
           reload={reload}
-          restart={() => {
-            setView((before) => before + 1);
-            reload();
-          }}
+          restart={restart}
         />
       )}
     </>

@@ -10,7 +10,10 @@ export interface Awaited {
   readonly answer: Answer | undefined;
   readonly refusal: Refusal | undefined;
   readonly isWaiting: boolean;
+  /** Reads again. */
   readonly reload: () => void;
+  /** Reads again, as if nothing had been read yet. */
+  readonly restart: () => void;
 }
 
 /**
@@ -21,11 +24,12 @@ export interface Awaited {
 export function useAnswer(operation: Operation | undefined, url: string, fits: (body: unknown) => boolean): Awaited {
   const person = useStore(session);
   const [turn, setTurn] = useState(0);
-  const [state, setState] = useState<Omit<Awaited, 'reload'>>(WAITING);
+  const [state, setState] = useState<Omit<Awaited, 'reload' | 'restart'>>(WAITING);
   const reader = useRef(person.turn);
+  const reading = useRef<AbortController>(undefined);
   useEffect(() => {
     if (operation === undefined) return;
-    const controller = new AbortController();
+    const controller = (reading.current = new AbortController());
     // What one person may see is not shown to the next, however long the server takes.
     const isSame = reader.current === person.turn;
     reader.current = person.turn;
@@ -44,7 +48,13 @@ export function useAnswer(operation: Operation | undefined, url: string, fits: (
     );
     return () => controller.abort();
   }, [operation?.id, url, person.turn, turn]);
-  return { ...state, reload: useCallback(() => setTurn((before) => before + 1), []) };
+  const reload = useCallback(() => setTurn((before) => before + 1), []);
+  const restart = useCallback(() => {
+    reading.current?.abort();
+    setState(WAITING);
+    reload();
+  }, []);
+  return { ...state, reload, restart };
 }
 
 const WAITING = { answer: undefined, refusal: undefined, isWaiting: true };

@@ -222,6 +222,21 @@ t.test('what somebody has entered is not lost', { skip: skipWithoutBrowser() }, 
     t.equal(await page.getByLabel('Title').inputValue(), 'Saved twice');
   });
 
+  t.test('whoever has a record read anew changes it as it is then, not as it was', async (t) => {
+    const page = await visit('ada', `${TICKETS}/14`);
+    await page.getByLabel('Title').fill('Thrown away');
+    t.equal(await send('ben', 'PATCH', `${TICKETS}/14`, { title: 'Of another' }), 200);
+    const { asked, release } = await hold(page, (request) => new URL(request.url()).pathname === `${TICKETS}/14`);
+    await page.getByRole('button', { name: 'Discard and reload' }).click();
+    await asked;
+    t.equal(await page.locator('.record').count(), 0);
+    await release();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Of another');
+    await page.getByLabel('Title').fill('The next');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+  });
+
   t.test('whoever looks at another page and comes back goes on', async (t) => {
     const page = await visit('ada', `${TICKETS}/15`);
     await page.getByLabel('Title').fill('Half');
