@@ -12,6 +12,7 @@ t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => 
     await page.getByRole('heading', { name: 'Library' }).waitFor();
     await page.getByRole('cell', { name: 'Books' }).getByRole('link').click();
     await isAt(page, '/api/books');
+    await page.getByRole('link', { name: 'Book 03' }).waitFor();
     t.equal(await page.locator('tbody tr').count(), 20);
     await page.getByRole('link', { name: 'Book 03' }).click();
     await isAt(page, '/api/books/3');

@@ -61,7 +61,7 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await logIn(page);
     const box = page.getByRole('combobox', { name: 'Author' });
     await page.waitForFunction(() =>
-      /Author \d+ · \d+/.test(document.querySelector<HTMLInputElement>('#record-author')!.value),
+      /Author \d+ · \d+/.test(document.querySelector<HTMLInputElement>('#record-author')?.value ?? ''),
     );
     await box.fill('09999');
     await page.getByRole('option', { name: 'Author 09999' }).waitFor();
