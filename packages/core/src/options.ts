@@ -25,7 +25,7 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
  * Runs a step of the start, and has the error of a mistake in it begin with its owner.
  *
  * @example
- * naming('BookViewSet.rate', () => compileValidator(schema, 'body'));
+ * naming('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
  * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
  */
 export function naming<Result>(owner: string, step: () => Result): Result {

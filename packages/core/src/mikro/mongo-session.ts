@@ -45,17 +45,20 @@ export async function waitingForOthers<Result>(
   });
 }
 
-/** Runs work until it loses no race any more, or the deadline is over. */
-async function untilWon<Result>(
+/**
+ * Runs work until it loses no race any more, or the deadline is over. It is no async function: a stack trace is as short as to lead to
+ * the hook whose statement has failed.
+ */
+function untilWon<Result>(
   work: () => Promise<Result>,
   deadline: number,
   prepare?: () => Promise<void>,
 ): Promise<Result> {
-  try {
-    return await repeatedIf(isLostRace, work, deadline, prepare);
-  } catch (error) {
-    throw isLostRace(error) ? new LockWaitTimeoutException(error as Error) : error;
-  }
+  return repeatedIf(isLostRace, work, deadline, { prepare, tooLate: lockTimeout });
+}
+
+function lockTimeout(error: unknown): Error {
+  return new LockWaitTimeoutException(error as Error);
 }
 
 /**
@@ -130,18 +133,26 @@ export async function inLine<Result>(
   }
 }
 
+interface Repetition {
+  /** Comes before each further try. */
+  readonly prepare?: (() => Promise<void>) | undefined;
+  /** Makes the error of the last try; that of the work itself, if left out. */
+  readonly tooLate?: (error: unknown) => Error;
+}
+
 async function repeatedIf<Result>(
   isRepeated: (error: unknown) => boolean,
   work: () => Promise<Result>,
   deadline: number,
-  prepare?: () => Promise<void>,
+  { prepare, tooLate }: Repetition = {},
 ): Promise<Result> {
   const waits = pauses();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isRepeated(error) || performance.now() > deadline) throw error;
+      if (!isRepeated(error)) throw error;
+      if (performance.now() > deadline) throw tooLate?.(error) ?? error;
       await prepare?.();
       await sleep(waits.next().value);
     }
