@@ -32,15 +32,17 @@ interrupt('SIGINT');
 if ((await Promise.race([exited, sleep(STOP_TIMEOUT_MS, undefined)])) === undefined) fail('The demo did not stop');
 process.exit(0);
 
-async function listeningAddress(): Promise<string | undefined> {
+/** Reads the output to its end: a demo that goes on to speak into a closed pipe would end with an error. */
+function listeningAddress(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
   let output = '';
-  for await (const chunk of demo.stdout as AsyncIterable<Buffer>) {
+  demo.stdout.on('data', (chunk: Buffer) => {
     process.stdout.write(chunk);
     output += chunk.toString();
     const match = /listening[^\n]*?(http:\/\/127\.0\.0\.1:\d+)/i.exec(output);
-    if (match !== null) return match[1];
-  }
-  return undefined;
+    if (match !== null) resolve(match[1]!);
+  });
+  return promise;
 }
 
 function fail(message: string): never {
