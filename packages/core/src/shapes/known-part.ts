@@ -16,9 +16,15 @@ export type KnownPart = (value: unknown) => unknown;
  */
 export function knownPart(owner: string, schema: TSchema): KnownPart {
   const node = naming(owner, () => compileSchema(schema, 'body'));
-  return (value) => {
+  const read = (value: unknown): { readonly known: unknown; readonly reading: Reading } => {
     const reading = new Reading(MAX_PROBLEMS);
-    const known = node.read(value, reading);
+    return { known: node.read(value, reading), reading };
+  };
+  return (value) => {
+    const asHeld = read(value);
+    if (asHeld.reading.faults.length === 0) return asHeld.known;
+    // An entity that has just been written may hold what is no JSON yet, as a Date is.
+    const { known, reading } = typeof value === 'object' ? read(JSON.parse(JSON.stringify(value))) : asHeld;
     if (reading.faults.length === 0) return known;
     const faults = reading.faults.map(({ path, message }) => `${path || 'it'} ${message}`);
     throw new TypeError(`${owner} does not fit its schema: ${faults.join('; ')}`);

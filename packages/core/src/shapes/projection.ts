@@ -13,6 +13,7 @@ import type { Children, Projection, RelatedProjection, ShapeProjection } from '.
 import { relationCondition } from '../language/where-condition.ts';
 import { entityReader, populateFor } from '../mikro/entity-reader.ts';
 import { checkNullable, checkReadable } from './json-types.ts';
+import { knownPart } from './known-part.ts';
 import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
 import { objectIn } from './schema-object.ts';
 import { type Embeddable, embeddableAt, type ShapeField, shapeField, toManyAt } from './shape-field.ts';
@@ -138,7 +139,7 @@ class Plan {
     return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
   }
 
-  #column({ path, schema, known }: ReadField, place: EntityMetadata, prefix: string): string {
+  #column({ path, schema, known, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
     const name = prefix + path;
     const { className } = this.#meta;
     // Inside a related record its own fields count: that the record may be missing is said of the record.
@@ -148,9 +149,14 @@ class Plan {
     checkReadable(className, field, schema);
     const index = this.#index(name);
     this.writers[index] = wireWriter(field, this.#platform);
-    const written = this.writers[index] === undefined ? `v${index}` : `write[${index}](v${index})`;
-    const shown = known === undefined ? written : `compute[${this.computes.push(known) - 1}](${written})`;
-    return shown === `v${index}` ? shown : `v${index} === null ? null : ${shown}`;
+    const value = `v${index}`;
+    const written = this.writers[index] === undefined ? value : `${value} === null ? null : write[${index}](${value})`;
+    const isJudged = byHand && field.type.kind === 'json';
+    const judge = isJudged ? knownPart(`${place.className}.${path}`, schema) : known;
+    if (judge === undefined) return written;
+    const shown = `compute[${this.computes.push(judge) - 1}](${written})`;
+    // A column that is never NULL may still hold the null of JSON, of which its schema has to know.
+    return field.nullable ? `${value} === null ? null : ${shown}` : shown;
   }
 
   #children(path: string, { shown, orderBy, limit }: ManyField, place: EntityMetadata, prefix: string): string {

@@ -20,6 +20,8 @@ export interface ReadField {
   readonly computed?: Computed<unknown>;
   /** What is shown of the column's value, if its schema was declared beside it. */
   readonly known?: KnownPart;
+  /** True of a schema written by hand, in which a column of JSON has a schema of its values. */
+  readonly byHand?: boolean;
   /** The records of a relation to many, which `path` names. */
   readonly many?: ManyField;
 }
@@ -37,7 +39,7 @@ export function readFieldsOf(schema: ObjectSchema): ReadField[] {
   return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
     if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
     const nested = objectIn(child);
-    return { name, path: name, schema: child, ...(nested && { fields: readFieldsOf(nested) }) };
+    return { name, path: name, schema: child, byHand: true, ...(nested && { fields: readFieldsOf(nested) }) };
   });
 }
 

@@ -1,5 +1,6 @@
 /** A schema says what is in a JSON column: of bodies in a write shape, of answers in a read shape or in a schema written by hand. */
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, p, raw } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import { action, many, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
@@ -68,8 +69,39 @@ class DriverViewSet extends ModelViewSet(Driver, {
   read: readShape(Driver, ['id'], { laps: Type.Optional(Laps), team: readShape(Team, [], { car: CarSchema }) }),
 }) {}
 
-forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm) => {
+const Sector = Type.Object({ seconds: Type.Integer({ maximum: 100 }), flag: Type.Optional(Type.Boolean()) });
+const byHand = Type.Object({ id: Type.Integer(), laps: Sector });
+
+class SectorViewSet extends ModelViewSet(Driver, { read: byHand, fields: true, exports: ['ndjson'] }) {}
+class UnionViewSet extends ModelViewSet(Driver, {
+  read: Type.Object({ laps: Type.Union([Sector, Type.Array(Type.String())]) }),
+}) {}
+class DerivedSectorViewSet extends ModelViewSet(Driver, { read: readShape(Driver, ['id'], { laps: Sector }) }) {}
+class DriversOfTeamViewSet extends ModelViewSet(Team, {
+  read: Type.Object({ id: Type.Integer(), drivers: Type.Array(byHand) }),
+}) {}
+class TeamOfDriverViewSet extends ModelViewSet(Driver, {
+  read: Type.Object({ team: Type.Object({ car: Type.Union([CarSchema, Type.Null()]) }) }),
+}) {}
+
+const Started = Type.Object({ at: Type.String({ format: 'date-time' }) });
+const startedWrite = writeShape(Driver, ['team']);
+
+/** Stores a Date, which is a text in JSON. */
+class StartedViewSet extends ModelViewSet(Driver, { read: Type.Object({ laps: Started }), write: startedWrite }) {
+  override performCreate(request: FastifyRequest, data: object) {
+    return super.performCreate(request, { ...data, laps: { at: new Date(0) } } as never);
+  }
+}
+
+forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm, kind) => {
   const routers = new Router()
+    .register('sectors', SectorViewSet)
+    .register('derived-sectors', DerivedSectorViewSet)
+    .register('unions', UnionViewSet)
+    .register('drivers-of-teams', DriversOfTeamViewSet)
+    .register('teams-of-drivers', TeamOfDriverViewSet)
+    .register('started', StartedViewSet)
     .register('teams', TeamViewSet)
     .register('derived', DerivedTeamViewSet)
     .register('drivers', DriverViewSet);
@@ -143,6 +175,69 @@ forEachDatabase(t, { entities: [Team, Driver] }, async (t, orm) => {
     }
     t.equal((await app.inject(`/drivers/${slow.id}`)).statusCode, 500);
     t.match(logged.at(-1), 'Driver.laps does not fit its schema: /0/seconds must be a number');
+  });
+
+  t.test(
+    'what does not fit a schema written by hand is such a 500 too, whatever the serializer could make of it',
+    async (t) => {
+      const em = orm.em.fork();
+      const wrong: Readonly<Record<string, unknown>> = {
+        '/seconds must be an integer': { seconds: 1.5 },
+        '/seconds must not be null': { seconds: null },
+        '/flag must be a boolean': { seconds: 1, flag: 'no' },
+        '/seconds must be <= 100': { seconds: 101 },
+        '/seconds is required': {},
+        'it must be an object': 'text',
+      };
+      const team = em.create(Team, {});
+      const drivers = Object.entries(wrong).map(([fault, laps]) => [fault, em.create(Driver, { team, laps })] as const);
+      const fine = em.create(Driver, { team: em.create(Team, {}), laps: { seconds: 60, flag: true, secret: 'x' } });
+      await em.flush();
+      for (const [fault, { id }] of drivers) {
+        for (const url of [`/sectors/${id}`, `/sectors/${id}?fields=laps`, `/derived-sectors/${id}`]) {
+          logged.length = 0;
+          t.equal((await app.inject(url)).statusCode, 500, `${fault}: ${url}`);
+          t.match(logged, [`Driver.laps does not fit its schema: ${fault}`]);
+        }
+      }
+      logged.length = 0;
+      t.equal((await app.inject(`/drivers-of-teams/${team.id}`)).statusCode, 500);
+      t.match(logged, ['Driver.laps does not fit its schema: /seconds must be an integer']);
+      logged.length = 0;
+      t.equal((await app.inject(`/unions/${drivers[0]![1].id}`)).statusCode, 500);
+      t.match(logged, ['Driver.laps does not fit its schema: /seconds must be an integer']);
+
+      const laps = { seconds: 60, flag: true };
+      const get = async (url: string): Promise<unknown> => (await app.inject(url)).json();
+      t.strictSame(await get(`/sectors/${fine.id}`), { id: fine.id, laps });
+      t.strictSame(await get(`/sectors/${fine.id}?fields=laps`), { laps });
+      t.strictSame(await get(`/unions/${fine.id}`), { laps });
+      t.strictSame(await get(`/drivers-of-teams/${fine.team.id}`), {
+        id: fine.team.id,
+        drivers: [{ id: fine.id, laps }],
+      });
+      t.strictSame(await get(`/teams-of-drivers/${fine.id}`), { team: { car: null } });
+    },
+  );
+
+  t.test(
+    'a column that is never NULL may hold the null of JSON, which its schema then has to let through',
+    async (t) => {
+      const em = orm.em.fork();
+      const driver = em.create(Driver, { team: 1, laps: {} });
+      await em.flush();
+      await em.nativeUpdate(Driver, { id: driver.id }, { laps: kind === 'mongodb' ? null : raw("'null'") });
+      for (const url of ['sectors', 'derived-sectors', 'unions']) {
+        logged.length = 0;
+        t.equal((await app.inject(`/${url}/${driver.id}`)).statusCode, 500, url);
+        t.match(logged, [/^Driver\.laps does not fit its schema: it must/]);
+      }
+    },
+  );
+
+  t.test('a hook may store what becomes JSON only in the database', async (t) => {
+    const made = await app.inject({ method: 'POST', url: '/started', payload: { team: 1 } });
+    t.strictSame([made.statusCode, made.json()], [201, { laps: { at: '1970-01-01T00:00:00.000Z' } }], made.body);
   });
 
   t.test('a schema that cannot be of the column is refused where the shape is made', async (t) => {
