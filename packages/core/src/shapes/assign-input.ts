@@ -1,5 +1,6 @@
 import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
+import { assignValues } from '../mikro/assign-values.ts';
 import { newEntity } from '../mikro/new-entity.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
@@ -106,5 +107,5 @@ function assign(
     }
     delete own[name];
   }
-  em.assign(entity, own);
+  assignValues(em, entity, own);
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
 import { keyText } from '../shapes/references.ts';
+import { assignValues } from '../mikro/assign-values.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { Resource } from './resource.ts';
 import type { AnswerOf, ViewRecords } from './view-records.ts';
@@ -108,7 +109,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const isHooked = this.#overridden.includes('performUpdate') || writesChildren;
     for (const [index, { resolved, extra }] of judged.entries()) {
       if (isHooked) await this.#view.performUpdate(request, entities[index]!, resolved, extra);
-      else request.em.assign(entities[index]!, resolved as never);
+      else assignValues(request.em, entities[index]!, resolved);
     }
     await this.#writes.flush(request);
   }
