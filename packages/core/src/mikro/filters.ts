@@ -82,6 +82,13 @@ export function relationFilters(
   return QueryHelper.mergePropertyFilters(filters, ofQuery);
 }
 
+/** Returns those of the filters that a query names which it puts on or gives parameters, without those that it puts out. */
+export function filtersPutOn(filters: FilterOptions | undefined): FilterOptions {
+  if (filters === undefined || filters === false) return {};
+  if (filters === true || Array.isArray(filters)) return filters;
+  return Object.fromEntries(Object.entries(filters).filter(([, option]) => option !== false));
+}
+
 /** The condition of the filters that are on. */
 export interface ActiveFilter {
   readonly where: FilterQuery<object>;

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityName } from '@mikro-orm/core';
+import type { EntityManager, EntityName, FilterOptions } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
 import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
@@ -11,9 +11,19 @@ import type { BoundChildren, BoundField, Reference } from './bound-input.ts';
 /** Finds the records of a condition that a reference may lead to, as entities of the request. */
 export type FindReferred = (reference: Reference, condition: Condition) => Promise<readonly object[]>;
 
-/** Finds the records of a condition that the filters of their entity show. */
-export function findVisible(em: EntityManager, { target }: Reference, condition: Condition): Promise<object[]> {
+/**
+ * Finds the records of a condition that the filters of their entity show.
+ *
+ * @param filters the filters of MikroORM that are put on, or are given parameters
+ */
+export function findVisible(
+  em: EntityManager,
+  { target }: Reference,
+  condition: Condition,
+  filters: FilterOptions = {},
+): Promise<object[]> {
   return QuerySet.of(em, target.class as EntityName<object>)
+    .withFilters(filters)
     .where(condition)
     .entities();
 }

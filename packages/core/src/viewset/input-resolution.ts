@@ -1,8 +1,10 @@
-import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
+import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
+import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
+import { filtersPutOn } from '../mikro/filters.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
@@ -16,8 +18,14 @@ import type { ShownView } from './shown-view.ts';
 import type { ViewContext } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
+/** The part of a view that its input asks. */
+export interface InputView extends PermissionView {
+  getQueryset(request: FastifyRequest): { readonly filters: FilterOptions | undefined };
+}
+
 /** The way from what a body names to what is written: the entities of its references, and the files of its forms. */
 export class InputResolution {
+  readonly #view: InputView;
   readonly #input: ViewInput | undefined;
   readonly #referred: ReferredRecords;
   /** Undefined if no record of the view has a file. */
@@ -25,12 +33,13 @@ export class InputResolution {
 
   /** @throws ImproperlyConfigured for an option about references that names none */
   constructor(
-    view: PermissionView,
+    view: InputView,
     input: ViewInput | undefined,
     options: AnyModelOptions,
     meta: EntityMetadata,
     { orm, log, parent }: ViewContext,
   ) {
+    this.#view = view;
     this.#input = input;
     const references = referencesOf(input);
     for (const [field, [reference]] of references) {
@@ -64,8 +73,9 @@ export class InputResolution {
     const write = this.#input![operation];
     const changed = records.flatMap(({ entity }) => entity ?? []);
     const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
-    if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[]);
-    const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition);
+    const filters = write.references.size + relations.length > 0 ? this.#filtersFor(request) : {};
+    if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[], { filters });
+    const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition, filters);
     const resolved = await write.resolveReferences(records, find, known);
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
@@ -85,6 +95,12 @@ export class InputResolution {
     });
     const kept = [...(isSeveral ? input.keptOf(body) : []), ...bodies.flatMap(({ problems }) => problems)];
     if (kept.length > 0) await this.resolve(request, operation, bodies, kept);
+  }
+
+  /** Returns the filters of MikroORM that the view's query set puts on. */
+  #filtersFor(request: FastifyRequest): FilterOptions {
+    const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
+    return filtersPutOn(records.filters);
   }
 
   /** Stores the files of a body, and puts what the record keeps of each in the place of it. */

@@ -1,3 +1,4 @@
+import type { FilterOptions } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { ImproperlyConfigured } from '../errors.ts';
 import { and, type Condition } from '../language/condition.ts';
@@ -31,8 +32,8 @@ interface Limits {
 }
 
 /**
- * The records that the bodies of a view may refer to: those that the filters of their entity show, or those that a view of them
- * shows to the request, narrowed by permissions.
+ * The records that the bodies of a view may refer to: those that the filters of their entity and those of the view's own query set show,
+ * or those that a view of them shows to the request, narrowed by permissions.
  */
 export class ReferredRecords {
   readonly #view: PermissionView;
@@ -91,8 +92,17 @@ export class ReferredRecords {
     }
   }
 
-  /** Finds the records of a condition that a reference of a request's body may lead to. */
-  async find(request: FastifyRequest, reference: Reference, condition: Condition): Promise<readonly object[]> {
+  /**
+   * Finds the records of a condition that a reference of a request's body may lead to.
+   *
+   * @param filters the filters of MikroORM that the view has put on
+   */
+  async find(
+    request: FastifyRequest,
+    reference: Reference,
+    condition: Condition,
+    filters: FilterOptions,
+  ): Promise<readonly object[]> {
     const { target } = reference;
     const { permissions = [], shown } = this.#limits.get(reference) ?? {};
     // Asked as if by a view of the entity referred to.
@@ -105,7 +115,9 @@ export class ReferredRecords {
     if (grant.denied) return [];
     const narrowed = grant.scope === undefined ? condition : and(condition, grant.scope);
     const found =
-      shown === undefined ? await findVisible(request.em, reference, narrowed) : await shown.findAll(request, narrowed);
+      shown === undefined
+        ? await findVisible(request.em, reference, narrowed, filters)
+        : await shown.findAll(request, narrowed);
     const allowed: object[] = [];
     for (const record of found) if (await grant.allows(record)) allowed.push(record);
     return allowed;

@@ -8,7 +8,6 @@ import { primaryKey } from '../language/order.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf } from '../path-template.ts';
-import type { PermissionView } from '../permissions/permission.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { readShape } from '../shapes/read-shape.ts';
@@ -18,7 +17,7 @@ import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
 import { fileActions } from './file-actions.ts';
-import { InputResolution } from './input-resolution.ts';
+import { InputResolution, type InputView } from './input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from './nesting.ts';
 import { readShapesOf } from './read-shapes.ts';
@@ -40,7 +39,7 @@ import { ViewSchemas } from './view-schemas.ts';
 import { type WriteDeclarations, WritePlan } from './write-plan.ts';
 
 /** The part of a view that its resource asks. */
-interface ResourceView extends PermissionView, AnsweringView {
+interface ResourceView extends InputView, AnsweringView {
   getObject(request: FastifyRequest): Promise<object>;
 }
 

@@ -5,6 +5,7 @@ import t from 'tap';
 import {
   action,
   ModelViewSet,
+  nested,
   Permission,
   type PermissionView,
   QuerySet,
@@ -36,10 +37,41 @@ PageSchema.setClass(Page);
 const LeafSchema = defineEntity({
   name: 'Leaf',
   properties: { id: p.integer().primary(), title: p.string(), is_dry: p.boolean().default(false) },
-  filters: { dry: { name: 'dry', cond: { is_dry: true }, default: false } },
+  filters: {
+    dry: { name: 'dry', cond: { is_dry: true }, default: false },
+    titled: { name: 'titled', cond: ({ title }: { title: string }) => ({ title }), default: false },
+  },
 });
 class Leaf extends LeafSchema.class {}
 LeafSchema.setClass(Leaf);
+
+const TwigSchema = defineEntity({
+  name: 'Twig',
+  properties: {
+    id: p.integer().primary(),
+    leaf: () => p.manyToOne(Leaf).nullable(),
+    leaves: () => p.manyToMany(Leaf),
+    page: () => p.manyToOne(Page).nullable(),
+    buds: () => p.oneToMany(Bud).mappedBy('twig'),
+  },
+});
+class Twig extends TwigSchema.class {}
+TwigSchema.setClass(Twig);
+
+const BudSchema = defineEntity({
+  name: 'Bud',
+  properties: {
+    id: p.integer().primary(),
+    is_dry: p.boolean().default(false),
+    twig: () => p.manyToOne(Twig),
+    leaf: () => p.manyToOne(Leaf).nullable(),
+  },
+  filters: {
+    dry: { name: 'dry', cond: { is_dry: true }, default: false },
+  },
+});
+class Bud extends BudSchema.class {}
+BudSchema.setClass(Bud);
 
 class IsOwner extends Permission {
   override scope(_request: FastifyRequest, view: PermissionView) {
@@ -76,7 +108,30 @@ class DryLeafViewSet extends ModelViewSet(Leaf, {
   }
 }
 
-forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
+const twigs = {
+  read: readShape(Twig, ['id']),
+  write: writeShape(Twig, ['leaf', 'leaves', 'page'], {
+    buds: nested(writeShape(Bud, ['leaf', 'is_dry']), { update: true }),
+  }),
+};
+class TwigViewSet extends ModelViewSet(Twig, twigs) {}
+class DryTwigViewSet extends ModelViewSet(Twig, { ...twigs, bulk: 5 }) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).withFilters({ dry: true, alive: false });
+  }
+}
+class TitledTwigViewSet extends ModelViewSet(Twig, twigs) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).withFilters({ titled: { title: request.headers['x-title'] } });
+  }
+}
+class PastTwigViewSet extends ModelViewSet(Twig, { ...twigs, referenceViews: { page: TrashViewSet } }) {
+  override getQueryset(request: FastifyRequest) {
+    return super.getQueryset(request).withFilters(false);
+  }
+}
+
+forEachDatabase(t, { entities: [Page, Leaf, Twig, Bud] }, async (t, orm, kind) => {
   const em = orm.em.fork();
   for (const title of ['One', 'Two', 'Three']) em.create(Page, { title });
   em.create(Page, { title: 'Another’s', owner: 'bob', deleted_at: new Date() });
@@ -85,7 +140,11 @@ forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
   const router = new Router()
     .register('pages', PageViewSet)
     .register('trash', TrashViewSet)
-    .register('leaves', DryLeafViewSet);
+    .register('leaves', DryLeafViewSet)
+    .register('twigs', TwigViewSet)
+    .register('dry-twigs', DryTwigViewSet)
+    .register('titled-twigs', TitledTwigViewSet)
+    .register('past-twigs', PastTwigViewSet);
   const app = await testApp(t, orm, [router]);
   const send = async (method: NonNullable<InjectOptions['method']>, url: string, payload?: object) => {
     const response = await app.inject({ method, url, ...(payload && { payload }) });
@@ -155,5 +214,51 @@ forEachDatabase(t, { entities: [Page, Leaf] }, async (t, orm) => {
     t.strictSame((await pages.withFilters({ alive: false, dead: true }).entities()).length, 1);
     t.same(pages.withFilters({ alive: false }).filters, { alive: false });
     t.equal(pages.filters, undefined);
+  });
+
+  t.test('a body refers to no record that the filters of its view hide', async (t) => {
+    const em = orm.em.fork();
+    const [fresh, dry] = [em.create(Leaf, { title: 'fresh' }), em.create(Leaf, { title: 'dry', is_dry: true })];
+    const dead = em.create(Page, { title: 'dead', deleted_at: new Date() });
+    await em.flush();
+    const write = async (method: 'POST' | 'PATCH', url: string, payload: object, title = 'dry') => {
+      const answer = await app.inject({ method, url, payload, headers: { 'x-title': title } });
+      const { id, details } = answer.json<{ id?: number; details?: { path: string }[] }>();
+      return [answer.statusCode, details?.map(({ path }) => path) ?? id] as const;
+    };
+    const [, known] = await write('POST', '/twigs', { leaf: fresh.id, leaves: [fresh.id], buds: [{ leaf: fresh.id }] });
+    const hidden = { leaf: fresh.id, leaves: [dry.id, fresh.id], buds: [{ leaf: fresh.id }] };
+    const shown = { leaf: dry.id, leaves: [dry.id], buds: [{ leaf: dry.id, is_dry: true }] };
+    const places = ['/leaf', '/leaves/1', '/buds/0/leaf'];
+    for (const url of ['/dry-twigs', '/titled-twigs']) {
+      t.strictSame(await write('POST', url, hidden), [400, places], url);
+      t.equal((await write('POST', url, shown))[0], 201, url);
+      t.strictSame(await write('PATCH', `${url}/${String(known)}`, hidden), [400, places], url);
+    }
+    t.strictSame(await write('POST', '/dry-twigs', [shown, hidden]), [400, places.map((place) => `/1${place}`)]);
+    t.equal((await write('POST', '/titled-twigs', { leaf: fresh.id }, 'fresh'))[0], 201);
+    t.strictSame(await write('POST', '/titled-twigs', { leaf: dry.id }, 'fresh'), [400, ['/leaf']]);
+
+    // A filter that the view puts out stays on here: a view of the records has to be named that looks past it.
+    t.strictSame(await write('POST', '/dry-twigs', { page: dead.id }), [400, ['/page']]);
+    t.equal((await write('POST', '/past-twigs', { page: dead.id, leaf: fresh.id }))[0], 201);
+  });
+
+  t.test('nor does it change or delete children, or references of a set, that they hide', async (t) => {
+    const em = orm.em.fork();
+    const [fresh, dry] = [em.create(Leaf, { title: 'fresh' }), em.create(Leaf, { title: 'dry', is_dry: true })];
+    const twig = em.create(Twig, { leaves: [fresh, dry] });
+    const [bud, dryBud] = [em.create(Bud, { twig }), em.create(Bud, { twig, is_dry: true })];
+    await em.flush();
+    const url = `/dry-twigs/${twig.id}`;
+    const named = await app.inject({ method: 'PATCH', url, payload: { buds: [{ id: bud.id }] } });
+    t.match([named.statusCode, named.json()], [400, { details: [{ path: '/buds/0/id' }] }]);
+    const emptied = await app.inject({ method: 'PATCH', url, payload: { buds: [], leaves: [] } });
+    t.equal(emptied.statusCode, 200, emptied.body);
+    const left = await orm.em.fork().findOneOrFail(Twig, twig.id, { populate: ['buds', 'leaves'] });
+    t.strictSame(left.buds.getIdentifiers(), [bud.id]);
+    // MongoDB keeps a set in one list of the document, which is written as a whole: what is hidden goes too.
+    t.strictSame(left.leaves.getIdentifiers(), kind === 'mongodb' ? [] : [fresh.id]);
+    t.equal(await orm.em.fork().count(Bud, dryBud.id), 0);
   });
 });
