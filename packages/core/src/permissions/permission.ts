@@ -7,6 +7,7 @@ import { nearest } from '../nearest.ts';
 import { describe, wrongOption } from '../options.ts';
 import { always, type Condition, isAlways, never } from '../language/condition.ts';
 import { lookupCondition } from '../language/resolve-lookup.ts';
+import { byStoredKeys } from '../language/stored-keys.ts';
 import type { Lookups } from '../language/lookup-name.ts';
 import { ALL, checkedGrant, complement, covers, type Grant, intersection, NONE, scopeGrant, union } from './grant.ts';
 
@@ -148,7 +149,8 @@ export class Permission {
   }
 
   /**
-   * Makes a `scope` of lookups, as `filterFields` knows them, of the records of the entity that the type argument names.
+   * Makes a `scope` of lookups, as `filterFields` knows them, of the records of the entity that the type argument names. A reference is
+   * asked as it is stored: one to a record that a filter of MikroORM hides is not NULL.
    * Throws ImproperlyConfigured for a wrong name.
    */
   protected records<Entity extends object = never>(view: PermissionView, lookups: LookupsOf<Entity>): Condition {
@@ -156,7 +158,7 @@ export class Permission {
     if (meta === undefined) {
       throw new ImproperlyConfigured(`${this.constructor.name}: ${view.name} has no entity to find records of`);
     }
-    return lookupCondition(meta, lookups as Readonly<Record<string, unknown>>);
+    return byStoredKeys(lookupCondition(meta, lookups as Readonly<Record<string, unknown>>));
   }
 
   /** @internal */

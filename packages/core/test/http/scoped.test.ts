@@ -202,3 +202,77 @@ forEachDatabase(t, { entities: [Page], only: SQL_DATABASES }, async (t, orm) => 
     t.same((await app.inject('/pages')).json().results, [{ id: 1, title: 'MINE' }]);
   });
 });
+
+const Club = defineEntity({
+  name: 'Club',
+  properties: { id: p.integer().primary(), owner: p.string(), gone: p.boolean().default(false) },
+  filters: { alive: { name: 'alive', cond: { gone: false }, default: true } },
+});
+const Card = defineEntity({
+  name: 'Card',
+  properties: { id: p.integer().primary(), name: p.string(), club: () => p.manyToOne(Club).nullable() },
+});
+
+forEachDatabase(t, { entities: [Club, Card] }, async (t, orm) => {
+  await orm.em.fork().insertMany(Club, [
+    { id: 1, owner: 'ada', gone: false },
+    { id: 2, owner: 'bob', gone: true },
+  ]);
+  await orm.em.fork().insertMany(Card, [
+    { id: 1, name: 'of one', club: 1 },
+    { id: 2, name: 'of a hidden one', club: 2 },
+    { id: 3, name: 'of none', club: null },
+  ]);
+
+  t.test('a scope asks references as they are stored, as em.find does, whatever hides what they lead to', async (t) => {
+    const asked = [
+      [{ club__isnull: true }, { club: null }, [3]],
+      [{ club: null }, { club: null }, [3]],
+      [{ club__id__isnull: true }, { club: { id: null } }, [3]],
+      [{ club__isnull: false }, { club: { $ne: null } }, [1, 2]],
+      [{ club: 2 }, { club: 2 }, [2]],
+      [{ club__in: [1, 2] }, { club: { $in: [1, 2] } }, [1, 2]],
+      [{ club__owner: 'bob' }, { club: { owner: 'bob' } }, []],
+    ] as const;
+    for (const [lookups, where, ids] of asked) {
+      const found = await orm.em.fork().find(Card, where, { orderBy: { id: 1 } });
+      t.strictSame(
+        found.map(({ id }) => id),
+        ids,
+        `em.find ${JSON.stringify(where)}`,
+      );
+      const Scope = scoped(Card, () => lookups as never);
+      class CardViewSet extends ModelViewSet(Card, {
+        read: readShape(Card, ['id']),
+        write: writeShape(Card, ['name', 'club']),
+        permissionClasses: [Scope],
+        filterFields: { without: 'club__isnull' },
+      }) {}
+      const app = await testApp(t, orm, [new Router().register('cards', CardViewSet)]);
+      const listed = (await app.inject('/cards')).json<{ results: { id: number }[] }>();
+      t.strictSame(
+        listed.results.map(({ id }) => id),
+        ids,
+        JSON.stringify(lookups),
+      );
+      for (const id of [1, 2, 3]) {
+        const isShown = (ids as readonly number[]).includes(id);
+        t.equal((await app.inject(`/cards/${id}`)).statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
+        const patched = await app.inject({ method: 'PATCH', url: `/cards/${id}`, payload: { name: 'x' } });
+        t.equal(patched.statusCode, isShown ? 200 : 404, JSON.stringify(lookups));
+      }
+    }
+  });
+
+  t.test('a filter of clients reads a reference to a hidden record as NULL, as answers do', async (t) => {
+    class CardViewSet extends ModelViewSet(Card, {
+      read: readShape(Card, ['id', 'club']),
+      filterFields: { without: 'club__isnull' },
+    }) {}
+    const app = await testApp(t, orm, [new Router().register('cards', CardViewSet)]);
+    t.strictSame((await app.inject('/cards?without=true')).json<{ results: unknown }>().results, [
+      { id: 2, club: null },
+      { id: 3, club: null },
+    ]);
+  });
+});

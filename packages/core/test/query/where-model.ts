@@ -64,6 +64,13 @@ export class Model {
     return new Model([...rows.values()]);
   }
 
+  /** The keys of the records that are seen and whose reference is one that is asked for, whatever hides the record that it leads to. */
+  referring(entity: string, name: string, isAsked: (key: number | null) => boolean, filters: Filters): number[] {
+    const seen = this.find(entity, undefined, filters);
+    const rows = new Map(this.#rows.filter((row) => row.entity === entity).map((row) => [row.columns['id'], row]));
+    return seen.filter((id) => isAsked((rows.get(id)!.one[name]?.columns['id'] ?? null) as number | null));
+  }
+
   /** The keys of the records that are found. */
   find(entity: string, where: Where | undefined, filters: Filters): number[] {
     const sees: Sees = (row) => isVisible(row, filters, []);

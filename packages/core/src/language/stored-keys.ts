@@ -1,0 +1,35 @@
+import { type FieldPath, storedPath } from '../fields/field-path.ts';
+import { ownsColumn } from '../fields/property.ts';
+import { and, type Condition, not, or, some } from './condition.ts';
+
+type Compare = Extract<Condition, { kind: 'compare' }>;
+
+/**
+ * Says lookups with foreign keys as they are stored, as `em.find` asks for them: a reference to a record that a filter of MikroORM hides
+ * is not NULL. Lookups of clients read it as NULL, as answers have it; but a scope that shows what refers to nothing must not show what
+ * refers to a hidden record.
+ */
+export function byStoredKeys(condition: Condition): Condition {
+  switch (condition.kind) {
+    case 'compare':
+      return { ...condition, path: storedKey(condition) };
+    case 'and':
+      return and(...condition.conditions.map(byStoredKeys));
+    case 'or':
+      return or(...condition.conditions.map(byStoredKeys));
+    case 'not':
+      return not(byStoredKeys(condition.condition));
+    case 'some':
+      return some(condition.steps, byStoredKeys(condition.condition));
+    default:
+      return condition;
+  }
+}
+
+/** To MikroORM, a related record without a key is a foreign key that is NULL. */
+function storedKey({ path, lookup, value }: Compare): FieldPath {
+  const last = path.steps.at(-1);
+  const asksForNone = lookup === 'isnull' && value === true && path.property.primary === true;
+  if (!asksForNone || last === undefined || !ownsColumn(last)) return storedPath(path);
+  return { ...path, steps: path.steps.slice(0, -1), property: last, isStored: true };
+}
