@@ -5,6 +5,8 @@ const VERSION = Symbol.for('@@mdb.bson.version');
 /** A finite number: an optional sign, digits with or without a point, an optional exponent. */
 const NUMBER = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
 const MAX_DIGITS = 34;
+/** The first coefficient that has too many digits. */
+const LIMIT = 10n ** BigInt(MAX_DIGITS);
 const MAX_EXPONENT = 6111;
 const EXPONENT_BIAS = 6176;
 
@@ -14,35 +16,33 @@ const EXPONENT_BIAS = 6176;
  */
 export class Decimal128 {
   readonly _bsontype = 'Decimal128';
+  readonly [TYPE] = 'Decimal128';
+  readonly [VERSION]: unknown;
   /** The sixteen bytes of the number, the lowest first. */
   readonly bytes: Uint8Array;
-  readonly #text: string;
 
   private constructor(isNegative: boolean, coefficient: bigint, exponent: number, version: unknown) {
-    this.#text = `${isNegative ? '-' : ''}${textOf(coefficient, exponent)}`;
+    this[VERSION] = version;
     this.bytes = encode(isNegative, coefficient, exponent);
-    Object.defineProperties(this, { [TYPE]: { value: 'Decimal128' }, [VERSION]: { value: version } });
   }
 
   /**
    * Makes a decimal of a number or its text, rounded half up to `scale` digits after the point if that is given.
    *
-   * @param bson any value of the driver's BSON, such as an ObjectId, which tells its version
+   * @param version of the driver's BSON ({@link bsonVersionOf})
    * @throws RangeError for what is no finite number, or one of more than 34 digits
    */
-  static of(value: unknown, scale: number | undefined, bson: object): Decimal128 {
+  static of(value: unknown, scale: number | undefined, version: unknown): Decimal128 {
     const match = NUMBER.exec(String(value));
     const [, sign = '', whole = '', fraction = '', power = '0'] = match ?? [];
     if (match === null || whole + fraction === '') throw new RangeError(`${String(value)} is no decimal number`);
     let exponent = Number(power) - fraction.length;
     let coefficient = BigInt(whole + fraction);
     if (scale !== undefined) ({ coefficient, exponent } = toScale(coefficient, exponent, scale));
-    ({ coefficient, exponent } = withoutExcess(coefficient, exponent));
-    const digits = String(coefficient).length;
-    if (digits > MAX_DIGITS || exponent > MAX_EXPONENT || exponent < -EXPONENT_BIAS) {
+    if (coefficient >= LIMIT) ({ coefficient, exponent } = withoutZeros(coefficient, exponent));
+    if (coefficient >= LIMIT || exponent > MAX_EXPONENT || exponent < -EXPONENT_BIAS) {
       throw new RangeError(`${String(value)} has more digits than a decimal number of MongoDB`);
     }
-    const version = (bson as Record<symbol, unknown>)[VERSION];
     return new Decimal128(sign === '-' && coefficient !== 0n, coefficient, exponent, version);
   }
 
@@ -52,12 +52,17 @@ export class Decimal128 {
   }
 
   toString(): string {
-    return this.#text;
+    return decimalText(this);
   }
 
   toJSON(): string {
-    return this.#text;
+    return this.toString();
   }
+}
+
+/** Returns the version of the driver's BSON that a value of it was made by, such as an ObjectId. */
+export function bsonVersionOf(value: object): unknown {
+  return (value as Record<symbol, unknown>)[VERSION];
 }
 
 /**
@@ -77,12 +82,13 @@ export function decimalBelow(text: string): { readonly below: string; readonly i
   return { below: `${isNegative ? '-' : ''}${kept}e${excess - fraction.length}`, isExact };
 }
 
-/** Leaves out the zeros at the end of a number that has too many digits. */
-function withoutExcess(coefficient: bigint, exponent: number): { coefficient: bigint; exponent: number } {
-  const [digits, zeros] = [String(coefficient).length, /0*$/.exec(String(coefficient))![0].length];
-  if (digits <= MAX_DIGITS || digits - zeros > MAX_DIGITS) return { coefficient, exponent };
-  const excess = digits - MAX_DIGITS;
-  return { coefficient: coefficient / 10n ** BigInt(excess), exponent: exponent + excess };
+/** Leaves out the zeros at the end of a number that has too many digits, as many as are too many. */
+function withoutZeros(coefficient: bigint, exponent: number): { coefficient: bigint; exponent: number } {
+  const excess = String(coefficient).length - MAX_DIGITS;
+  const unit = 10n ** BigInt(excess);
+  return coefficient % unit === 0n
+    ? { coefficient: coefficient / unit, exponent: exponent + excess }
+    : { coefficient, exponent };
 }
 
 /** Gives a number as many digits after the point as its column has. */
@@ -93,11 +99,34 @@ function toScale(coefficient: bigint, exponent: number, scale: number): { coeffi
   return { coefficient: (coefficient + unit / 2n) / unit, exponent: -scale };
 }
 
-function textOf(coefficient: bigint, exponent: number): string {
-  if (exponent >= 0) return String(coefficient * 10n ** BigInt(exponent));
-  const digits = String(coefficient).padStart(1 - exponent, '0');
-  return `${digits.slice(0, exponent)}.${digits.slice(exponent)}`;
+/** Writes a number without an exponent, with the digits after the point that it has: as a SQL database sends a decimal. */
+function textOf(isNegative: boolean, coefficient: bigint | number, exponent: number): string {
+  const sign = isNegative ? '-' : '';
+  let digits = String(coefficient);
+  if (exponent >= 0) return sign + (digits === '0' ? digits : digits + '0'.repeat(exponent));
+  if (digits.length <= -exponent) digits = digits.padStart(1 - exponent, '0');
+  return `${sign}${digits.slice(0, exponent)}.${digits.slice(exponent)}`;
 }
+
+/** The bits of the highest word that are both set in a number of another form: one that is not finite, or has too many digits. */
+const OTHER_FORM = 0x60000000;
+
+/** Returns a number that the driver has read as text; one that is no decimal as `String` has it. */
+export function decimalText(value: unknown): string {
+  const bytes = (value as { readonly bytes?: Uint8Array }).bytes;
+  if (bytes === undefined) return String(value);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const [low, second, third, high] = [0, 4, 8, 12].map((place) => view.getUint32(place, true)) as Words;
+  if ((high & OTHER_FORM) === OTHER_FORM) return String(value);
+  const exponent = ((high >>> 17) & 0x3fff) - EXPONENT_BIAS;
+  const isShort = third === 0 && (high & 0x1ffff) === 0 && second < 2 ** 21;
+  const coefficient = isShort
+    ? second * 2 ** 32 + low
+    : view.getBigUint64(0, true) | ((view.getBigUint64(8, true) & 0x1ffffffffffffn) << 64n);
+  return textOf(high >>> 31 === 1, coefficient, exponent);
+}
+
+type Words = [low: number, second: number, third: number, high: number];
 
 /** A coefficient of 34 digits has 113 bits, so that the form for larger ones is never needed. */
 function encode(isNegative: boolean, coefficient: bigint, exponent: number): Uint8Array {

@@ -6,15 +6,19 @@ import { exactValue } from './mongo-metadata.ts';
 /**
  * Returns the values of a new document as MongoDB is to store them; see `changedValues`.
  *
- * @param data values by the names of properties, as MikroORM stores them
+ * @param values those of all columns (`completeValues`)
  */
-export function newValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
-  const values = changedValues(meta, completeValues(platform, meta, data));
-  for (const name of Object.keys(values)) if (values[name] === undefined) delete values[name];
-  return values;
+export function newDocument(meta: EntityMetadata, values: Document): Document {
+  const document = changedValues(meta, values);
+  for (const name of Object.keys(document)) if (document[name] === undefined) delete document[name];
+  return document;
 }
 
-/** Returns the values of a new document with those that a column has without one: its default, or NULL. */
+/**
+ * Returns the values of a new document with those that a column has without one: its default, or NULL.
+ *
+ * @param data values by the names of properties, as MikroORM stores them
+ */
 export function completeValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
   const values = { ...defaultsOf(platform, meta) };
   for (const [name, value] of Object.entries(data)) if (value !== undefined) values[name] = value;

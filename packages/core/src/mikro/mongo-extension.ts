@@ -1,8 +1,8 @@
 import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
-import { changedValues, isLeftOut } from './mongo-documents.ts';
+import { changedValues, completeValues, isLeftOut, newDocument } from './mongo-documents.ts';
 import { convertLostConnections, namingKeys } from './mongo-errors.ts';
-import { dropCounters, hasCountedKey, newDocuments } from './mongo-counters.ts';
+import { countKeys, dropCounters, hasCountedKey } from './mongo-counters.ts';
 import {
   type Document,
   type MongoConnection,
@@ -127,7 +127,9 @@ function extendDriver(driver: MongoDriver): void {
 
   driver.nativeInsertMany = async (entity, rows, options = {}) => {
     const meta = metaOf(entity);
-    const documents = await newDocuments(driver, meta, rows);
+    const values = rows.map((row) => completeValues(driver.getPlatform(), meta, row));
+    await countKeys(driver, meta, values);
+    const documents = values.map((complete) => newDocument(meta, complete));
     return referring(driver, meta, documents, options, (inner) =>
       namingKeys(collectionOf(meta), () => own.insertMany(entity, documents, inner)),
     );

@@ -8,7 +8,7 @@ import {
   type Type,
 } from '@mikro-orm/core';
 import { fieldType } from '../fields/field-type.ts';
-import { Decimal128 } from './decimal128.ts';
+import { bsonVersionOf, Decimal128, decimalText } from './decimal128.ts';
 
 /**
  * Names the column of an entity's key as MongoDB does, `_id`, whatever the property is called. To be called before MikroORM
@@ -42,9 +42,11 @@ export function storeExactly(entities: MetadataStorage, platform: Platform): voi
 
 function storeDecimal(type: Type<unknown>, scale: number | undefined, platform: Platform): void {
   const convert = (value: unknown): unknown => {
-    return value === null || value === undefined ? value : exactDecimal(platform, value, scale);
+    return isNone(value) ? value : exactDecimal(platform, value, scale);
   };
-  Object.assign(type, { convertToDatabaseValue: convert, compareValues: areEqual });
+  const read = type.convertToJSValue.bind(type);
+  const convertToJSValue = (value: unknown): unknown => read(isNone(value) ? value : decimalText(value), platform);
+  Object.assign(type, { convertToDatabaseValue: convert, convertToJSValue, compareValues: areEqual });
   exact.set(type, convert);
 }
 
@@ -54,7 +56,11 @@ function storeBigInt(type: Type<unknown>): void {
 }
 
 function toBigInt(value: unknown): unknown {
-  return value === null || value === undefined ? value : BigInt(value as string | number | bigint);
+  return isNone(value) ? value : BigInt(value as string | number | bigint);
+}
+
+function isNone(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
 }
 
 /** Returns a number or a text as the column of a decimal or bigint has it; `em.nativeUpdate()` hands on what it is given. */
@@ -70,6 +76,13 @@ function areEqual(first: unknown, second: unknown): boolean {
 
 /** Makes a decimal for the driver of a platform, rounded to `scale` digits after the point if that is given. */
 export function exactDecimal(platform: Platform, value: unknown, scale: number | undefined): Decimal128 {
-  // The one value of the driver's own BSON that a platform makes.
-  return Decimal128.of(value, scale, platform.denormalizePrimaryKey('0'.repeat(24)) as unknown as object);
+  let version = bsonVersions.get(platform);
+  if (version === undefined) {
+    // The one value of the driver's own BSON that a platform makes.
+    version = bsonVersionOf(platform.denormalizePrimaryKey('0'.repeat(24)) as unknown as object);
+    bsonVersions.set(platform, version);
+  }
+  return Decimal128.of(value, scale, version);
 }
+
+const bsonVersions = new WeakMap<Platform, unknown>();

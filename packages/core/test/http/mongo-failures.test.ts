@@ -53,6 +53,19 @@ withOwnMongo(t, 'failures of MongoDB', { hasFailPoints: true }, async (t, mongo)
   const title = (): string => `new ${(titles += 1)}`;
   const count = (name: string): Promise<number> => orm.em.fork().count(Book, { title: name });
 
+  t.test('a count of keys that fails is told to all who waited for it, and to nobody after them', async (t) => {
+    const store = () => app.inject({ method: 'POST', url: '/books', payload: { title: title() } });
+    await mongo.fail(['findAndModify'], 1, { errorCode: 8000 });
+    const statuses = (await Promise.all(Array.from({ length: 10 }, store))).map(({ statusCode }) => statusCode);
+    t.ok(statuses.includes(500), statuses.join());
+    t.strictSame(
+      statuses.filter((status) => status !== 500 && status !== 201),
+      [],
+      statuses.join(),
+    );
+    t.equal((await store()).statusCode, 201);
+  });
+
   for (const how of LOST_RACES) {
     for (const [url, payload] of [
       ['/books', { publisher: 1 }],

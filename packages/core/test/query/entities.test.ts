@@ -1,5 +1,7 @@
 import { wrap } from '@mikro-orm/core';
 import t from 'tap';
+import { bsonVersionOf, Decimal128 } from '../../src/mikro/decimal128.ts';
+import type { MongoConnection } from '../../src/mikro/mongo-driver.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, entities, Maker, pick, Product } from './catalog.ts';
@@ -153,6 +155,16 @@ forEachDatabase(t, { entities }, async (t, orm, database) => {
     await orm.em.fork().nativeUpdate(Product, { name: 'bag' }, { stock: 0 });
     await Promise.all(Array.from({ length: 5 }, add));
     t.strictSame(await products.first(pick(orm, Product, 'stock')), [5]);
+  });
+
+  t.test('a decimal stored with an exponent reads as digits alone', { skip: database !== 'mongodb' }, async (t) => {
+    const connection = orm.em.getConnection() as unknown as MongoConnection;
+    const key = orm.em.getPlatform().denormalizePrimaryKey('0'.repeat(24)) as unknown as object;
+    const cost = Decimal128.of('12e3', undefined, bsonVersionOf(key));
+    await connection.getCollection('product').updateMany({ name: 'bag' }, { $set: { cost } }, {});
+    const bag = QuerySet.of(orm.em.fork(), Product).filter({ name: 'bag' });
+    t.strictSame(await bag.first(pick(orm, Product, 'cost')), ['12000']);
+    t.equal((await bag.entity())?.cost, '12000');
   });
 
   t.test('the global entity manager reads rows, and makes no entities', async (t) => {

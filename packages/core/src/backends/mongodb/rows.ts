@@ -1,6 +1,7 @@
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { decimalText } from '../../mikro/decimal128.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { columnOf, type Scope } from './scope.ts';
 
@@ -78,6 +79,7 @@ function plainValue(path: FieldPath): Convert | undefined {
   if (customTypeOf(path.property) !== undefined) return undefined;
   switch (path.type.kind) {
     case 'decimal':
+      return decimalText;
     case 'bigint':
     case 'objectId':
       return String;

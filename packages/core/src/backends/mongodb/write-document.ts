@@ -6,8 +6,8 @@ import type { Condition } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
 import { cancelCommands } from '../../mikro/mongo-cancel.ts';
 import { collectionOf } from '../../mikro/mongo-collection.ts';
-import { newDocuments } from '../../mikro/mongo-counters.ts';
-import { changedValues, completeValues } from '../../mikro/mongo-documents.ts';
+import { countKeys } from '../../mikro/mongo-counters.ts';
+import { changedValues, completeValues, newDocument } from '../../mikro/mongo-documents.ts';
 import type { Document, MongoCollection, MongoDriver, MongoSession } from '../../mikro/mongo-driver.ts';
 import { isReferredTo, lockReferences, namesOthers, releaseReferences } from '../../mikro/mongo-references.ts';
 import { inLine, inSession, lineOf } from '../../mikro/mongo-session.ts';
@@ -27,8 +27,8 @@ export async function insertDocument<Record>({
 }: RowWrite<Record> & { readonly data: object }): Promise<Record> {
   const driver = driverOf(em);
   const values = completeValues(em.getPlatform(), meta, storedValues(em, meta, data));
-  const [stored] = (await newDocuments(driver, meta, [values])) as [Document];
-  const document = renamed(meta, stored);
+  await countKeys(driver, meta, [values]);
+  const document = renamed(meta, newDocument(meta, values));
   await writing({ em, meta, request }, 'insertOne', [document], async (collection, comment) => {
     // A body names none in one command, but a column may have a reference as its default.
     if (!namesOthers(meta, values)) return collection.insertOne(document, { comment });
@@ -38,7 +38,7 @@ export async function insertDocument<Record>({
       return inserted;
     });
   });
-  return recordOf(projection, { ...document, ...renamed(meta, values) });
+  return recordOf(projection, renamed(meta, values));
 }
 
 /** Changes the document that the condition names, and reads the record that it is now; undefined if it is true of none. */
@@ -171,8 +171,9 @@ function updateOf(meta: EntityMetadata, changes: Document): Document {
 
 /** Returns values by the names of the fields that they are stored in. */
 function renamed(meta: EntityMetadata, values: Document): Document {
-  const fields = Object.entries(values).map(([name, value]) => [fieldOf(meta, name), value] as const);
-  return Object.fromEntries(fields);
+  const document: Document = {};
+  for (const [name, value] of Object.entries(values)) document[fieldOf(meta, name)] = value;
+  return document;
 }
 
 function fieldOf(meta: EntityMetadata, name: string): string {

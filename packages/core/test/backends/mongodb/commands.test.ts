@@ -155,6 +155,22 @@ t.test('the commands of a request', { skip: skipMongo() }, async (t) => {
     t.strictSame(await ask('DELETE', '/books/1'), ['findAndModify book']);
   });
 
+  t.test('records that are stored at once count their keys together', async (t) => {
+    const RECORDS = 20;
+    const asked = await Promise.all(Array.from({ length: RECORDS }, () => ask('POST', '/books', { title: 'Wych' })));
+    const sent = asked.at(-1)!;
+    const countings = sent.filter((command) => command === 'findAndModify viewset_counters').length;
+    t.ok(countings < RECORDS / 2, `${countings} commands`);
+    t.equal(sent.filter((command) => command === 'insert book').length, RECORDS);
+    const { results } = await read(`/books?page_size=${RECORDS}&search=Wych`);
+    const ids = results.map(({ id }: { id: number }) => id);
+    t.strictSame(
+      ids,
+      Array.from(ids, (_, index) => ids[0] + index),
+      'without a gap',
+    );
+  });
+
   t.test('a write with If-Match is one that looks at the record, and one that asks for what was seen', async (t) => {
     const url = '/tagged-plain/4';
     const looking = ['find book', 'findAndModify book'];
