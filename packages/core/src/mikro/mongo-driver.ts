@@ -42,6 +42,7 @@ export interface MongoConnection {
   createClient(): void;
   getClient(): {
     readonly bsonOptions: { readonly fieldsAsRaw: object };
+    readonly options: { readonly maxPoolSize: number };
     db(name: string): MongoDatabase;
   };
   begin(options?: { readonly ctx?: MongoSession | undefined }): Promise<MongoSession>;

@@ -9,6 +9,15 @@ export function isConnectionLost({ name }: Error): boolean {
   return CONNECTION_LOST.test(name);
 }
 
+/** The code of a command that took longer than it may (`timeoutMS`). */
+const MAX_TIME_EXPIRED = 50;
+
+/** True if no server answers: others who ask it now have no answer either. One that says itself that a command took too long is there. */
+export function isServerGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !isConnectionLost(error)) return false;
+  return (error.cause as { readonly code?: unknown } | undefined)?.code !== MAX_TIME_EXPIRED;
+}
+
 /** Has MikroORM make its own error of those that tell of a lost connection: it keeps neither their names nor their classes. */
 export function convertLostConnections(platform: Platform): void {
   const converter = platform.getExceptionConverter();

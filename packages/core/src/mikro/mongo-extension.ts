@@ -11,6 +11,7 @@ import {
   type MongoSession,
   type WriteOptions,
 } from './mongo-driver.ts';
+import { inLine, lineOf } from './mongo-line.ts';
 import { nameKeyColumn, storeExactly } from './mongo-metadata.ts';
 import {
   isReferredTo,
@@ -20,7 +21,7 @@ import {
   releaseReferences,
   storedKey,
 } from './mongo-references.ts';
-import { inLine, inSession, lineOf, settleCommits, waitingForOthers } from './mongo-session.ts';
+import { inSession, settleCommits, waitingForOthers } from './mongo-session.ts';
 
 const extended = new WeakSet<object>();
 

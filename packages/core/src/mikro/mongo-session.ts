@@ -1,13 +1,12 @@
 import { type EntityMetadata, LockWaitTimeoutException } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inspect } from 'node:util';
 import { pauses } from '../pauses.ts';
-import type { Document, MongoDriver, MongoSession } from './mongo-driver.ts';
+import type { MongoDriver, MongoSession } from './mongo-driver.ts';
 import { isConnectionLost } from './mongo-errors.ts';
 import { requireTransactions } from './transactions.ts';
 
 /** The longest wait for a record that others do not give back, and for the outcome of a commit. Transactions are short; one that is not is an error. */
-const PATIENCE_MS = 5000;
+export const PATIENCE_MS = 5000;
 
 /** Codes of MongoDB: WriteConflict, NoSuchTransaction, LockTimeout, SnapshotUnavailable (an index was made meanwhile). */
 const LOST_RACES: ReadonlySet<unknown> = new Set([112, 251, 24, 246]);
@@ -77,60 +76,6 @@ export async function inSession<Result>(
   if (session !== undefined) return waitingForOthers(session, () => commands(session));
   requireTransactions({ driver }, `${meta.className}: to keep the references of a record, and those to it,`);
   return untilWon(() => driver.getConnection('write').transactional(commands), soon());
-}
-
-/** Those of this process who wait for the same lock. */
-interface Line {
-  /** The try of the last one; undefined before the first. */
-  last: Promise<unknown> | undefined;
-  /** The time when one of them has got the lock last. */
-  movedAt: number;
-}
-
-/** The lines, by what those in line want to lock. */
-const lines = new WeakMap<MongoDriver, Map<string, Line>>();
-
-/** Names the line of those who wait for the documents of a filter. */
-export function lineOf({ collection }: EntityMetadata, filter: Document): string {
-  return `${collection} ${inspect(filter, { depth: null })}`;
-}
-
-/**
- * Waits for a lock, one of this process after the other: of many who try again and again, the one that holds the lock would hardly get
- * through. Whoever waits in line holds no lock, so that nobody waits for them. If the server is gone, it is so for all in line.
- *
- * The patience of all in line ends together if whoever holds the lock does not give it back. A line that moves is waited in for as long
- * as it takes.
- *
- * @param name the records to lock: what has another name is not in the same line
- * @param lock tries until a deadline, at least once
- */
-export async function inLine<Result>(
-  driver: MongoDriver,
-  name: string,
-  lock: (deadline: number) => Promise<Result>,
-): Promise<Result> {
-  const waiting = lines.get(driver) ?? new Map<string, Line>();
-  lines.set(driver, waiting);
-  const since = performance.now();
-  const line = waiting.get(name) ?? { last: undefined, movedAt: since };
-  waiting.set(name, line);
-  const next = async (): Promise<Result> => {
-    const result = await lock(Math.max(since, line.movedAt) + PATIENCE_MS);
-    line.movedAt = performance.now();
-    return result;
-  };
-  const own =
-    line.last?.then(next, (error: unknown) => {
-      if (error instanceof Error && isConnectionLost(error)) throw error;
-      return next();
-    }) ?? next();
-  line.last = own;
-  try {
-    return await own;
-  } finally {
-    if (line.last === own) waiting.delete(name);
-  }
 }
 
 interface Repetition {

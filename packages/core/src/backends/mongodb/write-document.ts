@@ -9,8 +9,10 @@ import { collectionOf } from '../../mikro/mongo-collection.ts';
 import { countKeys } from '../../mikro/mongo-counters.ts';
 import { changedValues, completeValues, newDocument } from '../../mikro/mongo-documents.ts';
 import type { Document, MongoCollection, MongoDriver, MongoSession } from '../../mikro/mongo-driver.ts';
+import { inLine, lineOf } from '../../mikro/mongo-line.ts';
 import { isReferredTo, lockReferences, namesOthers, releaseReferences } from '../../mikro/mongo-references.ts';
-import { inLine, inSession, lineOf } from '../../mikro/mongo-session.ts';
+import { inSession } from '../../mikro/mongo-session.ts';
+import { inWriteSlot } from '../../mikro/mongo-write-slots.ts';
 import type { RowWrite } from '../backend.ts';
 import { runCommand } from './command.ts';
 import { filterOf } from './condition.ts';
@@ -31,7 +33,9 @@ export async function insertDocument<Record>({
   const document = renamed(meta, newDocument(meta, values));
   await writing({ em, meta, request }, 'insertOne', [document], async (collection, comment) => {
     // A body names none in one command, but a column may have a reference as its default.
-    if (!namesOthers(meta, values)) return collection.insertOne(document, { comment });
+    if (!namesOthers(meta, values)) {
+      return byItself({ em, request }, () => collection.insertOne(document, { comment }));
+    }
     return inTransaction(driver, meta, request, async (session) => {
       const inserted = await collection.insertOne(document, { comment, session });
       await lockReferences(driver, session, meta, [values]);
@@ -113,16 +117,20 @@ async function writing<Result>(
   }
 }
 
-/**
- * Runs a command that is a write by itself, one of this process at a time for the same document. Such a command waits in the server for a
- * transaction that has written the document, and keeps its connection meanwhile. If all connections waited, the transaction could not go on.
- */
+/** Runs a command that is a write by itself, one of this process at a time for the same document: it waits in the server for transactions. */
 function inTurn<Result>(
   { em, meta, request }: Omit<RowWrite<unknown>, 'projection'>,
   filter: Document,
   command: () => Promise<Result>,
 ): Promise<Result> {
-  return inLine(driverOf(em), lineOf(meta, filter), async () => {
+  return inLine(driverOf(em), `write ${lineOf(meta, filter)}`, () => byItself({ em, request }, command));
+}
+
+function byItself<Result>(
+  { em, request }: Pick<RowWrite<unknown>, 'em' | 'request'>,
+  command: () => Promise<Result>,
+): Promise<Result> {
+  return inWriteSlot(driverOf(em), async () => {
     checkNotGivenUp(request);
     return command();
   });
