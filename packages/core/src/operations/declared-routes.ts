@@ -149,13 +149,17 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
       form,
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
-      transactionReasons: () =>
-        isWriting && reachesOwn(view, operation)
+      transactionReasons: () => [
+        ...(isWriting && reachesOwn(view, operation)
           ? [
               ...(definition.writes?.transactionReasons(operation as WriteOperation) ?? []),
               ...permissionReasons(permissions, operation),
             ]
-          : [],
+          : []),
+        ...(operation === 'create' && definition.createsSeveral === true && reachesOwn(view, 'createMany')
+          ? [`${view.name} creates several at once ("bulk")`]
+          : []),
+      ],
       handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
       proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
     };

@@ -7,7 +7,7 @@ import { type Inspect, type Inspected, compileInspect } from '../schema/validato
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
 import { type FindReferred, type RecordData, resolveReferences } from './references.ts';
-import { without, withOnly, withProperties } from './schema-object.ts';
+import { partialOf, without, withOnly, withProperties } from './schema-object.ts';
 import { withinBounds } from './wire-format.ts';
 
 /** The schemas of one body: in JSON, and as a form if it takes files. */
@@ -26,6 +26,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   /** The fields that are files, by name. */
   readonly files: FileFields;
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
+  readonly #inspectPartOfNew: Inspect;
 
   constructor({ schema, replacement, partial }: BodySchemas, fields: readonly BoundField[]) {
     this.schema = schema;
@@ -50,6 +51,7 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
       replace: replacement === schema ? create : inspect(replacement),
       change: inspect(partial),
     };
+    this.#inspectPartOfNew = replacement === schema ? this.#inspect.change : inspect(partialOf(schema));
   }
 
   /**
@@ -66,7 +68,15 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
   }
 
   inspect(body: unknown, mode: BodyMode): Inspected {
-    const inspected = this.#inspect[mode](body);
+    return this.#inspected(this.#inspect[mode](body), mode);
+  }
+
+  /** Inspects a part of a body: nothing is required, and children are those of the whole body. */
+  inspectPart(part: unknown, mode: BodyMode): Inspected {
+    return mode === 'create' ? this.#inspected(this.#inspectPartOfNew(part), mode) : this.inspect(part, 'change');
+  }
+
+  #inspected(inspected: Inspected, mode: BodyMode): Inspected {
     const { value, problems, limit } = inspected;
     // Of values that nobody has looked at, a column can say nothing.
     if (!isRecord(value) || problems.length >= limit) return inspected;

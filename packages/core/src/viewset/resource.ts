@@ -153,13 +153,14 @@ export class Resource implements ViewDefinition {
         .map((answer) => `the answer "${answer.name}" shows other than plain columns of ${this.meta.className}`),
     ];
     return {
-      create: [
-        ...ofAnswer('create'),
-        ...(this.bulk?.limit('create') === undefined ? [] : [`${name} creates several at once ("bulk")`]),
-      ],
+      create: ofAnswer('create'),
       update: [...matched, ...ofAnswer('update')],
       destroy: matched,
     };
+  }
+
+  get createsSeveral(): boolean {
+    return this.bulk?.limit('create') !== undefined;
   }
 
   findViews(registered: readonly ShownView[]): void {

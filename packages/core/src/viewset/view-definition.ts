@@ -109,6 +109,8 @@ export interface ViewDefinition {
   readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
+  /** True if POST on the collection takes an array too. */
+  readonly createsSeveral?: boolean;
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
   /** The query parameters by which clients select what one of the view's own operations answers with. */
   answerParametersOf?(operation: AnsweringOperation): readonly ParameterDeclaration[];

@@ -152,7 +152,7 @@ export class ViewInput {
     // The primary key of a record is chosen when it is created, and stays.
     if (mode !== 'create') delete sent[this.#key];
     if (this.#options.validate === undefined && !shape.refers(sent, mode)) throw invalidInput('body', found);
-    const data = soundPart(body, found, (part) => shape.inspect(part, 'change'));
+    const data = soundPart(body, found, (part) => shape.inspectPart(part, mode));
     const inspectPart = this.#inspectExtra?.change;
     const extra = inspectPart === undefined ? {} : soundPart(body, found, inspectPart);
     this.#notes.set(data, { extra: extra as Values, problems: found, sent });

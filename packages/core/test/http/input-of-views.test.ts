@@ -314,4 +314,25 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     });
     t.same(answer.json().details, [{ in: 'body', path: '/books/1/title', message: 'must not be the name' }]);
   });
+
+  t.test('rules see the children of a new record whose other fields have faults', async (t) => {
+    const seen: unknown[] = [];
+    const rules = (data: { readonly books?: unknown }) => void seen.push(data);
+    const read = readShape(Author, ['id', 'name']);
+    const both = writeShape(Author, ['name'], { books: nested(book, { update: true }) });
+    class OnCreate extends ModelViewSet(Author, {
+      read,
+      write: writeShape(Author, ['name'], { books: nested(book) }),
+      validate: rules,
+    }) {}
+    class OnUpdate extends ModelViewSet(Author, { read, write: both, validate: rules }) {}
+    const app = await testApp(t, orm, [new Router().register('made', OnCreate).register('changed', OnUpdate)]);
+    for (const url of ['/made', '/changed']) {
+      seen.length = 0;
+      const payload = { name: 5, books: [{ id: 7, title: 'Ash', other: 1 }, { title: 'Elm' }] };
+      const answer = await app.inject({ method: 'POST', url, payload });
+      t.same(answer.json().details, [{ in: 'body', path: '/name', message: 'must be a string' }], url);
+      t.strictSame(seen, [{ books: [{ title: 'Ash' }, { title: 'Elm' }] }], url);
+    }
+  });
 });

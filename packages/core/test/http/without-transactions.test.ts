@@ -227,6 +227,18 @@ const REFUSED: readonly (readonly [string, new () => ViewSet, RegExp])[] = [
     /^Twice\.update \(Twice overrides performUpdate\)/,
   ],
   [
+    'an override of several creations beside one that goes its own way',
+    class MadeBy extends ModelViewSet(Item, { read, write, bulk: { create: 5 } }) {
+      override create(): Promise<never> {
+        throw new UnprocessableEntity('stored by itself');
+      }
+      override async createMany(request: FastifyRequest, reply: FastifyReply) {
+        return super.createMany(request, reply);
+      }
+    },
+    /^MadeBy\.create \(MadeBy creates several at once \("bulk"\)\)/,
+  ],
+  [
     'an override of several deletions',
     class ClearedBy extends ModelViewSet(Item, { read, write, bulk: { destroy: 5 } }) {
       override async destroyMany(request: FastifyRequest, reply: FastifyReply) {
@@ -309,6 +321,19 @@ forEachDatabase(t, { entities: ENTITIES, orm: { disableTransactions: true } }, a
     t.equal(answer.statusCode, 422);
     t.equal(await orm.em.fork().count(Item, { name: 'Oak' }), 1);
     await orm.em.fork().nativeDelete(Item, { name: 'Oak' });
+  });
+
+  await t.test('an override of several creations that goes its own way is none of ours', async (t) => {
+    class Loads extends ModelViewSet(Item, { read, write, operations: ['create'], bulk: { create: 5 } }) {
+      override createMany(): Promise<never> {
+        throw new UnprocessableEntity('stored by itself');
+      }
+    }
+    const app = await testApp(t, orm, [new Router().register('loads', Loads)]);
+    const one = await app.inject({ method: 'POST', url: '/loads', payload: { name: 'Larch' } });
+    t.equal(one.statusCode, 201, one.body);
+    t.equal((await app.inject({ method: 'POST', url: '/loads', payload: [{ name: 'Teak' }] })).statusCode, 422);
+    await orm.em.fork().nativeDelete(Item, { name: 'Larch' });
   });
 
   await t.test('a record that others may refer to is deleted by one statement on SQL alone', async (t) => {
