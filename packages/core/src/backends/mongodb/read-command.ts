@@ -14,7 +14,9 @@ import { rowFields, type RowFields } from './rows.ts';
 /** A question as MongoDB takes it, without a key and a slice: `find` if its own collection answers it, else `aggregate`. */
 interface ReadPlan {
   readonly filter: Document;
-  /** The stages between the filter and the slice: lookups, further filters. */
+  /** The stages behind the filter that keep further documents out. */
+  readonly rest: readonly Document[];
+  /** The stages between the filter and the slice: those, and lookups of what the order needs. */
   readonly before: readonly Document[];
   readonly sort: Document | undefined;
   /** The stages behind the slice: lookups of what is shown alone. */
@@ -39,7 +41,7 @@ function makePlan(question: Question, { columns, entityColumns, ordered }: Selec
   const before = [...rest, ...scope.takeStages()];
   if (sorting?.added !== undefined) before.push({ $addFields: sorting.added });
   const fields = rowFields(scope, columns, entityColumns);
-  return { filter: own, before, sort: sorting?.sort, after: scope.takeStages(), fields };
+  return { filter: own, rest, before, sort: sorting?.sort, after: scope.takeStages(), fields };
 }
 
 /** Reads the rows of a question. */
@@ -47,11 +49,19 @@ export async function readRows(question: Question, select: Select): Promise<unkn
   const { key, slice, one } = select;
   const plan = planOf(question, select);
   const filter = key === undefined ? plan.filter : all([filterOf(question.em, question.query.meta, key), plan.filter]);
-  const part = one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice;
+  return readBy(question, plan, filter, one === true ? { offset: slice?.offset ?? 0, limit: 1 } : slice);
+}
+
+async function readBy(
+  question: Question,
+  plan: ReadPlan,
+  filter: Document,
+  slice: Slice | undefined,
+): Promise<unknown[][]> {
   const documents =
     plan.before.length === 0 && plan.after.length === 0
-      ? await find(question, plan, filter, part)
-      : await runPipeline(question.em, question.query.meta, stagesOf(plan, filter, part), batchOf(part));
+      ? await find(question, plan, filter, slice)
+      : await runPipeline(question.em, question.query.meta, stagesOf(plan, filter, slice), batchOf(slice));
   return documents.map(plan.fields.readRow);
 }
 
@@ -102,14 +112,14 @@ export function runPipeline(
 
 /** The questions that a page is made of, as commands. */
 export function pageSource(question: Question, { columns, entityColumns }: Reading<unknown>): PageSource {
-  const select = { columns, entityColumns, ordered: true };
+  const plan = planOf(question, { columns, entityColumns, ordered: true });
   return {
     // A page that a client has narrowed often shows its number, which would be counted in vain.
     countsInline: question.query.author === 'view',
     rows: (slice, counted) =>
-      counted ? readCounted(question, select, slice) : readRows(question, { ...select, slice }),
-    count: () => countRows(question),
-    estimate: () => estimateRows(question),
+      counted ? readCounted(question, plan, slice) : readBy(question, plan, plan.filter, slice),
+    count: () => countBy(question, plan),
+    estimate: () => estimateBy(question, plan),
   };
 }
 
@@ -120,10 +130,9 @@ const COUNT = '~count';
  * Reads the rows of a question, each with the number of all records behind its columns, by one command: what it took two for cost
  * the process half as much again. Not by `$facet`, which reads all records and cannot use the index of an order.
  */
-async function readCounted(question: Question, select: Select, slice: Slice | undefined): Promise<unknown[][]> {
+async function readCounted(question: Question, plan: ReadPlan, slice: Slice | undefined): Promise<unknown[][]> {
   const { em, query } = question;
-  const plan = planOf(question, select);
-  const counting = { $unionWith: { coll: collectionName(query.meta), pipeline: countStages(question) } };
+  const counting = { $unionWith: { coll: collectionName(query.meta), pipeline: countStages(plan) } };
   const stages = [...stagesOf(plan, plan.filter, slice), counting];
   const documents = await runPipeline(em, query.meta, stages, batchOf(slice && { ...slice, limit: slice.limit + 1 }));
   // There is none if there are no records, also if the last of them has gone in between.
@@ -135,29 +144,23 @@ async function readCounted(question: Question, select: Select, slice: Slice | un
   });
 }
 
-/** The stages that count, of the queries that come again. */
-const counts = new QueryMemo<readonly Document[]>();
-
-function countStages(question: Question): readonly Document[] {
-  if (!isSettled(question)) return makeCountStages(question);
-  return counts.get(question.query, NO_COLUMNS, () => makeCountStages(question));
-}
-
-function makeCountStages(question: Question): readonly Document[] {
-  const { own, rest } = matchOf(rootScope(question), question);
-  return [{ $match: own }, ...rest, { $count: COUNT }];
+function countStages({ filter, rest }: ReadPlan): Document[] {
+  return [{ $match: filter }, ...rest, { $count: COUNT }];
 }
 
 /** Counts the records of a question. */
 export async function countRows(question: Question): Promise<number> {
-  const [found] = await runPipeline(question.em, question.query.meta, countStages(question), { batchSize: 2 });
+  return countBy(question, planOf(question, { columns: NO_COLUMNS, entityColumns: 0 }));
+}
+
+async function countBy({ em, query }: Question, plan: ReadPlan): Promise<number> {
+  const [found] = await runPipeline(em, query.meta, countStages(plan), { batchSize: 2 });
   return Number(found?.[COUNT] ?? 0);
 }
 
 /** The number of a collection's documents as MongoDB keeps it, if that is asked for; else counts. No transaction has it. */
-export async function estimateRows(question: Question): Promise<number> {
+async function estimateBy(question: Question, plan: ReadPlan): Promise<number> {
   const { em, query } = question;
-  const { own, rest } = matchOf(rootScope(question), question);
-  if (!saysNothing(own) || rest.length > 0 || em.isInTransaction()) return countRows(question);
+  if (!saysNothing(plan.filter) || plan.rest.length > 0 || em.isInTransaction()) return countBy(question, plan);
   return collectionOf(em, query.meta, 'read').estimatedDocumentCount(commandOptions(em));
 }
