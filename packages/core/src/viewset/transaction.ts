@@ -2,7 +2,9 @@ import { type EntityManager, type MikroORM, TransactionContext, TransactionEvent
 import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
+import { holdTransaction, transactionMethods } from '../mikro/held-transaction.ts';
 import { lacksTransactions } from '../mikro/transactions.ts';
 import { pauses } from '../pauses.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -28,6 +30,9 @@ const MAX_ATTEMPTS = 20;
  *
  * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
  * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.
+ *
+ * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail: MikroORM would forget the transaction, and what the work
+ * writes after that would stay whatever becomes of it.
  *
  * Throws ImproperlyConfigured, and does not begin the work, if the ORM has no transactions (`disableTransactions`).
  *
@@ -67,12 +72,14 @@ export async function inTransaction<Result>(
 /** Runs work as a part of the transaction that there is. */
 async function joined<Result>(em: EntityManager, work: () => Promise<Result>, isKept: () => boolean): Promise<Result> {
   let isDone = false;
+  const letGo = holdTransaction(em, isHeld);
   try {
     const result = await work();
     await em.flush();
     isDone = isKept();
     return result;
   } finally {
+    letGo();
     if (!isDone) {
       await spoilTransaction(em, cannotGoOn);
       // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
@@ -89,15 +96,20 @@ async function oneTransaction<Result>(
   checkNotGivenUp(request);
   const { em } = request;
   const outer = em.getTransactionContext<object>();
-  await em.begin(outer === undefined ? {} : { ctx: outer });
+  const { begin, commit, rollback } = transactionMethods(em);
+  await begin(outer === undefined ? {} : { ctx: outer });
   const own = em.getTransactionContext<object>();
   if (own === undefined) throw lacksTransactions('a write of several steps');
   const { transaction, end } = endable(own);
   em.setTransactionContext(transaction);
+  const letGo = holdTransaction(em, isHeld);
   const givenUp = Promise.withResolvers<never>();
   const stopListening = onGivenUp(request, () => {
     end(tookTooLong);
-    if (outer !== undefined) em.setTransactionContext(outer);
+    if (outer !== undefined) {
+      em.setTransactionContext(outer);
+      letGo();
+    }
     givenUp.reject(tookTooLong());
   });
   try {
@@ -106,10 +118,11 @@ async function oneTransaction<Result>(
     const result = await Promise.race([givenUp.promise, flushed(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (isKept()) await em.commit();
-    else await em.rollback();
+    if (isKept()) await commit();
+    else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
+    letGo();
     return result;
   } catch (error) {
     stopListening();
@@ -118,7 +131,9 @@ async function oneTransaction<Result>(
     await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
     em.getUnitOfWork().clearActionsQueue();
     // Whatever a hook of a request that was given up still asks of the entity manager fails.
-    em.setTransactionContext(outer ?? (isGivenUp(request) ? transaction : undefined));
+    const endless = outer === undefined && isGivenUp(request);
+    em.setTransactionContext(endless ? transaction : outer);
+    if (!endless) letGo();
     throw error;
   } finally {
     releaseTransaction(own).catch(ignore);
@@ -133,6 +148,12 @@ async function oneTransaction<Result>(
 
 function hasEnded(): Error {
   return new Error('The transaction of this request has ended');
+}
+
+function isHeld(method: string): Error {
+  return new ImproperlyConfigured(
+    `em.${method}() was called within the transaction of a request, which ends with its work: an error rolls it back, and inTransaction() makes one within it`,
+  );
 }
 
 function cannotGoOn(): Error {

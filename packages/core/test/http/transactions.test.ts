@@ -5,6 +5,7 @@ import t from 'tap';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   action,
+  inTransaction,
   ModelViewSet,
   readShape,
   Router,
@@ -255,6 +256,62 @@ forEachDatabase(t, { entities: LIBRARY, orm: { pool: { max: 4 } } }, async (t, o
       t.same(await titles(), ['One', 'Two'], 'what it wrote is undone');
     }
   });
+
+  t.test(
+    'a hook that ends the transaction of its view, or begins another one, and goes on writes nothing',
+    async (t) => {
+      await fill();
+      const asked = async ({ em, headers }: FastifyRequest): Promise<void> => {
+        await em.insert(Book, { title: 'before' });
+        const method = headers['x-method'] as 'begin' | 'commit' | 'rollback';
+        if (headers['x-caught'] === undefined) return em[method]();
+        await em[method]().catch(() => undefined);
+      };
+      class Ending extends ModelViewSet(Book, { read, write, bulk: 2 }) {
+        override async performCreate(request: FastifyRequest, data: Data) {
+          await asked(request);
+          return super.performCreate(request, data);
+        }
+        override async performUpdate(request: FastifyRequest, book: InferEntity<typeof Book>, data: Data) {
+          await asked(request);
+          return super.performUpdate(request, book, data);
+        }
+        override async performDestroy(request: FastifyRequest, book: InferEntity<typeof Book>) {
+          await asked(request);
+          await super.performDestroy(request, book);
+        }
+        touch = action({ detail: true, methods: ['post'] }, async (request) => {
+          const book = await this.getObject(request);
+          await inTransaction(request, () => asked(request));
+          book.title = 'touched';
+          return {};
+        });
+      }
+      const app = await testApp(t, orm, [new Router().register('books', Ending)]);
+      const requests = [
+        { method: 'POST', url: '/books', payload: { title: 'new' } },
+        { method: 'POST', url: '/books', payload: [{ title: 'new' }] },
+        { method: 'PATCH', url: '/books/101', payload: { title: 'changed' } },
+        { method: 'DELETE', url: '/books/101' },
+        { method: 'POST', url: '/books/101/touch' },
+      ] as const;
+      for (const method of ['begin', 'commit', 'rollback']) {
+        for (const request of requests) {
+          const { statusCode, body } = await app.inject({ ...request, headers: { 'x-method': method } });
+          t.equal(statusCode, 500, `${request.method} ${request.url}, ${method}: ${body}`);
+          t.match(body, /improperly_configured/);
+          t.same(await titles(), ['One', 'Two'], 'all of it is undone');
+        }
+      }
+      const headers = { 'x-method': 'rollback', 'x-caught': '1' };
+      t.equal(
+        (await app.inject({ ...requests[0], headers })).statusCode,
+        201,
+        'a hook may go on in the same transaction',
+      );
+      t.same((await titles()).toSorted(), ['One', 'Two', 'before', 'new']);
+    },
+  );
 
   t.test('a hook that never settles', async (t) => {
     await fill();
