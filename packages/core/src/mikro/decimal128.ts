@@ -116,17 +116,16 @@ export function decimalText(value: unknown): string {
   const bytes = (value as { readonly bytes?: Uint8Array }).bytes;
   if (bytes === undefined) return String(value);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const [low, second, third, high] = [0, 4, 8, 12].map((place) => view.getUint32(place, true)) as Words;
+  const high = view.getUint32(12, true);
   if ((high & OTHER_FORM) === OTHER_FORM) return String(value);
   const exponent = ((high >>> 17) & 0x3fff) - EXPONENT_BIAS;
-  const isShort = third === 0 && (high & 0x1ffff) === 0 && second < 2 ** 21;
+  const second = view.getUint32(4, true);
+  const isShort = (high & 0x1ffff) === 0 && view.getUint32(8, true) === 0 && second < 2 ** 21;
   const coefficient = isShort
-    ? second * 2 ** 32 + low
+    ? second * 2 ** 32 + view.getUint32(0, true)
     : view.getBigUint64(0, true) | ((view.getBigUint64(8, true) & 0x1ffffffffffffn) << 64n);
   return textOf(high >>> 31 === 1, coefficient, exponent);
 }
-
-type Words = [low: number, second: number, third: number, high: number];
 
 /** A coefficient of 34 digits has 113 bits, so that the form for larger ones is never needed. */
 function encode(isNegative: boolean, coefficient: bigint, exponent: number): Uint8Array {
