@@ -3,11 +3,13 @@ import { Type } from 'typebox';
 import { PreconditionFailed } from '../errors.ts';
 import { entityTag, namesAny, namesTag } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
+import { SAFE_METHODS } from '../methods.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
+const IF_MATCH_OF_READ = Type.String({ description: `The ${TAGS}: without the one of the answer it is not sent` });
 const IF_NONE_MATCH_OF_WRITE = Type.String({ description: `The ${TAGS}: with one of the record nothing is written` });
 const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
 
@@ -37,7 +39,12 @@ export function sendsTag({ action, detail, preconditions }: Conditional): boolea
 /** The headers that an operation of a view takes. */
 export function headerParameters({ action, detail, preconditions }: Conditional): OperationParameter[] {
   if (preconditions === undefined || action === 'list') return [];
-  if (action === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
+  if (action === 'retrieve') {
+    return [
+      { name: 'if-none-match', required: false, schema: IF_NONE_MATCH },
+      { name: 'if-match', required: false, schema: IF_MATCH_OF_READ },
+    ];
+  }
   if (!detail) {
     return [
       { name: 'if-match', required: false, schema: COLLECTION_MATCH },
@@ -65,8 +72,8 @@ export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | un
 }
 
 /**
- * Makes the hook that sends the `ETag` of a record, and in the place of one that a GET's `If-None-Match` names a 304 without a
- * body.
+ * Makes the hook that sends the `ETag` of a record, in the place of one that a GET's `If-None-Match` names a 304 without a body, and in the
+ * place of one that its `If-Match` does not name a 412 (RFC 9110, sections 13.1.1 and 13.2.2).
  */
 export function tagAnswers(representationOf: (request: FastifyRequest) => string): AnswerHook {
   return (request, reply, payload, done) => {
@@ -74,17 +81,24 @@ export function tagAnswers(representationOf: (request: FastifyRequest) => string
     const text = serialized(reply, payload);
     if (text === undefined) return done(null, payload);
     const tag = entityTag(text, representationOf(request));
+    const condition = conditionOf(request, tag);
+    if (condition === 'refused') return done(new PreconditionFailed());
+    const isKnown = condition === 'known';
     void reply.header('etag', tag);
-    const known = request.headers['if-none-match'];
-    const isHead = request.method === 'HEAD';
-    const isRead = isHead || request.method === 'GET';
-    const isKnown = isRead && known !== undefined && namesTag(known, tag, 'weak');
     if (isKnown) void reply.code(304).removeHeader('content-type');
     // Of an answer to HEAD, Fastify takes the length and drops the rest.
-    const body = isKnown && !isHead ? null : text;
+    const body = isKnown && request.method !== 'HEAD' ? null : text;
     void reply.serializer(() => body as string);
     done(null, payload);
   };
+}
+
+/** Tells what the conditions of a request to read say of an answer by its tag. `If-Match` comes first (RFC 9110, section 13.2.2). */
+function conditionOf({ method, headers }: FastifyRequest, tag: string): 'refused' | 'known' | undefined {
+  if (!SAFE_METHODS.has(method)) return undefined;
+  const { 'if-match': wanted, 'if-none-match': known } = headers;
+  if (wanted !== undefined && !namesTag(wanted, tag, 'strong')) return 'refused';
+  return known !== undefined && namesTag(known, tag, 'weak') ? 'known' : undefined;
 }
 
 /** Writes an answer as it is sent; undefined for one that does not fit its schema, which Fastify then finds. */

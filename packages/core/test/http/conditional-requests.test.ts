@@ -205,6 +205,30 @@ forEachDatabase(t, { entities: [Counter, Versioned], only: EVERY_DATABASE }, asy
     t.equal((await send('DELETE', `/bulk?pk=${id}`, undefined, met)).statusCode, 204);
   });
 
+  t.test('a GET or HEAD whose If-Match does not name the record draws a 412', async (t) => {
+    for (const path of ['/counters', '/representing', '/sending', '/versioned']) {
+      const { url } = await make(path, { name: 'a' });
+      const tag = String((await send('GET', url)).headers['etag']);
+      for (const method of ['GET', 'HEAD'] as const) {
+        for (const other of ['"other"', `W/${tag}`, '"a", "b"']) {
+          const answer = await send(method, url, undefined, { 'if-match': other, 'if-none-match': tag });
+          t.equal(answer.statusCode, 412, `${method} ${url} ${other}`);
+          t.equal(answer.headers['etag'], undefined);
+          t.match(answer.body, method === 'GET' ? '"precondition_failed"' : '');
+        }
+        for (const met of [tag, '*', `"other", ${tag}`]) {
+          const answer = await send(method, url, undefined, { 'if-match': met });
+          t.strictSame([answer.statusCode, answer.headers['etag']], [200, tag], `${method} ${url} ${met}`);
+        }
+        t.equal((await send(method, url, undefined, { 'if-match': tag, 'if-none-match': tag })).statusCode, 304);
+        t.equal((await send(method, `${path}/999999`, undefined, { 'if-match': '"other"' })).statusCode, 404);
+      }
+    }
+    const plain = await send('POST', '/plain', { name: 'b' });
+    const untagged = await send('GET', `/plain/${plain.json().id}`, undefined, { 'if-match': '"other"' });
+    t.equal(untagged.statusCode, 200, 'a view without tags');
+  });
+
   t.test('a record has the same strong tag in every answer, and another one when it has changed', async (t) => {
     const { url, tag } = await make('/counters', { name: 'tôt', value: 1, big: '9007199254740993' });
     t.match(tag, STRONG);
@@ -478,7 +502,13 @@ t.test('what a view says of conditions stands in its plans, and must make sense'
   const planOf = (route: string, method: string) =>
     app.viewset.operations.find((plan) => plan.route === route && plan.method === method)!;
   const retrieve = planOf('counters-detail', 'GET');
-  t.match(retrieve.headerParameters, [{ name: 'if-none-match', required: false }]);
+  t.match(retrieve.headerParameters, [
+    { name: 'if-none-match', required: false },
+    { name: 'if-match', required: false },
+  ]);
+  t.ok(retrieve.responses[412]);
+  t.notOk(retrieve.responses[428]);
+  t.notOk(planOf('plain-detail', 'GET').responses[412]);
   t.ok(retrieve.responses[200]?.headers['etag']);
   t.match(retrieve.responses[304], { schema: undefined, headers: { etag: {} } });
   t.match(planOf('counters-detail', 'PATCH').headerParameters, [{ name: 'if-match', required: false }]);
