@@ -24,16 +24,17 @@ export function checkOptionNames(owner: string, given: object, known: readonly s
 /**
  * Runs a step of the start, and has the error of a mistake in it begin with its owner.
  *
+ * @param separator stands between the owner and the message; a space if both make one sentence
  * @example
  * naming('BookViewSet.rate', () => compileValidator(Type.Unsafe({ minLenght: 1 }), 'body'));
  * // ImproperlyConfigured: BookViewSet.rate: The body schema cannot be compiled: …
  */
-export function naming<Result>(owner: string, step: () => Result): Result {
+export function naming<Result>(owner: string, step: () => Result, separator = ': '): Result {
   try {
     return step();
   } catch (error) {
     if (!(error instanceof ImproperlyConfigured)) throw error;
-    throw new ImproperlyConfigured(`${owner}: ${error.message}`, { cause: error });
+    throw new ImproperlyConfigured(owner + separator + error.message, { cause: error });
   }
 }
 

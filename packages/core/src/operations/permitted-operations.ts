@@ -36,7 +36,8 @@ interface Asked {
  * Makes the function that tells what the sender of a request may do at its URL, and at those below it that name no further record. An
  * operation is permitted if its permissions let the request in, if the views of its parents show them, and if its record is there and
  * its object permissions agree: whatever would be a 401, 403 or 404 is left out, so that a hidden record is like an absent one. Nothing
- * is known of a body: a question that fails after it has looked into the body, or the query string, leaves the operation out. Of the root of a router, it tells which collections can be listed.
+ * is known of a body: a question that fails after it has looked into the body, or the query string, leaves the operation out. Of the
+ * root of a router, it tells which collections can be listed.
  *
  * @param path the path of the URL with its parameters by name
  * @param routes the routes of the application

@@ -1,10 +1,10 @@
-import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
+import type { EntityMetadata, FilterOptions } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
-import { ImproperlyConfigured } from '../errors.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { filtersPutOn } from '../mikro/filters.ts';
+import { naming } from '../options.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { replacedRelations } from '../shapes/assign-input.ts';
@@ -43,7 +43,8 @@ export class InputResolution {
     this.#input = input;
     const references = referencesOf(input);
     for (const [field, [reference]] of references) {
-      if (reference !== undefined) checkReferred(orm, reference.target, `${view.name}: "${field}"`);
+      if (reference === undefined) continue;
+      naming(`${view.name}: "${field}" refers to`, () => backendOf(orm.em).checkEntity(reference.target), ' ');
     }
     this.#referred = new ReferredRecords(view, references, referenceOptions(options, parent));
     if (input === undefined || input.files.size === 0) return;
@@ -111,16 +112,6 @@ export class InputResolution {
       if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
     }
     return stored;
-  }
-}
-
-/** @throws ImproperlyConfigured for an entity whose records no query can look up */
-function checkReferred(orm: MikroORM, target: EntityMetadata, field: string): void {
-  try {
-    backendOf(orm.em).checkEntity(target);
-  } catch (error) {
-    if (!(error instanceof ImproperlyConfigured)) throw error;
-    throw new ImproperlyConfigured(`${field} refers to ${error.message}`);
   }
 }
 
