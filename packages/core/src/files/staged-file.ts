@@ -54,8 +54,12 @@ export class StagedFile {
     }
   }
 
-  /** Stores the file for good, under a new key. A file that could not be stored whole is deleted. */
-  async store(): Promise<StoredFile> {
+  /**
+   * Stores the file for good, under a new key.
+   *
+   * @param remove deletes what is stored under a key, whatever that comes to: of a file that could not be stored whole
+   */
+  async store(remove: (key: string) => Promise<void>): Promise<StoredFile> {
     const { name, size, type } = this;
     const key = randomUUID();
     const { store } = this.#field;
@@ -64,7 +68,7 @@ export class StagedFile {
     try {
       await store.put(key, content, { size, type });
     } catch (error) {
-      await store.delete(key).catch(() => {});
+      await remove(key);
       throw error;
     } finally {
       // A store that fails may have read none of it.

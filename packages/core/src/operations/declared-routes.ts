@@ -5,6 +5,7 @@ import { naming, wrongOption } from '../options.ts';
 import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
+import { checkSpelling } from '../schema/compile-schema.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
@@ -239,6 +240,9 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
     const { body, querystring } = options;
     const compiled = (schema: TSchema | undefined, place: 'body' | 'query') =>
       schema && naming(`${view.name}.${name}`, () => compileValidator(schema, place));
+    for (const [status, schema] of Object.entries({ 200: options.response, ...options.responses })) {
+      if (schema) naming(`${view.name}.${name}: the answer ${status}`, () => checkSpelling(schema));
+    }
     const validateBody = compiled(body, 'body');
     const validateQuery = compiled(querystring, 'query');
     const prepare = detail ? definition.prepareDetailAction : undefined;

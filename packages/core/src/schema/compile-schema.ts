@@ -31,6 +31,25 @@ export function compileSchema(schema: TSchema, place: Place, nodes: CompiledNode
   }
 }
 
+/**
+ * Refuses a misspelt keyword in the schema of an answer. Whatever else is not known there is left to the compiler of serializers, which
+ * knows the schemas that an application has added by `addSchema`.
+ *
+ * @throws ImproperlyConfigured that names the keyword that was meant
+ */
+export function checkSpelling(schema: TSchema): void {
+  try {
+    compileSchema(schema, 'body');
+  } catch (error) {
+    let cause = error as Error;
+    while (cause.cause instanceof Error) cause = cause.cause;
+    if (cause instanceof MisspeltKeyword) throw error;
+  }
+}
+
+/** A keyword that nobody knows and that is nearly one that there is. */
+class MisspeltKeyword extends ImproperlyConfigured {}
+
 /** The names of keywords that say nothing of values: an application's own, and those that TypeBox keeps out of sight. */
 const SILENT = /^x-|^(?:~kind|~optional|~readonly|~immutable|~unsafe)$/;
 
@@ -61,9 +80,9 @@ function checkBounds(schema: JsonSchema): void {
 
 function unknownKeyword(name: string): ImproperlyConfigured {
   const meant = nearest(name, KEYWORDS.keys());
-  return new ImproperlyConfigured(
-    `unknown keyword: "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
-  );
+  return meant === undefined
+    ? new ImproperlyConfigured(`unknown keyword: "${name}"`)
+    : new MisspeltKeyword(`unknown keyword: "${name}"; did you mean "${meant}"?`);
 }
 
 /** The compiling of one schema with all that it contains. */

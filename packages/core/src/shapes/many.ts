@@ -1,5 +1,7 @@
 import type { Primary } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { PathOf, Related, ToManyName, Unbranded } from '../fields/field-name.ts';
+import { isRecord } from '../json.ts';
 import { checkOptions, isListOf, type OptionRule, TEXT, wrongOption } from '../options.ts';
 import type { OrderName } from '../language/lookup-name.ts';
 import { type AnyManyOptions, Many } from './many-field.ts';
@@ -77,6 +79,10 @@ export function many(source: ReadShape<object, object> | string, options: AnyMan
   const isShape = typeof source === 'object' && source !== null && 'bind' in source;
   if (!isShape && !TEXT[1](source)) {
     throw wrongOption('many()', 'source', 'a readShape() of the related records or a path, first', source);
+  }
+  if (isRecord(options) && 'bind' in options) {
+    const named = isShape ? '' : `; the relation ${JSON.stringify(source)} is the field's name, or the option "from"`;
+    throw new ImproperlyConfigured(`many(): a readShape() came second, but it stands first: many(shape)${named}`);
   }
   checkOptions('many()', options, RULES);
   if (!isShape && options.from !== undefined) {

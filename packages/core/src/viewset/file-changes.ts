@@ -97,7 +97,7 @@ export class FileChanges {
   /** Stores a file of a record that the current transaction of an entity manager writes. */
   async store(em: EntityManager, { store }: FileField, staged: StagedFile): Promise<StoredFile> {
     const files = this.#filesOf(em.getTransactionContext());
-    const file = await staged.store();
+    const file = await staged.store((key) => this.#deleteOne(store, key));
     files.stored.push({ stores: [store], key: file.key });
     // A request that was given up has no effect, however long its hooks go on.
     if (files.isUndone) await this.#undo(files);

@@ -8,7 +8,7 @@ import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { orderKey } from '../language/order.ts';
-import { checkValues } from '../options.ts';
+import { checkValues, LIST } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
@@ -164,6 +164,7 @@ function declaredParameters(
   return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
     const who = source.constructor.name;
     const { parameters } = source;
+    checkValues(`${name}: ${who}`, { parameters: parameters ?? null }, { parameters: LIST });
     for (const parameter of parameters) {
       const owner = owners.get(parameter.name);
       if (owner !== undefined) {

@@ -23,6 +23,7 @@ const Ticket = defineEntity({
 const nothing = async (): Promise<void> => {};
 /** What a disk does before it takes a file, and before it opens one. */
 let [onPut, onGet]: ((content?: Readable) => Promise<unknown>)[] = [nothing, nothing];
+let onDelete = (): void => {};
 let disk: Disk;
 /** The streams that the disk was given or has opened. */
 const streams: Readable[] = [];
@@ -38,7 +39,10 @@ const store = flydriveStore({
     streams.push(content);
     return content;
   },
-  delete: (key) => disk.delete(key),
+  delete: (key) => {
+    onDelete();
+    return disk.delete(key);
+  },
 });
 
 class TicketViewSet extends ModelViewSet(Ticket, {
@@ -72,9 +76,11 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
     const location = await mkdtemp(join(tmpdir(), 'file-streams-test-'));
     t.teardown(() => rm(location, { recursive: true, force: true }));
     disk = new Disk(new FSDriver({ location, visibility: 'private' }));
-    const router = new Router().register('tickets', TicketViewSet);
-    app = await testApp(t, orm, [router], { options: { handlerTimeoutMs }, ...(before && { before }) });
-    t.equal((await app.inject(FORM)).statusCode, 201);
+    const router = (): Router => new Router().register('tickets', TicketViewSet) as Router;
+    // The file is stored by another application, which has as long as it takes.
+    const making = await testApp(t, orm, [router()]);
+    t.equal((await making.inject(FORM)).statusCode, 201);
+    app = await testApp(t, orm, [router()], { options: { handlerTimeoutMs }, ...(before && { before }) });
     streams.length = 0;
     await app.listen({ port: 0 });
     return (app.server.address() as { port: number }).port;
@@ -91,6 +97,26 @@ forEachDatabase(t, { entities: [Ticket] }, async (t, orm) => {
     }
     t.ok(await closed(2));
   });
+
+  await t.test(
+    'the error of a store that fails stays when the deletion of what is left fails too, at once',
+    async (t) => {
+      const logged: string[] = [];
+      await serve(10_000, (to) => {
+        to.addHook('onError', async (_request, _reply, error) => void logged.push(error.message));
+      });
+      onPut = async () => {
+        throw new Error('the store is full');
+      };
+      onDelete = () => {
+        throw new Error('nothing can be deleted');
+      };
+      t.teardown(() => (onDelete = () => {}));
+      t.equal((await app.inject(FORM)).statusCode, 500);
+      t.strictSame(logged, ['the store is full']);
+      onDelete = () => {};
+    },
+  );
 
   for (const [what, range] of [
     ['a file', ''],

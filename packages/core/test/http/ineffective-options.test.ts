@@ -1,7 +1,7 @@
 /** Options that would have no effect: in the wrong place, beside others, or of a form that says nothing. */
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, ModelViewSet, readShape, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
+import { action, Filter, ModelViewSet, readShape, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, errorAtStart, LIBRARY } from '../support/library.ts';
 
@@ -31,6 +31,26 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(await errorOf({ throttles: [], count: action({}, () => ({ books: 1 })) }, 'read'), undefined);
     t.equal(await errorOf({ tags: new Map(), helper: 5 }, 'extra'), undefined);
     t.equal(await errorOf({ throtles: [] }), 'BookViewSet: "throtles" is never read; did you mean "throttles"?');
+  });
+
+  t.test('a filter whose parameters are no list is named', async (t) => {
+    class Newest extends Filter {
+      readonly parameters = { name: 'newest' } as never;
+      apply<Q>(queryset: Q): Q {
+        return queryset;
+      }
+    }
+    class Silent extends Newest {
+      override readonly parameters = undefined as never;
+    }
+    for (const [FilterClass, came] of [
+      [Newest, 'an object of Object'],
+      [Silent, 'null'],
+    ] as const) {
+      class BookViewSet extends ModelViewSet(Book, { read, filters: [FilterClass] }) {}
+      const expected = `BookViewSet: ${FilterClass.name}: option "parameters" must be a list, but ${came} came`;
+      t.equal(await refusal(BookViewSet), expected);
+    }
   });
 
   t.test('an option that has no effect beside the others is refused', async (t) => {

@@ -226,3 +226,15 @@ t.test('the children of an entity that were not loaded are no missing ones', asy
     /"poems" cannot be read from the entity: .* await the view's loadRelated\(\) first/,
   );
 });
+
+t.test('a shape that comes second is told its place', (t) => {
+  const shape = readShape(Poem, ['id']);
+  t.throws(() => (many as (...given: unknown[]) => unknown)('poems', shape), {
+    message:
+      'many(): a readShape() came second, but it stands first: many(shape); the relation "poems" is the field\'s name, or the option "from"',
+  });
+  t.throws(() => (many as (...given: unknown[]) => unknown)(shape, shape), {
+    message: 'many(): a readShape() came second, but it stands first: many(shape)',
+  });
+  t.end();
+});
