@@ -1,6 +1,7 @@
 import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
 import { isRecord } from '../json.ts';
 import { assignValues } from '../mikro/assign-values.ts';
+import { hiddenMembers } from '../mikro/hidden-members.ts';
 import { newEntity } from '../mikro/new-entity.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
@@ -96,8 +97,10 @@ function assign(
   creations: (() => void)[],
 ): void {
   const own = { ...data };
-  for (const { name, children } of fields) {
-    if (children === undefined || !Array.isArray(own[name])) continue;
+  for (const { name, children, reference } of fields) {
+    if (!Array.isArray(own[name])) continue;
+    if (reference?.isMany === true) own[name] = [...(own[name] as object[]), ...hiddenMembers(em, entity, name)];
+    if (children === undefined) continue;
     const { key, shape } = children;
     const known = childrenOf(entity, name, children);
     for (const { [key]: pk, ...item } of own[name] as Values[]) {

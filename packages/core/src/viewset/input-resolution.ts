@@ -4,6 +4,7 @@ import { atOnce } from '../awaitable.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { filtersPutOn } from '../mikro/filters.ts';
+import { rememberMembers } from '../mikro/hidden-members.ts';
 import { naming } from '../options.ts';
 import type { PermissionView } from '../permissions/permission.ts';
 import { backendOf } from '../query/backend-of.ts';
@@ -75,7 +76,10 @@ export class InputResolution {
     const changed = records.flatMap(({ entity }) => entity ?? []);
     const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
     const filters = write.references.size + relations.length > 0 ? this.#filtersFor(request) : {};
-    if (relations.length > 0) await em.populate(changed, [...new Set(relations)] as never[], { filters });
+    if (relations.length > 0) {
+      rememberMembers(em, changed, new Set(relations));
+      await em.populate(changed, [...new Set(relations)] as never[], { filters });
+    }
     const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition, filters);
     const resolved = await write.resolveReferences(records, find, known);
     if (write.files.size === 0) return resolved;

@@ -4,7 +4,9 @@ import t from 'tap';
 import {
   action,
   getCurrentUser,
+  many,
   ModelViewSet,
+  nested,
   Permission,
   type PermissionView,
   readShape,
@@ -14,7 +16,7 @@ import {
 } from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
-import { Book, fillTags, SHELVES, Tag } from '../support/shelves.ts';
+import { Author, Book, fillTags, SHELVES, Tag } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
 
 const read = readShape(Book, ['id', 'title']);
@@ -35,6 +37,18 @@ class ByOwn extends ModelViewSet(Book, {
   write: writeShape(Book, ['title'], { tags: refs('tags.name') }),
   referencePermissions: { tags: [OwnTags] },
 }) {}
+class Shown extends ModelViewSet(Book, {
+  read: readShape(Book, ['id'], { tags: many('tags.name') }),
+  write: writeShape(Book, ['title', 'tags']),
+}) {
+  override represent(book: InferEntity<typeof Book>, request?: FastifyRequest) {
+    return super.represent(book, request);
+  }
+}
+class WithBooks extends ModelViewSet(Author, {
+  read: readShape(Author, ['id', 'name']),
+  write: writeShape(Author, ['name'], { books: nested(writeShape(Book, ['title', 'tags']), { update: true }) }),
+}) {}
 class OfTags extends ModelViewSet(Tag, {
   read: readShape(Tag, ['id', 'name']),
   write: writeShape(Tag, ['name'], { books: refs('books') }),
@@ -46,6 +60,8 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       .register('books', ByKey)
       .register('named', ByName)
       .register('own', ByOwn)
+      .register('authors', WithBooks)
+      .register('shown', Shown)
       .register('tags', OfTags) as Router,
   ]);
   const tagsOf = async (id: number) => (await namesOf(orm, id)).toSorted();
@@ -93,6 +109,26 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
       t.equal((await orm.em.fork().findOneOrFail(Book, body.id)).title, 'a');
     });
   }
+
+  t.test('a list takes nothing out of the set that a filter hides, nor does that of a child', async (t) => {
+    const em = orm.em.fork();
+    const author = em.create(Author, { name: 'Ada' });
+    const book = em.create<InferEntity<typeof Book>>(Book, { title: 'a', author, tags: [101, 104] } as never);
+    await em.flush();
+    const children = (tags: number[]) => ({ books: [{ id: book.id, tags }] });
+    for (const [url, payload, names] of [
+      [`/books/${book.id}`, { tags: [102, 103] }, ['black', 'blue', 'green']],
+      [`/books/${book.id}`, { tags: [] }, ['black']],
+      [`/authors/${author.id}`, children([101]), ['black', 'red']],
+      [`/authors/${author.id}`, children([]), ['black']],
+    ] as const) {
+      const answer = await send('PATCH', url, payload);
+      t.equal(answer.status, 200, JSON.stringify(answer.body));
+      t.same(await tagsOf(book.id), names, `${url} ${JSON.stringify(payload)}`);
+    }
+    const shown = await send('PATCH', `/shown/${book.id}`, { tags: [101] });
+    t.same(shown.body, { id: book.id, tags: ['red'] }, 'no answer shows it');
+  });
 
   t.test('one statement looks up a list, however long', async (t) => {
     const { body } = await send('POST', '/books', { title: 'a', tags: [101] });

@@ -1,0 +1,40 @@
+import type { Collection, EntityManager } from '@mikro-orm/core';
+
+type Members = Readonly<Record<string, Collection<object>>>;
+
+/** The keys of all members of a set that is about to be loaded, those among them that filters hide. */
+const known = new WeakMap<Collection<object>, readonly unknown[]>();
+
+/**
+ * Remembers the members of sets before their records are loaded, which leaves out those that filters hide. A document of MongoDB keeps
+ * the keys of all members in one list, which is written as a whole; in a table of pairs the hidden ones stay by themselves.
+ */
+export function rememberMembers(em: EntityManager, entities: readonly object[], names: Iterable<string>): void {
+  if (em.getPlatform().usesPivotTable()) return;
+  for (const name of names) {
+    for (const entity of entities) {
+      const members = (entity as Members)[name];
+      if (members?.property.owner === true && !members.isInitialized(true)) {
+        known.set(members, members.getIdentifiers());
+      }
+    }
+  }
+}
+
+/** Returns references to the members of a loaded set that filters have hidden from whoever loaded it. */
+export function hiddenMembers(em: EntityManager, entity: object, name: string): object[] {
+  const members = (entity as Members)[name]!;
+  const { owner, targetMeta } = members.property;
+  if (em.getPlatform().usesPivotTable() || !owner || targetMeta === undefined) return [];
+  const keys = known.get(members) ?? storedKeys(em, entity, name);
+  const seen = new Set(members.getIdentifiers().map(String));
+  const hidden = keys.filter((key) => !seen.has(String(key)));
+  return hidden.map((key) => em.getReference(targetMeta.class, key as never) as object);
+}
+
+/** Returns the members of a record that MikroORM has found itself, as it keeps a child's. */
+function storedKeys(em: EntityManager, entity: object, name: string): readonly unknown[] {
+  const stored = em.getUnitOfWork().getOriginalEntityData(entity) as Readonly<Record<string, unknown>> | undefined;
+  const keys = stored?.[name];
+  return Array.isArray(keys) ? keys : [];
+}
