@@ -102,6 +102,18 @@ export function holdsKeys({ kind, owner, pivotEntity }: EntityProperty): boolean
   return kind === ReferenceKind.MANY_TO_MANY && owner && pivotEntity === undefined;
 }
 
+/** True of an embeddable, whether its properties are columns or one column holds it, or a list of them, as JSON. */
+export function isEmbeddable({ kind }: EntityProperty): boolean {
+  return kind === ReferenceKind.EMBEDDED;
+}
+
+/** Lists the properties of an embeddable that are stored; not the columns that those inside it have. */
+export function partsOf({ properties }: EntityMetadata): EntityProperty[] {
+  return Object.values<EntityProperty>(properties).filter(
+    ({ embedded, persist }) => embedded === undefined && persist !== false,
+  );
+}
+
 /** True of an embeddable whose properties are columns of the entity that it stands in. */
 export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
   return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;

@@ -1,7 +1,16 @@
-import { BigIntType, DecimalType, DoubleType, UuidType, type Platform } from '@mikro-orm/core';
+import {
+  BigIntType,
+  DecimalType,
+  DoubleType,
+  type EntityMetadata,
+  type EntityProperty,
+  JsonType,
+  UuidType,
+  type Platform,
+} from '@mikro-orm/core';
 import type { FieldPath } from './field-path.ts';
-import { customTypeOf } from './field-type.ts';
-import { valueProperty } from './property.ts';
+import { customTypeOf, fieldType } from './field-type.ts';
+import { isEmbeddable, partsOf, targetOf, valueProperty } from './property.ts';
 
 type Reader = (raw: unknown) => unknown;
 
@@ -9,7 +18,11 @@ type Reader = (raw: unknown) => unknown;
  * Makes the function that turns what the driver gives for a column into what the entity would hold: numbers, bigints, dates,
  * JSON, booleans, custom types. Undefined if the driver's value is that already. Null stays null and is never passed in.
  */
-export function valueReader({ property, type }: FieldPath, platform: Platform): Reader | undefined {
+export function valueReader(
+  { property, type }: Pick<FieldPath, 'property' | 'type'>,
+  platform: Platform,
+): Reader | undefined {
+  if (isEmbeddable(property)) return embeddableReader(property, platform);
   const custom = customTypeOf(property);
   if (custom !== undefined) return (raw) => custom.convertToJSValue(raw, platform);
   const { customType: builtIn, runtimeType, columnTypes } = valueProperty(property);
@@ -22,6 +35,40 @@ export function valueReader({ property, type }: FieldPath, platform: Platform): 
   if (runtimeType === 'Date') return dateReader(platform);
   if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : Boolean;
   return runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? readNumber : undefined;
+}
+
+/**
+ * Makes the function that reads an embeddable, or a list of them, of the JSON that one column holds: its properties under their own names,
+ * each of its values as an entity would hold it. In the JSON they have the names of columns, and values as a column would have them.
+ */
+function embeddableReader(property: EntityProperty, platform: Platform): Reader {
+  const read = objectReader(targetOf(property) as EntityMetadata, platform);
+  return (raw) => {
+    const json: unknown = typeof raw === 'string' ? JSON.parse(raw) : raw;
+    return Array.isArray(json) ? json.map(read) : read(json);
+  };
+}
+
+function objectReader(meta: EntityMetadata, platform: Platform): Reader {
+  const parts = partsOf(meta).map((property) => {
+    const { name, fieldNames, customType } = property;
+    if (isEmbeddable(property)) return { name, stored: fieldNames[0]!, read: embeddableReader(property, platform) };
+    // What is JSON by itself stands in the JSON as it is.
+    const isJson = customType instanceof JsonType;
+    const read = isJson ? undefined : valueReader({ property, type: fieldType(property) }, platform);
+    return { name, stored: fieldNames[0]!, read };
+  });
+  return (json) => {
+    if (json === null || typeof json !== 'object') return json;
+    const values = json as Readonly<Record<string, unknown>>;
+    const object: Record<string, unknown> = {};
+    for (const { name, stored, read } of parts) {
+      const value = values[stored];
+      if (value === undefined) continue;
+      object[name] = read === undefined || value === null ? value : read(value);
+    }
+    return object;
+  };
 }
 
 /**

@@ -61,7 +61,8 @@ function related(entity: object, name: string): object | null {
   return value === null || value === undefined ? null : Reference.unwrapReference(value);
 }
 
-function keyOf(value: unknown): unknown {
+/** Returns the key of what an entity holds for a relation to one record: null if there is none, a key as it is. */
+export function keyOf(value: unknown): unknown {
   if (value === null || value === undefined) return null;
   // A relation that is mapped to its key holds the key itself.
   if (typeof value !== 'object') return value;

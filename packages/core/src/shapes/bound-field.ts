@@ -2,7 +2,16 @@ import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-
 import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace } from '../fields/field-path.ts';
-import { isInlineEmbeddable, isToMany, isToOne, isUnique, ownsColumn, referredKey } from '../fields/property.ts';
+import {
+  isEmbeddable,
+  isInlineEmbeddable,
+  isToMany,
+  isToOne,
+  isUnique,
+  ownsColumn,
+  referredKey,
+  targetOf,
+} from '../fields/property.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import type { FileField } from '../files/file-field.ts';
 import { isFile } from '../files/file-type.ts';
@@ -39,12 +48,37 @@ export function checkField(
       return isAtFault(place, problems) ? undefined : applied(rule, item, place, problems);
     });
   } else if (parts !== undefined) {
-    const inner = { ...(json as Record<string, unknown>) };
-    for (const part of parts) checkField(part, inner, problems, mode);
-    values[name] = inner;
+    values[name] =
+      field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
   } else if (rule !== undefined && !problems.some((problem) => problem.path.startsWith(`${path}/`))) {
     values[name] = applied(rule, json, path, problems);
   }
+}
+
+function checkParts(parts: readonly BoundField[], json: unknown, problems: Problem[], mode: BodyMode): unknown {
+  const inner = { ...(json as Record<string, unknown>) };
+  for (const part of parts) checkField(part, inner, problems, mode);
+  return inner;
+}
+
+/** Checks the parts of each embeddable of a list, which have their places below that of the list. */
+function checkItems(
+  parts: readonly BoundField[],
+  json: unknown,
+  path: string,
+  problems: Problem[],
+  mode: BodyMode,
+): unknown {
+  return (json as readonly unknown[]).map((item, index) => {
+    const place = `${path}/${index}`;
+    if (isAtFault(place, problems) || item === null) return item;
+    return checkParts(
+      parts.map((part) => ({ ...part, path: place + part.path })),
+      item,
+      problems,
+      mode,
+    );
+  });
 }
 
 function isAtFault(path: string, problems: readonly Problem[]): boolean {
@@ -54,7 +88,7 @@ function isAtFault(path: string, problems: readonly Problem[]): boolean {
 /**
  * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
  *
- * @param embeddable the field whose parts they are
+ * @param embeddable the field whose parts they are; without a key if its column holds them all, so that `meta` is the embeddable's own
  * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column can never fit each other
  */
 export function bindFields(
@@ -64,7 +98,7 @@ export function bindFields(
   embeddable?: { readonly key: string; readonly path: string },
 ): BoundField[] {
   return Object.entries<TSchema>(properties).map(([name, schema]) => {
-    const key = embeddable === undefined ? name : `${embeddable.key}.${name}`;
+    const key = (embeddable?.key ?? '') === '' ? name : `${embeddable!.key}.${name}`;
     const path = `${embeddable?.path ?? ''}${pointerStep(name)}`;
     return { name, path, ...bindColumn(meta, key, path, schema, sources.get(key)) };
   });
@@ -88,6 +122,7 @@ function bindColumn(
     const object = objectIn(schema);
     return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
   }
+  if (isEmbeddable(property) && property.persist !== false) return bindJson(meta, key, path, schema);
   // A property that is not stored has no column, and its schema has judged it.
   if (property.persist === false) return { nullable: true };
   const column = shapeField(meta, key);
@@ -108,6 +143,18 @@ function bindColumn(
     isMany: false,
   };
   return { nullable, rule, bounds, reference };
+}
+
+/** Binds an embeddable, or a list of them, that one column holds: its values are judged as those of columns. */
+function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSchema): Omit<BoundField, 'name' | 'path'> {
+  const column = shapeField(meta, key);
+  const { property, nullable } = column;
+  checkWritable(meta.className, column, schema);
+  const isList = property.array === true;
+  const object = objectIn(isList ? ((schema as { items?: TSchema }).items ?? {}) : schema);
+  const inner = targetOf(property) as EntityMetadata;
+  const parts = object && bindFields(inner, object, new Map(), { key: '', path: isList ? '' : path });
+  return { nullable, parts, isList };
 }
 
 function bindFile(

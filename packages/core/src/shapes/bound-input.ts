@@ -26,8 +26,9 @@ export interface BoundField {
   /** The keywords that say in a schema what the column can hold. */
   readonly bounds?: object;
   readonly reference?: Reference | undefined;
-  /** The fields of an embeddable that has several columns. */
+  /** The fields of an embeddable; if `isList`, of each one of a list, with their places below that of the one. */
   readonly parts?: readonly BoundField[] | undefined;
+  readonly isList?: boolean;
   /** The file that the field takes. */
   readonly file?: FileField | undefined;
   /** The children that the field writes. */

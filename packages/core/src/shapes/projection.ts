@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { atOnce } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { type FieldPath, fieldPath } from '../fields/field-path.ts';
-import { isInlineEmbeddable, isToMany, onlyPrimaryKey, targetOf, tyingKey } from '../fields/property.ts';
+import { isEmbeddable, isInlineEmbeddable, isToMany, onlyPrimaryKey, targetOf, tyingKey } from '../fields/property.ts';
 import { valueReader } from '../fields/value-reader.ts';
 import { fileRouteOf } from '../files/file-routes.ts';
 import { type FileLink, isFile, type StoredFile } from '../files/file-type.ts';
@@ -17,7 +17,7 @@ import { knownPart } from './known-part.ts';
 import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
 import { objectIn } from './schema-object.ts';
 import { type Embeddable, embeddableAt, type ShapeField, shapeField, toManyAt } from './shape-field.ts';
-import { wireWriter } from './wire-format.ts';
+import { embeddableWriter, wireWriter } from './wire-format.ts';
 
 type Convert = (value: never) => unknown;
 type Read<Output> = (values: readonly unknown[], children?: Children, request?: object) => Output;
@@ -139,16 +139,20 @@ class Plan {
     return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
   }
 
-  #column({ path, schema, known, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
+  #column({ path, schema, known, fields, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
     const name = prefix + path;
     const { className } = this.#meta;
     // Inside a related record its own fields count: that the record may be missing is said of the record.
     const field = { ...shapeField(place, path), name };
     if (field.property.hidden === true) throw declaredHidden(this.#meta, name);
+    checkParts(this.#meta, field.property, fields, name);
     if (isFile(field.property)) return this.#link(field, place);
     checkReadable(className, field, schema);
     const index = this.#index(name);
-    this.writers[index] = wireWriter(field, this.#platform);
+    const absent = known === undefined && !byHand ? 'null' : 'nothing';
+    this.writers[index] = isEmbeddable(field.property)
+      ? embeddableWriter(field.property, this.#platform, absent)
+      : wireWriter(field, this.#platform);
     const value = `v${index}`;
     const written = this.writers[index] === undefined ? value : `${value} === null ? null : write[${index}](${value})`;
     const isJudged = byHand && field.type.kind === 'json';
@@ -222,6 +226,23 @@ function arrayOf(place: EntityMetadata, { path, schema, computed }: ReadField): 
   const object = objectIn(items);
   const shown = object === undefined ? { name: key, path: key, schema: items } : readFieldsOf(object);
   return { shown, orderBy: [], limit: undefined };
+}
+
+/** @throws ImproperlyConfigured if a shape names a part of an embeddable, which a column holds as JSON, that is declared hidden */
+function checkParts(
+  meta: EntityMetadata,
+  property: EntityProperty,
+  fields: readonly ReadField[] = [],
+  prefix: string,
+): void {
+  if (!isEmbeddable(property)) return;
+  for (const { path, fields: inner } of fields) {
+    const part: EntityProperty | undefined = targetOf(property)?.properties[path as never];
+    if (part === undefined) continue;
+    const name = `${prefix}.${path}`;
+    if (part.hidden === true) throw declaredHidden(meta, name);
+    checkParts(meta, part, inner, name);
+  }
 }
 
 function declaredHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {

@@ -103,11 +103,15 @@ class ReferenceReading {
   /** Copies data, and notes its references, whose places in the copy are filled later. */
   copy(fields: readonly BoundField[], data: Values, at: string, entity: Values | undefined): Values {
     const copied = { ...data };
-    for (const { name, path, reference, children, parts } of fields) {
+    for (const { name, path, reference, children, parts, isList = false } of fields) {
       const value = copied[name];
       const place = at + path;
       if (value === undefined || value === null || this.#faulty.has(place)) continue;
-      if (parts !== undefined) {
+      if (parts !== undefined && isList) {
+        copied[name] = (value as readonly (Values | null)[]).map((item, index) => {
+          return item && this.copy(parts, item, `${place}/${index}`, undefined);
+        });
+      } else if (parts !== undefined) {
         copied[name] = this.copy(parts, value as Values, at, undefined);
       } else if (children !== undefined) {
         copied[name] = this.#copyChildren(name, children, value as readonly Values[], place, entity);

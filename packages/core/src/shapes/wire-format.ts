@@ -1,10 +1,12 @@
-import type { Platform } from '@mikro-orm/core';
+import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
 import type { FieldType } from '../fields/field-type.ts';
 import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
+import { isEmbeddable, isToOne, partsOf, targetOf } from '../fields/property.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
+import { keyOf } from '../mikro/entity-reader.ts';
 import { nullableObject } from './schema-object.ts';
-import type { ShapeField } from './shape-field.ts';
+import { type ShapeField, shapeField } from './shape-field.ts';
 
 /** Derives the schema of a field in an answer. */
 export function readSchema(field: ShapeField): TSchema {
@@ -127,6 +129,45 @@ export function wireWriter(
   if (type.kind === 'objectId') return String;
   if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
   return type.kind === 'binary' ? toBase64 : undefined;
+}
+
+/** The words for what an embeddable lacks: null, as a derived schema has it, or nothing, which a schema of the application's may allow. */
+export type Absent = 'null' | 'nothing';
+
+/**
+ * Makes the function that writes an embeddable, or a list of them, that one column holds: each property as a column of its own would be
+ * written. What the embeddable declares hidden is left out.
+ */
+export function embeddableWriter(
+  property: EntityProperty,
+  platform: Platform,
+  absent: Absent,
+): (value: unknown) => unknown {
+  const write = objectWriter(targetOf(property) as EntityMetadata, platform, absent);
+  return (value) => (Array.isArray(value) ? value.map(write) : write(value));
+}
+
+function objectWriter(meta: EntityMetadata, platform: Platform, absent: Absent): (value: unknown) => unknown {
+  const shown = partsOf(meta).filter(({ hidden }) => hidden !== true);
+  const parts = shown.map((property) => {
+    const { name } = property;
+    const write = isEmbeddable(property)
+      ? embeddableWriter(property, platform, absent)
+      : (wireWriter(shapeField(meta, name), platform) as ((value: unknown) => unknown) | undefined);
+    return { name, isKey: isToOne(property), write };
+  });
+  return (value) => {
+    if (value === null || typeof value !== 'object') return value;
+    const values = value as Readonly<Record<string, unknown>>;
+    const object: Record<string, unknown> = {};
+    for (const { name, isKey, write } of parts) {
+      const held = values[name];
+      if (held === undefined && absent === 'nothing') continue;
+      const plain = (isKey ? keyOf(held) : held) ?? null;
+      object[name] = write === undefined || plain === null ? plain : write(plain);
+    }
+    return object;
+  };
 }
 
 function toBase64(bytes: Uint8Array): string {
