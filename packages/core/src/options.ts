@@ -1,5 +1,5 @@
 import { ImproperlyConfigured } from './errors.ts';
-import { isRecord } from './json.ts';
+import { isPlainRecord, isRecord } from './json.ts';
 import { nearest } from './nearest.ts';
 
 /**
@@ -74,7 +74,8 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 export const isListOf = (value: unknown, isOne: (item: unknown) => boolean): value is unknown[] =>
   Array.isArray(value) && value.every(isOne);
 
-export const OBJECT: OptionRule = ['an object', isRecord];
+/** A Map would say nothing: its entries are no names. */
+export const NAMES: OptionRule = ['an object of names', isPlainRecord];
 /** The rule of an option that is judged elsewhere. */
 export const ANYTHING: OptionRule = ['anything', () => true];
 export const BOOLEAN: OptionRule = ['true or false', (value) => typeof value === 'boolean'];
@@ -88,7 +89,7 @@ export const POSITIVE: OptionRule = [
 export const TEXTS: OptionRule = ['a list of texts', (value) => isListOf(value, isText)];
 export const TEXTS_BY_NAME: OptionRule = [
   'texts by name',
-  (value) => isRecord(value) && Object.values(value).every(isText),
+  (value) => isPlainRecord(value) && Object.values(value).every(isText),
 ];
 export const STORE: OptionRule = ['a Store', (value) => typeof (value as { hit?: unknown } | null)?.hit === 'function'];
 

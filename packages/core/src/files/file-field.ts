@@ -1,7 +1,7 @@
 import type { FileTypeResult } from 'file-type';
 import type { TSchema } from 'typebox';
 import { UnsupportedMediaType } from '../errors.ts';
-import { checkOptions, LIST, OBJECT, type OptionRule, wrongOption } from '../options.ts';
+import { ANYTHING, checkOptions, LIST, type OptionRule, wrongOption } from '../options.ts';
 import type { FileStore } from './file-store.ts';
 
 /** The options of a file field. */
@@ -73,7 +73,7 @@ export class FileField {
  * // curl -F title=Broken -F attachment=@screen.png http://localhost:3000/api/tickets
  */
 export function file(options: FileFieldOptions): FileField {
-  checkOptions('file()', options, { store: OBJECT, maxBytes: MAX_BYTES, types: LIST });
+  checkOptions('file()', options, { store: ANYTHING, maxBytes: MAX_BYTES, types: LIST });
   const { store, maxBytes, types } = options;
   const isStore = (['put', 'get', 'delete'] as const).every((method) => typeof store?.[method] === 'function');
   if (!isStore) throw wrongOption('file()', 'store', 'a FileStore, such as flydriveStore()', store);

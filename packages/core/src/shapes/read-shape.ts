@@ -6,7 +6,7 @@ import { isInlineEmbeddable, isReference, onlyPrimaryKey } from '../fields/prope
 import type { EmbeddedName, FieldName, PathOf, Related, ToManyName, ToOneName } from '../fields/field-name.ts';
 import { isFile, type StoredFile } from '../files/file-type.ts';
 import { isRecord } from '../json.ts';
-import { checkOptions, OBJECT, TEXTS } from '../options.ts';
+import { checkOptions, NAMES, TEXTS } from '../options.ts';
 import type { ShapeProjection } from '../language/projection.ts';
 import { withNull } from './json-types.ts';
 import { compileProjection } from './projection.ts';
@@ -166,7 +166,7 @@ export function readShape<
   extra?: Extra,
 ): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
   const meta = declaredMetadata(entity);
-  checkOptions(`readShape(${meta.className})`, { names, extra }, { names: TEXTS, extra: OBJECT });
+  checkOptions(`readShape(${meta.className})`, { names, extra }, { names: TEXTS, extra: NAMES });
   const sources = [...names.map((name) => [name, name] as const), ...Object.entries<unknown>(extra ?? {})];
   if (sources.length === 0) {
     throw new ImproperlyConfigured(

@@ -5,7 +5,7 @@ import { declaredMetadata } from '../fields/declared-metadata.ts';
 import { referenceTo } from '../fields/reference-to.ts';
 import { FileField } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
-import { checkOptions, OBJECT, TEXTS, wrongOption } from '../options.ts';
+import { checkOptions, NAMES, TEXTS, wrongOption } from '../options.ts';
 import { bindFields } from './bound-field.ts';
 import { BoundWriteShape } from './bound-write-shape.ts';
 import {
@@ -106,7 +106,7 @@ export function writeShape<
 ): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
   const meta = declaredMetadata(entity);
   const owner = `writeShape(${meta.className})`;
-  checkOptions(owner, { names, overrides }, { names: TEXTS, overrides: OBJECT });
+  checkOptions(owner, { names, overrides }, { names: TEXTS, overrides: NAMES });
   checkOptions(owner, options, { required: TEXTS, optional: TEXTS });
   const sources: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(names.map((name) => [name, undefined])),

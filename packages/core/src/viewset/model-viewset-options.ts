@@ -12,14 +12,14 @@ import type {
 } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { isRecord } from '../json.ts';
+import { isPlainRecord, isRecord } from '../json.ts';
 import {
   ANYTHING,
   BOOLEAN,
   isListOf,
   FUNCTION,
   LIST,
-  OBJECT,
+  NAMES,
   type OptionRule,
   TEXT,
   TEXTS,
@@ -326,18 +326,18 @@ export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, obje
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,
-  expand: OBJECT,
+  expand: NAMES,
   fields: BOOLEAN,
   write: ANYTHING,
   extra: ['a Type.Object()', (value) => isRecord(value) && isRecord(value['properties'])],
   fill: [
     'functions by field',
-    (value) => isRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
+    (value) => isPlainRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
   ],
   validate: FUNCTION,
   bulk: BULK_RULE,
-  referencePermissions: ['lists of permission classes by field', isRecord],
-  referenceViews: ['view classes by field', isRecord],
+  referencePermissions: ['lists of permission classes by field', isPlainRecord],
+  referenceViews: ['view classes by field', isPlainRecord],
   lookupField: TEXT,
   operations: LIST,
   searchFields: TEXTS,

@@ -13,7 +13,7 @@ import {
   checkValues,
   FUNCTION,
   LIST,
-  OBJECT,
+  NAMES,
   type OptionRule,
   TEXT,
   TEXTS,
@@ -193,9 +193,9 @@ export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, Optio
   deprecated: BOOLEAN,
   summaries: TEXTS_BY_NAME,
   descriptions: TEXTS_BY_NAME,
-  examples: OBJECT,
-  fieldWords: OBJECT,
-  parameterWords: OBJECT,
+  examples: NAMES,
+  fieldWords: NAMES,
+  parameterWords: NAMES,
 };
 
 /** Makes a 401 if nobody is logged in, else a 403. */

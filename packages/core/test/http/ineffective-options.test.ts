@@ -1,7 +1,15 @@
 /** Options that would have no effect: in the wrong place, beside others, or of a form that says nothing. */
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, Filter, ModelViewSet, readShape, type ViewSet, type ViewsetOptions } from '../../src/index.ts';
+import {
+  action,
+  Filter,
+  ModelViewSet,
+  readShape,
+  type ViewSet,
+  type ViewsetOptions,
+  writeShape,
+} from '../../src/index.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, errorAtStart, LIBRARY } from '../support/library.ts';
 
@@ -31,6 +39,41 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
     t.equal(await errorOf({ throttles: [], count: action({}, () => ({ books: 1 })) }, 'read'), undefined);
     t.equal(await errorOf({ tags: new Map(), helper: 5 }, 'extra'), undefined);
     t.equal(await errorOf({ throtles: [] }), 'BookViewSet: "throtles" is never read; did you mean "throttles"?');
+  });
+
+  t.test('a Map in the place of an object of names is refused, since its entries are no names', async (t) => {
+    const byName = [
+      'filterFields',
+      'orderingFields',
+      'expand',
+      'fieldWords',
+      'fill',
+      'referencePermissions',
+      'referenceViews',
+    ];
+    const entries = [['publisher', 'title']] as const;
+    for (const option of byName) {
+      for (const [value, came] of [
+        [new Map(entries), 'Map'],
+        [Promise.resolve(Object.fromEntries(entries)), 'Promise'],
+        [Object.create(Object.fromEntries(entries)), 'Object'],
+      ] as const) {
+        t.throws(
+          () => ModelViewSet(Book, { read, [option]: value }),
+          {
+            name: 'ImproperlyConfigured',
+            message: new RegExp(`option "${option}" must be .*, but an object of ${came} came`),
+          },
+          option,
+        );
+      }
+    }
+    t.throws(() => readShape(Book, ['id'], new Map() as never), {
+      message: 'readShape(Book): option "extra" must be an object of names, but an object of Map came',
+    });
+    t.throws(() => writeShape(Book, ['title'], new Map() as never), {
+      message: /"overrides" must be an object of names/,
+    });
   });
 
   t.test('a filter whose parameters are no list is named', async (t) => {
