@@ -83,28 +83,35 @@ t.test('a lost connection is another reason to try a GET again, and an error of 
 
 t.test('a try that takes too long is given up, and not repeated', async (t) => {
   const { url, seen } = await answeringServer(t, () => undefined);
-  const error = await errorOf(createClient<Api>({ url, timeoutMs: 50 }).books.retrieve(1));
+  // Long enough for the request to arrive on a busy machine.
+  const error = await errorOf(createClient<Api>({ url, timeoutMs: 1000 }).books.retrieve(1));
   t.strictSame([error.status, error.code], [0, 'timed_out']);
   t.equal(seen.length, 1);
 });
 
 t.test('a signal ends a call with its own reason, wherever the call stands', async (t) => {
   const gone = new Error('gone');
-  const { url, seen } = await answeringServer(t, ({ url: path }) =>
-    path.endsWith('/1') ? undefined : { status: 503, body: REFUSED, headers: { 'retry-after': '9' } },
-  );
-  const abortAfter = (ms: number) => {
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(gone), ms);
-    return { signal: controller.signal };
-  };
+  let controller = new AbortController();
+  const { url, seen } = await answeringServer(t, ({ url: path }) => {
+    if (path.endsWith('/1')) {
+      controller.abort(gone);
+      return undefined;
+    }
+    setTimeout(() => controller.abort(gone), 100);
+    return { status: 503, body: REFUSED, headers: { 'retry-after': '9' } };
+  });
+  const aborted = () => ({ signal: (controller = new AbortController()).signal });
   const api = createClient<Api>({ url });
-  await t.rejects(api.books.retrieve(1, {}, abortAfter(50)), gone, 'while it is on its way');
-  await t.rejects(api.books.retrieve(2, {}, abortAfter(100)), gone, 'while it waits for another try');
+  await t.rejects(api.books.retrieve(1, {}, aborted()), gone, 'while it is on its way');
+  await t.rejects(api.books.retrieve(2, {}, aborted()), gone, 'while it waits for another try');
   await t.rejects(api.books.retrieve.safe(1, {}, { signal: AbortSignal.abort(gone) }), gone, 'before it begins');
   t.equal(seen.length, 2);
-  const waiting = createClient<Api>({ url, token: () => new Promise<string>(() => {}) });
-  await t.rejects(waiting.books.retrieve(2, {}, abortAfter(50)), gone, 'while it waits for a token');
+  const token = () => {
+    setImmediate(() => controller.abort(gone));
+    return new Promise<string>(() => {});
+  };
+  const waiting = createClient<Api>({ url, token });
+  await t.rejects(waiting.books.retrieve(2, {}, aborted()), gone, 'while it waits for a token');
 });
 
 t.test('a token is asked for before every request, and sent', async (t) => {
