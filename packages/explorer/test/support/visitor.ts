@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
@@ -9,8 +8,8 @@ import { ADMIN, fillLibrary } from './shelves.ts';
 
 /** A library with ten thousand authors, and a browser that visits it. */
 export async function openLibrary(t: Test) {
-  /** Delays or refuses the requests of the page while a test wants it. */
-  const disturbance = { delayMs: 0, status: 0 };
+  /** Refuses the requests of the page while a test wants it. */
+  const disturbance = { status: 0 };
   const orm = await openSqlite(t, { entities: ENTITIES });
   const app = await startLibrary(t, orm, { within: (scope) => disturb(scope, disturbance) });
   const base = await app.listen();
@@ -30,10 +29,9 @@ export async function openLibrary(t: Test) {
   };
 }
 
-function disturb(app: FastifyInstance, disturbance: { readonly delayMs: number; readonly status: number }): void {
+function disturb(app: FastifyInstance, disturbance: { readonly status: number }): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!request.url.startsWith('/api/')) return;
-    if (disturbance.delayMs > 0) await sleep(disturbance.delayMs);
     if (disturbance.status > 0) await reply.code(disturbance.status).send({ error: 'On purpose', code: 'test' });
   });
 }
