@@ -9,7 +9,6 @@ import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';
 const IF_NONE_MATCH = Type.String({ description: `The ${TAGS}: one of the record draws a 304 without a body` });
-const IF_MATCH_OF_READ = Type.String({ description: `The ${TAGS}: without the one of the answer it is not sent` });
 const IF_NONE_MATCH_OF_WRITE = Type.String({ description: `The ${TAGS}: with one of the record nothing is written` });
 const IF_MATCH = Type.String({ description: `The ${TAGS}: without the one of the record nothing is written` });
 
@@ -39,12 +38,8 @@ export function sendsTag({ action, detail, preconditions }: Conditional): boolea
 /** The headers that an operation of a view takes. */
 export function headerParameters({ action, detail, preconditions }: Conditional): OperationParameter[] {
   if (preconditions === undefined || action === 'list') return [];
-  if (action === 'retrieve') {
-    return [
-      { name: 'if-none-match', required: false, schema: IF_NONE_MATCH },
-      { name: 'if-match', required: false, schema: IF_MATCH_OF_READ },
-    ];
-  }
+  // Its `If-Match` is heard as HTTP has it, and not offered: whoever reads has no use for it.
+  if (action === 'retrieve') return [{ name: 'if-none-match', required: false, schema: IF_NONE_MATCH }];
   if (!detail) {
     return [
       { name: 'if-match', required: false, schema: COLLECTION_MATCH },

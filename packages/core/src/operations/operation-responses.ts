@@ -140,7 +140,8 @@ function errorStatuses(facts: RouteFacts): number[] {
     [405, true],
     [408, takesBody],
     [409, !isSafe && facts.hasEntity],
-    [412, condition !== undefined],
+    // Reading hears an `If-Match` that is not offered.
+    [412, condition !== undefined || (isSafe && facts.sendsTag)],
     [413, takesBody],
     [414, true],
     [415, takesBody],
