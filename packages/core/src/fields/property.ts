@@ -115,8 +115,8 @@ export function partsOf({ properties }: EntityMetadata): EntityProperty[] {
 }
 
 /** True of an embeddable whose properties are columns of the entity that it stands in. */
-export function isInlineEmbeddable({ kind, object, array }: EntityProperty): boolean {
-  return kind === ReferenceKind.EMBEDDED && object !== true && array !== true;
+export function isInlineEmbeddable(property: EntityProperty): boolean {
+  return isEmbeddable(property) && property.object !== true && property.array !== true;
 }
 
 /** True of a to-one relation whose foreign key is on this side. */
