@@ -14,7 +14,7 @@ export interface Page {
 
 /** The pages of `docs`, by the headings of the sidebar, in their order. */
 const DOCS: Readonly<Record<string, readonly string[]>> = {
-  Start: ['guide', 'django', 'nestjs', 'existing-application', 'typescript', 'editor', 'testing'],
+  Start: ['tutorial', 'guide', 'django', 'nestjs', 'existing-application', 'typescript', 'editor', 'testing'],
   Records: [
     'views',
     'actions',

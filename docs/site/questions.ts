@@ -1,5 +1,8 @@
 /** Things that a newcomer looks for, in a newcomer's words, and the pages (or places on them) that answer. */
 export const QUESTIONS: readonly (readonly [question: string, answers: readonly string[]])[] = [
+  ['tutorial', ['/tutorial']],
+  ['getting started', ['/tutorial']],
+  ['deploy my own application', ['/tutorial', '/deployment']],
   ['how do I change page size', ['/pagination']],
   ['one transaction per request', ['/transactions#one-transaction-per-request']],
   ['make a field read only', ['/write-shapes#a-read-only-field']],

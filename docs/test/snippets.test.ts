@@ -3,13 +3,14 @@
  *
  *     ```ts                      compiles by itself
  *     ```ts continues            compiles together with the block before it
+ *     ```ts step=2               belongs to step 2 of a tutorial, which starts with the files of step 1
  *     ```ts run                  ends with exit code 0, and prints what a fence marked `output` after it says
  *     ```ts serve=/products      listens, and answers GET /products with 200
  */
 import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { PACKAGES } from '../site/packages.ts';
@@ -42,7 +43,7 @@ for (const document of documents()) {
 
 const mistakes = compileProjects(root, [...projects]);
 for (const snippet of all) {
-  t.test(`${snippet.document}:${snippet.line}`, async (t) => {
+  t.test(`${snippet.document}:${snippet.line} (${relative(scratch, snippet.path)})`, async (t) => {
     t.strictSame(
       mistakes.filter(({ path }) => path === snippet.path).map(({ text }) => `${snippet.document}${text}`),
       [],

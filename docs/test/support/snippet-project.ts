@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { CodeBlock } from './code-block.ts';
 
 /** A program made of the blocks of one document: a file that keeps every line at its line of the document. */
@@ -14,10 +14,37 @@ export interface Snippet {
 const FILE_NAME = /^\/\/ ([\w./-]+\.ts)$/;
 
 /**
- * Which files a document's blocks make. A block whose first line is `// product.ts` is that file, so that another may
- * import it; any other block is a file of its own, and `continues` adds it to the block before.
+ * Returns the files that the blocks of a document make. A block whose first line is `// product.ts` is that file, so that
+ * other blocks can import it. Any other block is a file of its own. `continues` adds a block to the one before.
+ *
+ * In a tutorial, each block has its step: `step=2`. A step starts with the named files of the step before and may show new
+ * versions of them. Every step is compiled and run by itself.
  */
 export function snippetsOf(folder: string, blocks: readonly CodeBlock[]): Snippet[] {
+  const steps = Map.groupBy(blocks, stepOf);
+  const all: Snippet[] = [];
+  let before: readonly Snippet[] = [];
+  for (const [step, members] of steps) {
+    const place = step === undefined ? folder : join(folder, `step-${step}`);
+    const shown = filesOf(place, members);
+    const kept = before.filter(
+      (old) => isNamed(old) && !shown.some(({ path }) => basename(path) === basename(old.path)),
+    );
+    before = [...kept.map((old) => ({ ...old, path: join(place, basename(old.path)) })), ...shown];
+    all.push(...before);
+  }
+  return all;
+}
+
+function stepOf({ words }: CodeBlock): string | undefined {
+  return words.find((word) => word.startsWith('step='))?.slice('step='.length);
+}
+
+function isNamed({ path, line }: Snippet): boolean {
+  return basename(path) !== `line-${line}.ts`;
+}
+
+function filesOf(folder: string, blocks: readonly CodeBlock[]): Snippet[] {
   const snippets: Snippet[] = [];
   for (const block of blocks) {
     const place = `${block.document}:${block.line}`;
