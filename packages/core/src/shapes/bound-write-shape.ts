@@ -1,4 +1,4 @@
-import { type TObject, Type } from 'typebox';
+import { type TObject, type TSchema, Type } from 'typebox';
 import type { FileFields } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
 import { invalidInput } from '../schema/error-details.ts';
@@ -7,7 +7,7 @@ import { type Inspect, type Inspected, compileInspect } from '../schema/validato
 import { checkField } from './bound-field.ts';
 import type { BodyMode, BodySchemas, BoundField, BoundInput, Reference } from './bound-input.ts';
 import { type FindReferred, type RecordData, resolveReferences } from './references.ts';
-import { partialOf, without, withOnly, withProperties } from './schema-object.ts';
+import { mapObjects, mapProperties, partialOf, withKeyword, withOnly, withProperties } from './schema-object.ts';
 import { withinBounds } from './wire-format.ts';
 
 /** The schemas of one body: in JSON, and as a form if it takes files. */
@@ -19,30 +19,21 @@ export interface BodyDocument {
 /** A write shape that knows the columns of its entity. Whatever its schema allows, it lets nothing through that they cannot hold. */
 export class BoundWriteShape<Data extends object> implements BoundInput {
   readonly schema: TObject;
-  /** The schemas of bodies as documents have them: with the bounds of the columns, which are no part of the other ones. */
-  readonly documented: Readonly<Record<BodyMode, BodyDocument>>;
   readonly fields: readonly BoundField[];
   readonly references: ReadonlyMap<string, Reference>;
   /** The fields that are files, by name. */
   readonly files: FileFields;
   readonly #inspect: Readonly<Record<BodyMode, Inspect>>;
   readonly #inspectPartOfNew: Inspect;
+  readonly #schemas: Readonly<Record<BodyMode, TObject>>;
+  readonly #documented = new Map<TObject, BodyDocument>();
 
   constructor({ schema, replacement, partial }: BodySchemas, fields: readonly BoundField[]) {
     this.schema = schema;
+    this.#schemas = { create: schema, replace: replacement, change: partial };
     this.fields = fields;
     this.references = new Map(fields.flatMap(referencesOf));
     this.files = new Map(fields.flatMap(({ name, file }) => (file === undefined ? [] : [[name, file]])));
-    const document = (body: TObject): BodyDocument => {
-      const form = withBounds(body, fields);
-      return this.files.size === 0 ? { json: form } : { json: inJson(form, fields), form };
-    };
-    const documented = document(schema);
-    this.documented = {
-      create: documented,
-      replace: replacement === schema ? documented : document(replacement),
-      change: document(partial),
-    };
     const nodes = new Map();
     const inspect = (body: TObject): Inspect => compileInspect(withoutChildren(body, fields), 'body', nodes);
     const create = inspect(schema);
@@ -52,6 +43,21 @@ export class BoundWriteShape<Data extends object> implements BoundInput {
       change: inspect(partial),
     };
     this.#inspectPartOfNew = replacement === schema ? this.#inspect.change : inspect(partialOf(schema));
+  }
+
+  /**
+   * The schemas of a body as documents have them: with the bounds of the columns at every depth, which are no part of the other schemas.
+   * Asked once the ORM has discovered the entities, whose children the body may hold.
+   */
+  documented(mode: BodyMode): BodyDocument {
+    const schema = this.#schemas[mode];
+    let known = this.#documented.get(schema);
+    if (known === undefined) {
+      const form = withBounds(schema, this.fields);
+      known = this.files.size === 0 ? { json: form } : { json: inJson(form, this.fields), form };
+      this.#documented.set(schema, known);
+    }
+    return known;
   }
 
   /**
@@ -124,10 +130,7 @@ function referencesOf({ name, reference, children, parts = [] }: BoundField): (r
 function withoutChildren(schema: TObject, fields: readonly BoundField[]): TObject {
   const opaque = fields.filter(({ name, children }) => children !== undefined && name in schema.properties);
   if (opaque.length === 0) return schema;
-  const lists = opaque.map(({ name }) => [
-    name,
-    Object.assign(without(schema.properties[name]!, 'items'), { items: {} }),
-  ]);
+  const lists = opaque.map(({ name }) => [name, withKeyword(schema.properties[name]!, 'items', {})]);
   return withProperties(schema, { ...schema.properties, ...(Object.fromEntries(lists) as TObject['properties']) });
 }
 
@@ -142,14 +145,20 @@ function inJson(schema: TObject, fields: readonly BoundField[]): TObject {
   return withOnly(schema, properties);
 }
 
+/** Adds to the fields of an object what their columns can hold. A field that is bounded already stays the same schema. */
 function withBounds(schema: TObject, fields: readonly BoundField[]): TObject {
-  const bounds = new Map(fields.map((field) => [field.name, field.bounds]));
-  const properties = Object.entries(schema.properties).map(([name, child]) => [
-    name,
-    withinBounds(child, bounds.get(name) ?? {}),
-  ]);
-  const isBounded = properties.every(([name, child]) => child === schema.properties[name as string]);
-  return isBounded ? schema : withProperties(schema, Object.fromEntries(properties) as TObject['properties']);
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  return mapProperties(schema, (child, name) => {
+    const field = byName.get(name);
+    return field === undefined ? child : boundedField(child, field);
+  });
+}
+
+/** Bounds a field where its values stand: those of children and embeddables are the properties of its objects. */
+function boundedField(schema: TSchema, { bounds, parts, children }: BoundField): TSchema {
+  const inner = children?.shape.fields ?? parts;
+  if (inner !== undefined) return mapObjects(schema, (object) => withBounds(object, inner));
+  return bounds === undefined ? schema : withinBounds(schema, bounds);
 }
 
 /** Sorts problems as the shape names its fields; problems of anything else come last. */

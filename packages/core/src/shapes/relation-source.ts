@@ -5,7 +5,7 @@ import { FileField } from '../files/file-field.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
 import { isReference, isToMany, targetOf } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
-import { without, withOnly, withProperties } from './schema-object.ts';
+import { withKeyword, withOnly, withProperties } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
 import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
 import { writeSchema } from './wire-format.ts';
@@ -77,7 +77,7 @@ export function replacementOf(schema: TObject, sources: RelationSources): TObjec
     const { nested } = source as Extract<RelationSource, { readonly kind: 'nested' }>;
     if (nested.update) {
       const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
-      properties[name] = Object.assign(without(properties[name]!, 'items'), { items });
+      properties[name] = withKeyword(properties[name]!, 'items', items);
     } else {
       delete properties[name];
     }

@@ -42,6 +42,31 @@ export function withOnly(schema: TObject, properties: TObject['properties']): TO
   return required.length === 0 ? copy : Object.assign(copy, { required });
 }
 
+/** Copies an object's schema with its properties changed; the same schema if none of them is. */
+export function mapProperties(schema: TObject, change: (schema: TSchema, name: string) => TSchema): TObject {
+  const changed = Object.entries(schema.properties).map(([name, child]) => [name, change(child, name)] as const);
+  if (changed.every(([name, child]) => child === schema.properties[name])) return schema;
+  return withProperties(schema, Object.fromEntries(changed));
+}
+
+/** Changes the objects that a schema describes: itself, the items of an array, and the members of a union. */
+export function mapObjects(schema: TSchema, change: (object: TObject) => TObject): TSchema {
+  const { properties, items, anyOf } = schema as { properties?: object; items?: TSchema; anyOf?: readonly TSchema[] };
+  if (properties !== undefined) return change(schema as TObject);
+  if (anyOf !== undefined) {
+    const members = anyOf.map((member) => mapObjects(member, change));
+    return members.every((member, index) => member === anyOf[index]) ? schema : withKeyword(schema, 'anyOf', members);
+  }
+  if (items === undefined || Array.isArray(items)) return schema;
+  const item = mapObjects(items, change);
+  return item === items ? schema : withKeyword(schema, 'items', item);
+}
+
+/** Copies a schema with another value of a keyword, with what TypeBox keeps out of sight. */
+export function withKeyword(schema: TSchema, keyword: string, value: unknown): TSchema {
+  return Object.assign(without(schema, keyword), { [keyword]: value });
+}
+
 /** Keywords and refinements that speak of a whole object, and may not hold of a part of it. */
 const OF_THE_WHOLE = [
   'required',

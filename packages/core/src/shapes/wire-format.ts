@@ -5,7 +5,7 @@ import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
 import { isEmbeddable, isToOne, partsOf, targetOf } from '../fields/property.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
 import { keyOf } from '../mikro/entity-reader.ts';
-import { nullableObject } from './schema-object.ts';
+import { nullableObject, withKeyword } from './schema-object.ts';
 import { type ShapeField, shapeField } from './shape-field.ts';
 
 /** Derives the schema of a field in an answer. */
@@ -40,11 +40,15 @@ export function columnBounds({ type, list, custom }: ShapeField): object {
   return custom || list ? {} : bounds(type, true);
 }
 
-/** Narrows a schema of one type by the bounds of its column, where it does not say more. */
+/** Narrows a schema, or the members of a union, by the bounds of its column, where it does not say more. */
 export function withinBounds(schema: TSchema, columns: object): TSchema {
   const own = schema as Readonly<Record<string, unknown>>;
-  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type } = own;
-  if (type === undefined) return schema;
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, maxLength, type, anyOf } = own;
+  if (Array.isArray(anyOf)) {
+    const members = (anyOf as readonly TSchema[]).map((member) => withinBounds(member, columns));
+    return members.every((member, index) => member === anyOf[index]) ? schema : withKeyword(schema, 'anyOf', members);
+  }
+  if (type === undefined || type === 'null' || 'const' in own) return schema;
   const isNarrower: Readonly<Record<string, (bound: number) => boolean>> = {
     minimum: (bound) => Number(minimum ?? -Infinity) >= bound || Number(exclusiveMinimum ?? -Infinity) >= bound,
     maximum: (bound) => Number(maximum ?? Infinity) <= bound || Number(exclusiveMaximum ?? Infinity) <= bound,

@@ -115,7 +115,7 @@ export class ViewInput {
 
   /** The schemas of a body, for documents. */
   documented(mode: BodyMode): BodyDocument {
-    const document = this.#shapeOf(mode).documented[mode];
+    const document = this.#shapeOf(mode).documented(mode);
     const extra = this.#extra?.[mode];
     if (extra === undefined) return document;
     const { json, form } = document;
