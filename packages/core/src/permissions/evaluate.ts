@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, whenReady } from '../awaitable.ts';
-import { and, type Condition, isAlways } from '../language/condition.ts';
+import { and, type Condition, isAlways, never } from '../language/condition.ts';
 import { ALL, covers, type Grant, intersection, NONE, scopeGrant } from './grant.ts';
 import { GRANT, type Permission, type PermissionView } from './permission.ts';
 
 /** The answer of a view's permissions together, for one request. */
 export interface PermissionGrant {
-  /** True: nothing is granted. */
+  /** True: the request itself is refused. */
   readonly denied: boolean;
-  /** The condition of the records that may be seen; undefined: all of them. The view's queries have to apply it. */
+  /** The condition of the records that may be seen, perhaps none; undefined: all of them. The view's queries have to apply it. */
   readonly scope: Condition | undefined;
   /** True if the record has to be looked at, by `allows`. */
   readonly needsObject: boolean;
@@ -27,6 +27,13 @@ const EVERYTHING: PermissionGrant = Object.freeze({
   allows: () => true,
 });
 
+const REFUSED: PermissionGrant = Object.freeze({
+  denied: true,
+  scope: never,
+  needsObject: false,
+  allows: () => false,
+});
+
 /** The kind of a request. */
 export interface EvaluateOptions {
   /** True if the request is about one record. */
@@ -34,7 +41,7 @@ export interface EvaluateOptions {
 }
 
 /**
- * Asks permissions, all of which must grant, once for a request; none is asked after one that grants nothing. Makes no
+ * Asks permissions, all of which must grant, once for a request; none is asked after one that refuses. Makes no
  * promise if no permission needs one.
  */
 export function evaluatePermissions(
@@ -43,18 +50,18 @@ export function evaluatePermissions(
   view: PermissionView,
   { object: wantsObject }: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  return whenReady(grantOf(permissions, request, view, wantsObject), (granted) => {
+  return whenReady(grantOf(permissions, request, view), (granted) => {
     if (granted === ALL) return EVERYTHING;
-    const { scope, object: check } = granted;
+    if (granted === NONE) return REFUSED;
+    const { shown, object: check } = granted;
+    const scope = isAlways(shown.most) ? undefined : shown.most;
+    // A view without an entity has no query that a scope could narrow.
+    if (scope !== undefined && view.meta === undefined) return REFUSED;
     return {
-      denied: granted === NONE,
-      scope: scope.kind === 'constant' ? undefined : scope,
+      denied: false,
+      scope,
       needsObject: wantsObject && check !== true,
-      allows: (object) => {
-        if (granted === NONE) return false;
-        if (wantsObject) return check === true || check(object);
-        return whenReady(grantOf(permissions, request, view, true), (full) => covers(full, object, request));
-      },
+      allows: (object) => (wantsObject ? check === true || check(object) : covers(granted, object, request)),
     };
   });
 }
@@ -70,7 +77,7 @@ export function narrowGrant(
   view: PermissionView,
   { object: wantsObject }: EvaluateOptions,
 ): Awaitable<PermissionGrant> {
-  return whenReady(grantOf(permissions, request, view, false), ({ scope }) => {
+  return whenReady(grantOf(permissions, request, view), ({ shown: { most: scope } }) => {
     if (isAlways(scope)) return granted;
     const shown = scopeGrant(scope);
     return {
@@ -84,18 +91,17 @@ export function narrowGrant(
   });
 }
 
-/** Asks permissions in their order, from one on, until one of them grants nothing. */
+/** Asks permissions in their order, from one on, until one of them refuses. */
 function grantOf(
   permissions: readonly Permission[],
   request: FastifyRequest,
   view: PermissionView,
-  wantsObject: boolean,
   first = 0,
 ): Awaitable<Grant> {
   if (first === permissions.length) return ALL;
-  return whenReady(permissions[first]![GRANT](request, view, wantsObject), (granted) =>
+  return whenReady(permissions[first]![GRANT](request, view), (granted) =>
     granted === NONE
       ? NONE
-      : whenReady(grantOf(permissions, request, view, wantsObject, first + 1), (rest) => intersection(granted, rest)),
+      : whenReady(grantOf(permissions, request, view, first + 1), (rest) => intersection(granted, rest)),
   );
 }

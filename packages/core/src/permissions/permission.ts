@@ -5,7 +5,7 @@ import { type Awaitable, isYes, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { describe, wrongOption } from '../options.ts';
-import { always, type Condition, isAlways, never } from '../language/condition.ts';
+import type { Condition } from '../language/condition.ts';
 import { lookupCondition } from '../language/resolve-lookup.ts';
 import { byStoredKeys } from '../language/stored-keys.ts';
 import type { Lookups } from '../language/lookup-name.ts';
@@ -84,10 +84,13 @@ type LookupsOf<Entity extends object> = [Entity] extends [never]
  * |---|---|---|
  * | `hasPermission` | of every request to the view | 401 or 403 |
  * | `hasObjectPermission` | of the one record of retrieve, update, destroy and detail actions | 401 or 403 |
- * | `scope` | of every query of the view, lists too | the record is not there: 404 |
+ * | `scope` | of every query of the view, lists too | the record is not there: lists leave it out, its URL is a 404 |
+ *
+ * A scope never refuses the request. If no record is in it, lists are empty.
  *
  * Classes compose: `A.and(B)`, `A.or(B)`, `A.not()` are permission classes again, right for all three questions. The
- * second of two is not asked if the first decides. A list shows what a record's own answer may grant, never what none would.
+ * second of two is not asked if the first decides. If a record is not in the list, its URL is a 404. So `not()` of a class
+ * with a scope and an object check grants records outside the scope alone.
  *
  * @example
  * // `ViewsetTypes` says what the user is; until it does, an id may be a number, a string or a bigint.
@@ -162,10 +165,10 @@ export class Permission {
   }
 
   /** @internal */
-  [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
+  [GRANT](request: FastifyRequest, view: PermissionView): Awaitable<Grant> {
     return whenReady(this.hasPermission(request, view), (answer) => {
       if (!isYes(answer)) return NONE;
-      return whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope, wantsObject));
+      return whenReady(this.scope(request, view), (scope) => this.#granted(request, view, scope));
     });
   }
 
@@ -187,17 +190,16 @@ export class Permission {
   /** @internal */
   [CHECK_ENTITY](_meta: EntityMetadata | undefined, _owner: string): void {}
 
-  #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined, wantsObject: boolean): Grant {
+  #granted(request: FastifyRequest, view: PermissionView, scope: Condition | undefined): Grant {
     if (scope !== undefined && typeof (scope as Partial<Condition> | null)?.kind !== 'string') {
       throw new ImproperlyConfigured(
         `${this.constructor.name}: scope must answer a condition, or undefined for all records, but ${describe(scope)} came`,
       );
     }
-    const limit = scope ?? always;
-    if (this.hasObjectPermission === Permission.prototype.hasObjectPermission) return scopeGrant(limit);
-    // If no record is at hand, a scope speaks for its class's object check; without one the answer stays open.
-    if (!wantsObject && !isAlways(limit)) return scopeGrant(limit);
-    return checkedGrant(limit, never, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
+    if (this.hasObjectPermission === Permission.prototype.hasObjectPermission) {
+      return scope === undefined ? ALL : scopeGrant(scope);
+    }
+    return checkedGrant(scope, (object) => whenReady(this.hasObjectPermission(request, view, object), isYes));
   }
 }
 
@@ -267,7 +269,7 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
     #isOverridden: boolean | undefined;
 
     override hasPermission(request: FastifyRequest, view: PermissionView): boolean | Promise<boolean> {
-      return whenReady(this.#combined(request, view, false), (granted) => granted !== NONE);
+      return whenReady(this.#combined(request, view), (granted) => granted !== NONE);
     }
 
     override hasObjectPermission(
@@ -275,17 +277,18 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       view: PermissionView,
       object: object,
     ): boolean | Promise<boolean> {
-      return whenReady(this.#combined(request, view, true), (granted) => covers(granted, object, request));
+      return whenReady(this.#combined(request, view), (granted) => covers(granted, object, request));
     }
 
-    override scope(request: FastifyRequest, view: PermissionView): Condition | Promise<Condition> {
-      return whenReady(this.#combined(request, view, false), ({ scope }) => scope);
+    override scope(request: FastifyRequest, view: PermissionView): Awaitable<Condition | undefined> {
+      const hides = this.#operands.some((operand) => operand[HIDES_RECORDS]);
+      return whenReady(this.#combined(request, view), ({ shown }) => (hides ? shown.most : undefined));
     }
 
-    override [GRANT](request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
+    override [GRANT](request: FastifyRequest, view: PermissionView): Awaitable<Grant> {
       // A subclass that overrides a question means what it says: it is asked like any class that was written.
       this.#isOverridden ??= QUESTIONS.some((question) => this[question] !== Composed.prototype[question]);
-      return this.#isOverridden ? super[GRANT](request, view, wantsObject) : this.#combined(request, view, wantsObject);
+      return this.#isOverridden ? super[GRANT](request, view) : this.#combined(request, view);
     }
 
     override get [HIDES_RECORDS](): boolean {
@@ -306,8 +309,8 @@ function compose(name: string, classes: readonly PermissionClass[], algebra: Alg
       for (const operand of this.#operands) operand[CHECK_ENTITY](meta, owner);
     }
 
-    #combined(request: FastifyRequest, view: PermissionView, wantsObject: boolean): Awaitable<Grant> {
-      return algebra.grant((place) => this.#operands[place]![GRANT](request, view, wantsObject), request);
+    #combined(request: FastifyRequest, view: PermissionView): Awaitable<Grant> {
+      return algebra.grant((place) => this.#operands[place]![GRANT](request, view), request);
     }
   }
   Object.defineProperty(Composed, 'name', { value: name });

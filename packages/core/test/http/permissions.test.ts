@@ -33,6 +33,13 @@ class OfNorth extends Permission {
   }
 }
 
+/** The books of somebody's teams, who is in none. */
+class OfNoTeam extends Permission {
+  override scope(_request: FastifyRequest, view: PermissionView) {
+    return this.records<InferEntity<typeof Book>>(view, { publisher__name__in: [] });
+  }
+}
+
 class IsAnna extends Permission {
   override hasPermission(request: FastifyRequest) {
     return (getCurrentUser(request) as { role: { name: string } } | null)?.role.name === 'anna';
@@ -136,6 +143,45 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
       touch: [404, 200],
       patch: [404, 200],
     });
+  });
+
+  t.test('an empty scope is no refusal: there is nothing to see', async (t) => {
+    const before = await orm.em.fork().count(Book);
+    t.same(await statuses(t, OfNoTeam, ANNA), {
+      listed: [],
+      one: [404, 404, 404],
+      touch: [404, 404],
+      patch: [404, 404],
+    });
+    const app = await testApp(t, orm, [bookRouter('books', OfNoTeam)]);
+    const destroyed = await app.inject({ method: 'DELETE', url: '/books/1', headers: ANNA });
+    t.equal(destroyed.statusCode, 404);
+    const made = await app.inject({
+      method: 'POST',
+      url: '/books',
+      payload: { title: 'Elm', pages: 9 },
+      headers: ANNA,
+    });
+    t.equal(made.statusCode, 403, 'nobody makes a record that is not in their own scope');
+    t.equal(await orm.em.fork().count(Book), before, 'and nothing is kept of it');
+    t.same(await statuses(t, OfNoTeam.or(OfNorth), ANNA), await statuses(t, OfNorth, ANNA));
+    t.same((await statuses(t, OfNoTeam.not(), ANNA)).listed, [1, 2, 3, 4, 5]);
+  });
+
+  t.test('a record that a negation leaves out of lists is not there', async (t) => {
+    class LongOfNorth extends OfNorth {
+      override hasObjectPermission(_request: FastifyRequest, _view: PermissionView, object: object) {
+        return (object as { pages: number }).pages >= 200;
+      }
+    }
+    // Ash is of North, but too short: the class refuses it, and its negation does not show it either.
+    t.same(await statuses(t, LongOfNorth.not(), ANNA), {
+      listed: [3, 4, 5],
+      one: [404, 404, 200],
+      touch: [404, 200],
+      patch: [404, 200],
+    });
+    t.same(await statuses(t, LongOfNorth.not().not(), ANNA), await statuses(t, LongOfNorth, ANNA));
   });
 
   t.test('a list shows nothing that the negation of a scope or an object check never grants', async (t) => {

@@ -8,7 +8,7 @@ import {
   type PermissionClass,
   type PermissionView,
 } from '../../src/permissions/permission.ts';
-import type { Condition } from '../../src/language/condition.ts';
+import { type Condition, never } from '../../src/language/condition.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
@@ -39,7 +39,11 @@ interface Meaning {
    * scope of another speaks for its object check.
    */
   readonly possible: (record: ThingRecord) => ReadonlySet<boolean>;
+  /** The requests' side of it: nothing for whoever is refused, all for whoever no scope and no object check limits. */
+  readonly admits: Admission;
 }
+
+type Admission = 'nothing' | 'records' | 'all';
 
 interface LeafParts {
   readonly view: boolean;
@@ -76,7 +80,8 @@ function leaf({ view, color, size, later }: LeafParts): Meaning {
     const isOpen = view && color === undefined && size !== undefined;
     return new Set(isOpen ? [true, false] : [view && (color === undefined || record.color === color)]);
   };
-  return { Class, grants, possible };
+  const isLimited = color !== undefined || size !== undefined;
+  return { Class, grants, possible, admits: !view ? 'nothing' : isLimited ? 'records' : 'all' };
 }
 
 /** Every answer of two classes together, whose answers do not depend on each other. */
@@ -92,8 +97,11 @@ function together(
   };
 }
 
-function negation({ Class, grants, possible }: Meaning): Meaning {
+const OPPOSITE = { nothing: 'all', records: 'records', all: 'nothing' } as const;
+
+function negation({ Class, grants, possible, admits }: Meaning): Meaning {
   return {
+    admits: OPPOSITE[admits],
     Class: Class.not(),
     grants: (record) => !grants(record),
     possible: (record) => new Set([...possible(record)].map((answer) => !answer)),
@@ -124,9 +132,13 @@ function randomMeaning(random: (below: number) => number, depth: number): Meanin
   const left = randomMeaning(random, depth - 1);
   if (kind === 1) return negation(left);
   const right = randomMeaning(random, depth - 1);
+  const both = [left.admits, right.admits];
+  // What decides alone, and what it takes both for.
+  const [one, two] = kind === 2 ? (['nothing', 'all'] as const) : (['all', 'nothing'] as const);
+  const admits = both.includes(one) ? one : both.every((each) => each === two) ? two : 'records';
   return kind === 2
-    ? { Class: left.Class.and(right.Class), ...together(left, right, (one, two) => one && two) }
-    : { Class: left.Class.or(right.Class), ...together(left, right, (one, two) => one || two) };
+    ? { Class: left.Class.and(right.Class), ...together(left, right, (first, second) => first && second), admits }
+    : { Class: left.Class.or(right.Class), ...together(left, right, (first, second) => first || second), admits };
 }
 
 forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
@@ -147,34 +159,39 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     return (scope === undefined ? all : all.where(scope)).entities();
   };
 
-  t.test('whatever is composed, a record is granted if and only if the composition grants it', async (t) => {
-    const random = randomNumbers(7);
-    let granted = 0;
-    for (let round = 0; round < 150; round++) {
-      const { Class, grants } = randomMeaning(random, 3);
-      const request = newRequest();
-      const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: true });
-      const expected: number[] = [];
-      for (const thing of await request.em.findAll(Thing)) if (grants(thing)) expected.push(thing.id);
-      const found: number[] = [];
-      for (const thing of await visible(request, grant)) {
-        if (!grant.needsObject || (await grant.allows(thing))) found.push(thing.id);
+  t.test(
+    'whatever is composed, a record is granted if and only if lists show it and the composition grants it',
+    async (t) => {
+      const random = randomNumbers(7);
+      let granted = 0;
+      for (let round = 0; round < 300; round++) {
+        const { Class, grants, possible } = randomMeaning(random, 3);
+        const request = newRequest();
+        const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: true });
+        const expected: number[] = [];
+        for (const thing of await request.em.findAll(Thing)) {
+          if (grants(thing) && possible(thing).has(true)) expected.push(thing.id);
+        }
+        const found: number[] = [];
+        for (const thing of await visible(request, grant)) {
+          if (!grant.needsObject || (await grant.allows(thing))) found.push(thing.id);
+        }
+        granted += found.length;
+        if (sorted(found).join() !== sorted(expected).join()) t.same(found, expected, Class.name);
       }
-      granted += found.length;
-      if (sorted(found).join() !== sorted(expected).join()) t.same(found, expected, Class.name);
-    }
-    t.ok(granted > 100, `${granted} records were granted`);
-  });
+      t.ok(granted > 100, `${granted} records were granted`);
+    },
+  );
 
   t.test('where there was no object at hand, a record that is asked about is looked at in full', async (t) => {
     const random = randomNumbers(11);
     for (let round = 0; round < 60; round++) {
-      const { Class, grants } = randomMeaning(random, 2);
+      const { Class, grants, possible } = randomMeaning(random, 2);
       const request = newRequest();
       const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
       const permission = new Class();
       for (const thing of await request.em.findAll(Thing)) {
-        const expected = grants(thing);
+        const expected = grants(thing) && possible(thing).has(true);
         if ((await grant.allows(thing)) !== expected) t.fail(`${Class.name} allows ${JSON.stringify(thing)}`);
         const isComposed = Class.name.startsWith('(');
         if (isComposed && (await permission.hasObjectPermission(request, view, thing)) !== expected) t.fail(Class.name);
@@ -226,6 +243,66 @@ forEachDatabase(t, { entities: [Thing] }, async (t, orm) => {
     t.same(await listed(Red.not().and(Small).not()), ['blue', 'null', 'red']);
     t.same(await listed(Red.and(Red.not())), []);
     t.same(await listed(Red.or(Red.not())), ['blue', 'null', 'red']);
+  });
+
+  t.test(
+    'whatever is composed, a request is refused if and only if the questions about requests refuse it',
+    async (t) => {
+      const random = randomNumbers(17);
+      const counts = { refused: 0, empty: 0 };
+      for (let round = 0; round < 300; round++) {
+        const { Class, admits } = randomMeaning(random, 3);
+        const request = newRequest();
+        const grant = await evaluatePermissions(makePermissions([Class], 'test'), request, view, { object: false });
+        if (grant.denied === (admits !== 'nothing')) t.fail(`${Class.name} is ${grant.denied ? '' : 'not '}refused`);
+        const isEmpty = !grant.denied && (await visible(request, grant)).length === 0;
+        counts[grant.denied ? 'refused' : 'empty'] += grant.denied || isEmpty ? 1 : 0;
+      }
+      t.ok(counts.refused > 30 && counts.empty > 5, JSON.stringify(counts));
+    },
+  );
+
+  t.test('an empty scope shows nothing and refuses nobody', async (t) => {
+    const evaluated = async (Class: PermissionClass): Promise<PermissionGrant> =>
+      evaluatePermissions(makePermissions([Class], 'test'), newRequest(), view, { object: false });
+    class OfNoTeam extends Permission {
+      override scope(_request: FastifyRequest, its: PermissionView): Condition {
+        return this.records<InferEntity<typeof Thing>>(its, { color__in: [] });
+      }
+    }
+    class OfAnyTeam extends Permission {
+      override scope(_request: FastifyRequest, its: PermissionView): Condition {
+        return this.records<InferEntity<typeof Thing>>(its, {});
+      }
+    }
+    const Refused = leaf({ view: false, later: false }).Class;
+    const Admitted = leaf({ view: true, later: false }).Class;
+    for (const Class of [
+      OfNoTeam,
+      OfAnyTeam.not(),
+      OfNoTeam.and(Admitted),
+      Refused.or(OfNoTeam),
+      OfNoTeam.or(OfNoTeam),
+    ]) {
+      const grant = await evaluated(Class);
+      t.notOk(grant.denied, Class.name);
+      t.same(await visible(newRequest(), grant), [], Class.name);
+    }
+    for (const Class of [Admitted.not(), Refused, Refused.and(OfAnyTeam), Admitted.not().and(OfNoTeam)]) {
+      t.ok((await evaluated(Class)).denied, Class.name);
+    }
+    for (const Class of [OfNoTeam.not(), OfAnyTeam, OfNoTeam.or(Admitted)]) {
+      t.equal((await visible(newRequest(), await evaluated(Class))).length, 9, Class.name);
+    }
+    class OfNothing extends Permission {
+      override scope(): Condition {
+        return never;
+      }
+    }
+    const plain: PermissionView = { name: 'StatusViewSet', getAction: () => 'status' };
+    const asked = makePermissions([OfNothing], 'test');
+    const { denied } = await evaluatePermissions(asked, newRequest(), plain, { object: false });
+    t.ok(denied, 'nobody narrows the answers of a view without an entity');
   });
 
   t.test('a record is asked about within its own transaction', async (t) => {
