@@ -68,6 +68,13 @@ export function not(condition: Condition): Condition {
   return condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
 }
 
+/** Tells if a condition asks all that another one asks, by the same objects: adding that one would change nothing. */
+export function asksAll(condition: Condition, part: Condition): boolean {
+  if (condition === part || isAlways(part) || isNever(condition)) return true;
+  if (part.kind === 'and') return part.conditions.every((each) => asksAll(condition, each));
+  return condition.kind === 'and' && condition.conditions.includes(part);
+}
+
 /**
  * True of the records that have a related record of which a condition is true.
  * @param steps the relations that lead there, only the last of them to many

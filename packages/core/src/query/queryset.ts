@@ -12,7 +12,7 @@ import { backendOf } from './backend-of.ts';
 import { type EntityManagerSource, managerOf, readerOf, type Source } from '../backends/source.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
-import { always, and, matching, never, not, type Condition } from '../language/condition.ts';
+import { always, and, asksAll, matching, never, not, type Condition } from '../language/condition.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
 import { noOrder, Order, orderKey, type OrderKey, primaryKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
@@ -121,6 +121,7 @@ export class QuerySet<Entity extends object> {
 
   /** Keeps the records of which a condition is true. */
   where(condition: Condition): QuerySet<Entity> {
+    if (asksAll(this.condition, condition)) return this;
     return this.#with({ condition: and(this.condition, condition) });
   }
 

@@ -124,7 +124,8 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Applies the view's filters in order; answers at once if all of them do. Override it to narrow lists alone.
+   * Applies the view's filters in order; answers at once if all of them do. Override it to narrow lists alone. What it returns
+   * is narrowed to the records of `getQueryset` again, so that a filter may start from `QuerySet.of()`.
    *
    * @example
    * override async filterQueryset(request: FastifyRequest, queryset: QuerySet<Product>) {
@@ -161,7 +162,9 @@ export abstract class ModelViewSetBase<
     const visible = this.#parts.records.visible(request);
     try {
       const type = lists.exports?.typeFor(request, reply);
-      const queryset = this.filterQueryset(request, visible);
+      // A filter may have started anew.
+      const filtered = this.filterQueryset(request, visible);
+      const queryset = whenReady(filtered, (records) => records.where(visible.condition));
       if (type !== undefined) return await this.#export(request, reply, type, await queryset);
       return await (lists.paginator === null ? this.rows(queryset, request) : this.paginate(request, queryset, reply));
     } catch (error) {
@@ -297,15 +300,16 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list. A
-   * paginator with `links` needs the reply.
+   * Returns the page that the request asks for, of a query set's records in the read shape of lists; for actions that list.
+   * Records outside the permissions' scope, or of another parent than the path names, are left out, however the query set was
+   * made. A paginator with `links` needs the reply.
    */
   async paginate(
     request: FastifyRequest,
     filtered: Awaitable<QuerySet<Entity>>,
     reply?: FastifyReply,
   ): Promise<object> {
-    const queryset = isPromise(filtered) ? await filtered : filtered;
+    const queryset = this.#parts.records.within(request, isPromise(filtered) ? await filtered : filtered);
     const { paginator } = this.#resource.lists;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
@@ -319,12 +323,14 @@ export abstract class ModelViewSetBase<
   }
 
   /**
-   * Returns the records of a query set in the read shape of lists: with a request the one that `readShapeFor` chooses for it.
+   * Returns the records of a query set in the read shape of lists. With a request, the shape is the one that `readShapeFor`
+   * chooses for it, and records outside the permissions' scope are left out, as in `paginate`.
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Output[]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const answer = request === undefined ? this.#resource.answers.own('list') : this.#answer(request, 'list');
-    return byAuthor(queryset, answer).rows(answer.records as Projection<Output>);
+    const records = request === undefined ? queryset : this.#parts.records.within(request, queryset);
+    return byAuthor(records, answer).rows(answer.records as Projection<Output>);
   }
 
   /**

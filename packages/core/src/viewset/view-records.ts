@@ -45,14 +45,20 @@ export class ViewRecords<Entity extends object, Output extends object> {
 
   /** Selects all records in the view's order that the permissions and the path of a request let through. */
   all(request: FastifyRequest): QuerySet<Entity> {
-    const records = this.#resource.lists.records.using(request) as unknown as QuerySet<Entity>;
-    return this.#scoped(request, this.#nested(request, records));
+    return this.within(request, this.#resource.lists.records.using(request) as unknown as QuerySet<Entity>);
   }
 
   /** Selects the records that a request may see. Path and scope hold even if an override of `getQueryset` has started anew. */
   visible(request: FastifyRequest): QuerySet<Entity> {
     const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
-    return this.#scoped(request, this.#nested(request, records));
+    if (records.isSliced) throw slicedAway(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
+    return this.within(request, records);
+  }
+
+  /** Keeps, of whatever records the application has selected, those of the request's path and of the permissions' scope. */
+  within(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
+    const { nesting } = this.#resource;
+    return this.#scoped(request, nesting === undefined ? records : records.where(nesting.condition(request)));
   }
 
   /** Selects the records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
@@ -130,15 +136,8 @@ export class ViewRecords<Entity extends object, Output extends object> {
     return this.represented(request, answer, entity);
   }
 
-  /** Narrows a nested view to the records of the parent that the path names. */
-  #nested(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
-    const { nesting } = this.#resource;
-    return nesting === undefined ? queryset : queryset.where(nesting.condition(request));
-  }
-
   /** Narrows to the permissions' scope. */
   #scoped(request: FastifyRequest, queryset: QuerySet<Entity>): QuerySet<Entity> {
-    if (queryset.isSliced) throw slicedAway(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
     const scope = stateOf(request).grant?.scope;
     return scope === undefined ? queryset : queryset.where(scope);
   }

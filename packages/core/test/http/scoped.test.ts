@@ -1,13 +1,16 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, type EntityName, type InferEntity, p } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
 import {
   action,
+  AllowAny,
+  Filter,
   getCurrentUser,
   IsAuthenticated,
   IsRoleAdminUser,
   ModelViewSet,
   type PermissionClass,
+  QuerySet,
   readShape,
   Router,
   scoped,
@@ -90,6 +93,56 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     t.same(await namesAt(app, '/shelves', 'bob'), ['B']);
     const others = await testApp(t, orm, [shelvesFor(OwnShelves.not())]);
     t.same(await namesAt(others, '/shelves', 'bob'), ['A']);
+  });
+
+  t.test('a scope and a path hold for lists whose filters have started anew', async (t) => {
+    /** Ignores what it is given, as a search of an index does. */
+    class IndexFilter extends Filter {
+      readonly parameters = [];
+      apply<E extends object>({ em, meta }: QuerySet<E>): QuerySet<E> {
+        return QuerySet.of(em, meta.class as EntityName<E>).filter({ id__in: [1, 2, 3] } as never);
+      }
+    }
+    class IndexedViewSet extends ModelViewSet(Box, {
+      read: readBox,
+      permissionClasses: [Own],
+      filters: [IndexFilter],
+      exports: ['ndjson'],
+    }) {
+      paged = action({}, (request) => this.paginate(request, QuerySet.of(request.em, Box)));
+      listed = action({}, (request) => this.rows(QuerySet.of(request.em, Box).orderBy('-id').slice(0, 9), request));
+      every = action({ scope: 'unrestricted', permissionClasses: [AllowAny] }, (request) =>
+        this.rows(QuerySet.of(request.em, Box), request),
+      );
+    }
+    class OverriddenViewSet extends ModelViewSet(Box, { read: readBox, permissionClasses: [Own], pagination: null }) {
+      override async filterQueryset(request: FastifyRequest) {
+        return QuerySet.of(request.em, Box);
+      }
+    }
+    class NarrowedViewSet extends ModelViewSet(Box, { read: readBox, filters: [IndexFilter], pagination: null }) {
+      override getQueryset(request: FastifyRequest) {
+        return super.getQueryset(request).filter({ id__gt: 2 });
+      }
+    }
+    const app = await testApp(t, orm, [
+      shelvesFor(OwnShelves)
+        .register('shelves/:shelf/boxes', OverriddenViewSet)
+        .register('indexed', IndexedViewSet)
+        .register('overridden', OverriddenViewSet)
+        .register('narrowed', NarrowedViewSet),
+    ]);
+    const at = async (url: string, user: string, accept = 'application/json') =>
+      (await app.inject({ url, headers: { 'x-user': user, accept } })).body;
+    t.match(await at('/indexed', 'ada'), '{"count":2,"next":false,"previous":false,"results":[{"id":2,"name":"on B"}');
+    t.match(await at('/indexed', 'bob'), '"results":[{"id":1,"name":"on A"}]');
+    t.equal(await at('/indexed', 'bob', 'application/x-ndjson'), '{"id":1,"name":"on A"}\n');
+    t.equal(await at('/overridden', 'bob'), '[{"id":1,"name":"on A"}]');
+    t.equal(await at('/shelves/2/boxes', 'bob'), '[]', 'the box on his shelf is another one’s');
+    t.equal(await at('/narrowed', 'bob'), '[{"id":3,"name":"on none"}]', 'a filter narrows what getQueryset returns');
+    t.match(await at('/indexed/paged', 'bob'), '"results":[{"id":1,"name":"on A"}]');
+    t.equal(await at('/indexed/listed', 'ada'), '[{"id":3,"name":"on none"},{"id":2,"name":"on B"}]');
+    t.equal(JSON.parse(await at('/indexed/every', 'ada')).length, 3, 'unless the action says so by name');
   });
 
   t.test('one that is made of a class serves the entities that extend it', async (t) => {
