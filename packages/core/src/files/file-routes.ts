@@ -25,7 +25,8 @@ export function fileRouteOf(className: string, property: EntityProperty): FileRo
   const route = routes.get(property);
   if (route !== undefined) return route;
   throw new ImproperlyConfigured(
-    `${className}.${property.name} is a file, and no view sends it: the router, or one that is mounted before, must have a view whose ` +
-      'write shape has it as file(), under a path whose parameters each record tells: those of parents that every record has',
+    `${className}.${property.name} is a file, and no view sends it: the router, or one that is mounted before, must have a view that offers ` +
+      'retrieve, has it in its read shape, and as file() in its write shape, under a path whose parameters each record tells: those of ' +
+      'parents that every record has',
   );
 }

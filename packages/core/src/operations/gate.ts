@@ -21,7 +21,7 @@ export type Gate = (request: FastifyRequest, reply: FastifyReply, done: HookHand
 export function compileGate(route: PlannedRoute): Gate | undefined {
   const { view } = route;
   const steps = admissionSteps(route);
-  if (view.throttleRate !== ViewSet.prototype.throttleRate) steps.unshift((request) => askView(view, request));
+  if (hasThrottleRate(view)) steps.unshift((request) => askView(view, request));
   if (steps.length === 0) return undefined;
   return (request, _reply, done) => runHook(() => runSteps(steps, 0, request), done);
 }
@@ -51,7 +51,13 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
   }
 }
 
-async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
+/** Tells if a view counts requests by a hook of its own. */
+export function hasThrottleRate(view: ViewSet): boolean {
+  return view.throttleRate !== ViewSet.prototype.throttleRate;
+}
+
+/** Counts a request by the view's `throttleRate`. Throws TooManyRequests. */
+export async function askView(view: ViewSet, request: FastifyRequest): Promise<void> {
   if (!isYes(await view.throttleRate(request))) throw new TooManyRequests(1);
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { refusalStatus } from '../errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
@@ -9,7 +9,8 @@ import { requestFor } from '../viewset/request-for.ts';
 import { stateOf } from '../viewset/request-state.ts';
 import { SharedLookUps } from '../viewset/shared-look-ups.ts';
 import { SHOWS } from '../viewset/shown-view.ts';
-import { compileAdmission, type Step } from './gate.ts';
+import { RuleList } from '../throttle/request-limiter.ts';
+import { askView, compileAdmission, hasThrottleRate, type Step } from './gate.ts';
 import type { OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 
@@ -21,8 +22,11 @@ export interface Permitted {
   readonly operationIds: readonly string[];
 }
 
-/** @param url the path of the request as it stands in the request line */
-export type PermittedAt = (request: FastifyRequest, url: string) => Promise<Permitted>;
+/**
+ * @param url the path of the request as it stands in the request line
+ * @throws TooManyRequests for a URL with a key, if a throttle of an operation there refuses
+ */
+export type PermittedAt = (request: FastifyRequest, reply: FastifyReply, url: string) => Promise<Permitted>;
 
 interface Asked {
   readonly route: PlannedRoute;
@@ -30,6 +34,8 @@ interface Asked {
   /** The rest of its path below the URL, `/recount`. */
   readonly rest: string;
   readonly admit: Step;
+  /** True if throttles of its own hold requests for it, by which this question is not counted. */
+  readonly isUncounted: boolean;
 }
 
 /**
@@ -39,10 +45,14 @@ interface Asked {
  * is known of a body: a question that fails after it has looked into the body, or the query string, leaves the operation out. Of the
  * root of a router, it tells which collections can be listed.
  *
+ * If the URL has a key, the question is counted by all throttles of the operations at the URL, each once: else keys could be guessed
+ * past them. Of an operation below the URL with throttles of its own it is told only if an operation at the URL shows the record.
+ *
  * @param path the path of the URL with its parameters by name
  * @param routes the routes of the application
+ * @param common the throttles that count every request
  */
-export function permittedOperations(path: string, routes: readonly PlannedRoute[]): PermittedAt {
+export function permittedOperations(path: string, routes: readonly PlannedRoute[], common: RuleList): PermittedAt {
   const here = routes.filter(({ plan }) => plan.path === path);
   const isRoot = here.some(({ definition }) => definition.listsCollections === true);
   const start = `${unnamed(path)}/`;
@@ -50,20 +60,35 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
     const each = unnamed(plan.path);
     return each.startsWith(start) && !each.includes(':', start.length) && (!isRoot || isList(plan));
   });
+  const names = templateParameters(path);
+  const hasKey = names.length > 0;
+  const counting = RuleList.combine(here.map(({ plan }) => plan.rules)).except(common);
+  const hooked = [...new Set(here.map(({ view }) => view).filter(hasThrottleRate))];
   const asked = [...here, ...below].map((route): Asked => ({
     route,
     isHere: route.plan.path === path,
     rest: unnamed(route.plan.path).slice(unnamed(path).length),
     admit: compileAdmission(route),
+    isUncounted:
+      hasKey &&
+      (!route.plan.rules.except(common).except(counting).isEmpty ||
+        (hasThrottleRate(route.view) && !hooked.includes(route.view))),
   }));
-  const names = templateParameters(path);
-  return async (request, url) => {
+  return async (request, reply, url) => {
+    if (hasKey) {
+      for (const phase of ['address', 'user'] as const) await counting.check(phase, request, reply);
+      for (const view of hooked) await askView(view, request);
+    }
     const params = request.params as Readonly<Record<string, string>>;
     const values = names.map((name) => params[name]!);
     stateOf(request).lookUps = new SharedLookUps();
     const parents = new Map<Parent, Promise<void>>();
     const permitted: Asked[] = [];
-    for (const each of asked) if (await isPermitted(each, request, { url, values }, parents)) permitted.push(each);
+    for (const each of asked) {
+      // The operations at the URL come first.
+      if (each.isUncounted && !permitted.some(({ isHere }) => isHere)) continue;
+      if (await isPermitted(each, request, { url, values }, parents)) permitted.push(each);
+    }
     return {
       methods: new Set(permitted.filter(({ isHere }) => isHere).map(({ route }) => route.plan.method)),
       operationIds: permitted.map(({ route }) => route.plan.operationId),
@@ -90,7 +115,7 @@ async function isPermitted(
   try {
     await admit(request);
     if (parent !== undefined) await shownOnce(parent, request, parents);
-    if (plan.detail && view instanceof ModelViewSetBase) await view[SHOWS].show(request, false);
+    if (view instanceof ModelViewSetBase) await view[SHOWS].permit(request, plan);
     return true;
   } catch (error) {
     // A value of the program that fits no field is a 500 wherever it is asked.

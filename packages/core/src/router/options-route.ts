@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { templateFiller, templateOf, templateParameters, unnamed } from '../path-template.ts';
 import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
+import { stateOf } from '../viewset/request-state.ts';
 import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The place of routes: their path as it is documented, and as Fastify matches it. */
@@ -28,7 +29,7 @@ export function hasOptions(app: FastifyInstance, pattern: string): boolean {
  * `Permitted-Methods` and `Permitted-Operations`. A preflight request is nobody's, and is told `Allow` alone.
  */
 export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): RouteOptions {
-  const { plannedRoutes } = app.viewset;
+  const { plannedRoutes, makeRules } = app.viewset;
   let permitted: PermittedAt | undefined;
   return {
     method: 'OPTIONS',
@@ -45,8 +46,9 @@ export function optionsRoute(app: FastifyInstance, { path, pattern }: Place): Ro
       const allowed = allowedMethods(app, url);
       if (request.headers['access-control-request-method'] === undefined) {
         // Other routers may be registered after this one; by now they are.
-        permitted ??= permittedOperations(path, plannedRoutes);
-        const { methods, operationIds } = await permitted(request, url);
+        permitted ??= permittedOperations(path, plannedRoutes, makeRules([]));
+        stateOf(request).reply = reply;
+        const { methods, operationIds } = await permitted(request, reply, url);
         const hasMethod = (method: string): boolean =>
           method === 'OPTIONS' || methods.has(method === 'HEAD' ? 'GET' : method);
         void reply

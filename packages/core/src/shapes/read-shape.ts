@@ -207,6 +207,17 @@ export function toReadShape<Entity extends object>(
   return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
 }
 
+/** Lists the names under which a shape shows a property as it is: neither a function of it, nor a part of another record. */
+export function namesShowing(
+  { fields }: Pick<ReadShape<object, object>, 'fields'>,
+  property: string,
+): readonly string[] {
+  const shown = fields.filter(
+    ({ path, computed, many }) => path === property && computed === undefined && many === undefined,
+  );
+  return shown.map(({ name }) => name);
+}
+
 /** Makes a read shape of fields that others have already. */
 export function shapeOf(entity: EntityName<object>, fields: readonly ReadField[]): ReadShape<object, object> {
   return new ReadShape(entity, objectOf(fields), fields);

@@ -42,11 +42,20 @@ export class RuleList {
   }
 
   /**
-   * Makes one list of several, asked in their order: a request that a rule of one refuses costs the rules of the others
-   * nothing either.
+   * Makes one list of several, asked in their order, each rule once: a request that a rule of one refuses costs the rules of
+   * the others nothing either.
    */
   static combine(lists: readonly RuleList[]): RuleList {
-    return new RuleList(lists.flatMap((list) => list.#rules));
+    return new RuleList([...new Set(lists.flatMap((list) => list.#rules))]);
+  }
+
+  /** The rules that another list does not have. */
+  except(other: RuleList): RuleList {
+    return new RuleList(this.#rules.filter((rule) => !other.#rules.includes(rule)));
+  }
+
+  get isEmpty(): boolean {
+    return this.#rules.length === 0;
   }
 
   /** Tells if there is anything to ask in a phase. */

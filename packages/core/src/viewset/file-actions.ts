@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../errors.ts';
+import type { FastifyReply } from 'fastify';
 import type { FileFields } from '../files/file-field.ts';
 import type { StoredFile } from '../files/file-type.ts';
 import { type Action, action, kebabCase, type RecordRequest } from './action.ts';
@@ -13,33 +14,45 @@ export function filePath(field: string): string {
 
 const BYTES = Type.String({ contentMediaType: 'application/octet-stream', description: 'The bytes of the file' });
 
-/** Makes the routes that send the files of a record, to whom the record may be shown. */
+/** Finds the record of a request for one of its files. Throws NotFound if `retrieve` would not show the file to the request. */
+export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: string) => Promise<object>;
+
+/**
+ * Makes the routes that send the files of a record.
+ *
+ * @param sent the files that have a route
+ */
 export function fileActions(
-  files: FileFields | undefined,
-  getObject: (request: RecordRequest) => Promise<object>,
+  files: FileFields,
+  sent: readonly string[],
+  recordOf: FileRecord,
 ): ReadonlyMap<string, Action> {
   const responses = { 200: BYTES, 206: BYTES, 304: null, 416: null };
   return new Map(
-    [...(files ?? [])].map(([name, { store }]) => {
-      const fileOf = async (request: RecordRequest): Promise<StoredFile> => {
-        const record = (await getObject(request)) as Readonly<Record<string, StoredFile | null | undefined>>;
-        return record[name] ?? notFound();
-      };
-      const send = action({ detail: true, urlPath: filePath(name), responses }, async (request, reply) => {
-        for (let file = await fileOf(request); ;) {
-          try {
-            return await sendFile(request, reply, store, file);
-          } catch (error) {
-            // Another request may have replaced or deleted the file since the record was read.
-            forgetObject(request);
-            const current = await fileOf(request);
-            if (current.key === file.key) throw error;
-            file = current;
+    [...files]
+      .filter(([name]) => sent.includes(name))
+      .map(([name, { store }]) => {
+        const fileOf = async (request: RecordRequest, reply: FastifyReply): Promise<StoredFile> => {
+          const record = (await recordOf(request, reply, name)) as Readonly<
+            Record<string, StoredFile | null | undefined>
+          >;
+          return record[name] ?? notFound();
+        };
+        const send = action({ detail: true, urlPath: filePath(name), responses }, async (request, reply) => {
+          for (let file = await fileOf(request, reply); ;) {
+            try {
+              return await sendFile(request, reply, store, file);
+            } catch (error) {
+              // Another request may have replaced or deleted the file since the record was read.
+              forgetObject(request);
+              const current = await fileOf(request, reply);
+              if (current.key === file.key) throw error;
+              file = current;
+            }
           }
-        }
-      });
-      return [name, send];
-    }),
+        });
+        return [name, send];
+      }),
   );
 }
 

@@ -3,8 +3,11 @@ import { findFieldPath } from '../fields/field-path.ts';
 import { isToOne, onlyPrimaryKey, referredKey } from '../fields/property.ts';
 import { declareFileRoute } from '../files/file-routes.ts';
 import { templateFiller, templateParameters } from '../path-template.ts';
+import { namesShowing, toReadShape } from '../shapes/read-shape.ts';
 import { WriteShape } from '../shapes/write-shape.ts';
 import { filePath } from './file-actions.ts';
+import { isShape } from './read-shapes.ts';
+import { type Operation, operationsOf } from './view-definition.ts';
 
 /** Names the property of a view of an entity that says what links to its files are made of. */
 export const FILE_LINKS: unique symbol = Symbol('viewset.file-links');
@@ -16,6 +19,9 @@ export interface LinkedView {
   readonly lookupField?: string | undefined;
   /** A write shape, or several by operation. */
   readonly write?: unknown;
+  /** A read shape, or several by operation and by name. */
+  readonly read?: unknown;
+  readonly operations?: readonly Operation[] | undefined;
 }
 
 /** A view in whose records' paths another one stands, and the relation that leads from the records of that one to it. */
@@ -50,7 +56,7 @@ export function declareFileLinks(
     way += way === '' ? relation : `.${relation}`;
     known.set(parameter, target && parentKey(meta, way, keyOf(target, parent)));
   }
-  for (const field of filesOf(view.write)) {
+  for (const field of sentFiles(view)) {
     const property = meta.properties[field as never] as EntityProperty | undefined;
     const template = `${path}/:pk/${filePath(field)}`;
     const parameters = templateParameters(template);
@@ -71,6 +77,21 @@ function parentKey(meta: EntityMetadata, relation: string, key: string | undefin
   if (key === undefined || typeof held === 'string' || held.toMany || held.nullable) return undefined;
   // A relation stands for the key that it refers to.
   return isToOne(held.property) && referredKey(held.property).name === key ? relation : `${relation}.${key}`;
+}
+
+/**
+ * Lists the files of a view that have a route: it takes them in, it shows single records, and a read shape that a GET may answer with
+ * shows them. Whether a request may have one is decided when it asks.
+ */
+export function sentFiles({ entity, read, write, operations }: LinkedView): readonly string[] {
+  if (!operationsOf({ operations, write }).includes('retrieve')) return [];
+  const shapes = isShape(read)
+    ? [read]
+    : Object.entries(read ?? {}).flatMap(([name, shape]) => {
+        return name === 'create' || name === 'update' || !isShape(shape) ? [] : [shape];
+      });
+  const shown = shapes.map((shape) => toReadShape(entity, shape));
+  return filesOf(write).filter((file) => shown.some((shape) => namesShowing(shape, file).length > 0));
 }
 
 /** Lists the files of write shapes. */

@@ -5,10 +5,12 @@ import type { Backend, RowWrite } from '../backends/backend.ts';
 import { entityTag, namesAny, namesTag, representationsIn, type TagComparison } from '../entity-tag.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
+import { isRecord } from '../json.ts';
 import { always, and, type Condition } from '../language/condition.ts';
 import type { Projection, Seen } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import { namesShowing } from '../shapes/read-shape.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
@@ -16,14 +18,15 @@ import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { answerOf } from './answer-of.ts';
 import { BulkOperations } from './bulk-operations.ts';
+import type { FileRecord } from './file-actions.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
 import { requestApart } from './request-for.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
-import { Resource } from './resource.ts';
+import { FILE_RECORD, Resource } from './resource.ts';
 import { SharedLookUps } from './shared-look-ups.ts';
-import { type RecordView, refuses, SHOWS } from './shown-view.ts';
+import { type AskedPlan, type RecordView, refuses, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
 import { type AnswerOf, byAuthor, slicedAway, ViewRecords } from './view-records.ts';
@@ -46,6 +49,9 @@ interface Parts<Entity extends object, Output extends object> {
   readonly bulk: BulkOperations<Entity, Output>;
 }
 
+/** The operations by which clients read records. */
+const GETS = ['retrieve', 'list'] as const;
+
 /** The ways of a record that there is to the database. */
 interface Ways<Entity, Output extends object, Result> {
   /** Writes by one statement; undefined if there is no such record. */
@@ -57,8 +63,10 @@ interface Ways<Entity, Output extends object, Result> {
   readonly work: (entity: Entity) => Promise<Result>;
 }
 
-/** The hooks whose overrides decide how records are read and written. */
+/** The operations and hooks whose overrides decide how records are read and written. */
 const HOOKS = [
+  'list',
+  'retrieve',
   'create',
   'createMany',
   'update',
@@ -417,8 +425,12 @@ export abstract class ModelViewSetBase<
 
   /** @internal */
   get [FILE_LINKS](): LinkedView {
-    const { lookupField, write } = this.#options;
-    return { entity: this.#entity as EntityName<object>, lookupField, write };
+    return { entity: this.#entity as EntityName<object>, ...this.#options };
+  }
+
+  /** @internal */
+  get [FILE_RECORD](): FileRecord {
+    return (request, reply, file) => this.#withFile(request, reply, file);
   }
 
   /** @internal */
@@ -427,13 +439,54 @@ export abstract class ModelViewSetBase<
       view: this,
       definition: this.#resource,
       show: (request, wantsEntity) => this.#show(request, wantsEntity),
+      permit: (request, plan) => this.#permit(request, plan),
       showAll: (request, condition) => this.#showAll(request, condition),
     };
   }
 
   /** Looks a record up for the views that are nested in this one, as `retrieve` would show it. */
   async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.getObject !== ModelViewSetBase.prototype.getObject) return this.getObject(request);
+    if (this.#resource.finders.includes('retrieve')) {
+      await this.#asked(request, 'retrieve');
+      if (!wantsEntity) return undefined;
+    }
+    return this.#lookUp(request, wantsEntity);
+  }
+
+  /** Asks an override of an operation that reads, in the place of the request for it. Throws NotFound if it answers with no record. */
+  async #asked(request: FastifyRequest, operation: 'list' | 'retrieve'): Promise<Readonly<Record<string, unknown>>> {
+    const { reply } = stateOf(request);
+    if (reply === undefined) throw new TypeError(`${this.name}.${operation} is asked outside of a route`);
+    const answer = await answerOf((silent) => this[operation](request, silent), reply);
+    if (answer === undefined && operation === 'retrieve') throw new NotFound();
+    return answer ?? {};
+  }
+
+  async #permit(request: FastifyRequest, { action, detail }: AskedPlan): Promise<void> {
+    const { reply } = stateOf(request);
+    if (this.#resource.actions.has(action) && reply !== undefined) await this.#withFile(request, reply, action);
+    else if (action === 'retrieve') await this.#show(request, false);
+    else if (detail) await this.#lookUp(request, false);
+    else if (action === 'list' && this.#overrides('list')) await this.#asked(request, 'list');
+  }
+
+  /** Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. */
+  async #withFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
+    const { operations } = this.#resource;
+    const answers = GETS.filter((operation) => operations.includes(operation)).map((get) => this.#answer(request, get));
+    const names = answers.flatMap(({ shape }) => namesShowing(shape, file));
+    if (names.length === 0) throw new NotFound();
+    if (this.#overrides('retrieve') || this.#overrides('represent')) {
+      stateOf(request).reply = reply;
+      const record = await this.#asked(request, 'retrieve');
+      if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
+    }
+    return this.getObject(request);
+  }
+
+  /** Looks the record of the path up for the operations on it. */
+  async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
+    if (this.#overrides('getObject')) return this.getObject(request);
     const records = this.#one(request);
     const { lookUps = new SharedLookUps() } = stateOf(request);
     if (!wantsEntity && !this.#wantsEntity(request)) {
@@ -462,6 +515,10 @@ export abstract class ModelViewSetBase<
       }
     }
     return shown;
+  }
+
+  #overrides(hook: (typeof HOOKS)[number]): boolean {
+    return this.#resource.overridden.includes(hook);
   }
 
   get #parts(): Parts<Entity, Output> {
@@ -562,7 +619,7 @@ export abstract class ModelViewSetBase<
   async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
     if (!isConditional) return this.getObject(request);
     // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
-    const isLocking = this.getObject === ModelViewSetBase.prototype.getObject;
+    const isLocking = !this.#overrides('getObject');
     const { records } = this.#parts;
     if (!isLocking) await records.named(request, records.byPath(request)).entity({ lock: true });
     const entity = await this.getObject(request);
@@ -605,7 +662,7 @@ export abstract class ModelViewSetBase<
   /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
   async #seen(request: FastifyRequest, reply: FastifyReply): Promise<Seen<object> | undefined> {
     const answer = this.#answer(request, 'retrieve');
-    const isOwn = this.retrieve === ModelViewSetBase.prototype.retrieve && !this.#wantsEntity(request);
+    const isOwn = !this.#overrides('retrieve') && !this.#wantsEntity(request);
     if (isOwn && answer.isPlain) return this.#find(request, answer, answer.seen);
     const record = await answerOf((silent) => this.retrieve(request, silent), reply);
     return record && { record, unchanged: undefined };

@@ -4,6 +4,7 @@ import { NotFound } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
 import type { KeyDefinition } from './record-key.ts';
+import { stateOf } from './request-state.ts';
 import type { ShownDefinition, ShownView } from './shown-view.ts';
 
 /** The declarations of a view in which others are nested. */
@@ -101,8 +102,9 @@ export class Parent {
 
   /** Makes a handler answer NotFound if the view of the record would not show it. Looks it up only for want of a proof. */
   guard(handler: Handler, proof: ParentProof): Handler {
-    if (proof === 'parent') return handler;
     return async (request, reply) => {
+      stateOf(request).reply = reply;
+      if (proof === 'parent') return handler(request, reply);
       const { isImplied, find } = await this.#ask(request);
       if (proof === 'none' || !isImplied) await find(false);
       const answer = await handler(request, reply);

@@ -129,8 +129,9 @@ function reasonAgainst({ definition }: ShownView, target: Reference['target']): 
   if (definition.meta.root !== target.root) {
     return `whose records are of ${definition.meta.className}, and those of the field of ${target.className}`;
   }
-  if (definition.overridesGetObject) {
-    return 'which overrides getObject, where it is asked for one record; override getQueryset or checkObjectPermissions';
+  const [finder] = definition.finders;
+  if (finder !== undefined) {
+    return `which overrides ${finder}, where it is asked for one record; override getQueryset or checkObjectPermissions`;
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
@@ -23,6 +23,8 @@ export interface RequestState {
   answers: Partial<Record<AnsweringOperation, Answer | undefined>> | undefined;
   /** The look-ups that requests made of this one share; undefined but for one that asks about several operations. */
   lookUps: SharedLookUps | undefined;
+  /** The reply of the request, once something may have to ask a handler in its place. */
+  reply: FastifyReply | undefined;
   /** Answers whose records tell of the request, by those that they were made of. */
   boundAnswers: Map<Answer, Answer> | undefined;
 }
@@ -46,6 +48,7 @@ export function stateOf(request: FastifyRequest): RequestState {
     object: undefined,
     answers: undefined,
     lookUps: undefined,
+    reply: undefined,
     boundAnswers: undefined,
   });
 }

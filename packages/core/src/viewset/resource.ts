@@ -16,7 +16,8 @@ import type { AnsweringOperation } from './answer.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk } from './bulk.ts';
 import { checkCreatable } from './creatable.ts';
-import { fileActions } from './file-actions.ts';
+import { fileActions, type FileRecord } from './file-actions.ts';
+import { sentFiles } from './file-links.ts';
 import { InputResolution, type InputView } from './input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from './nesting.ts';
@@ -28,7 +29,7 @@ import type { ShownView } from './shown-view.ts';
 import {
   type BulkSchemas,
   type Operation,
-  OPERATIONS,
+  operationsOf,
   type OperationSchemas,
   type Preconditions,
   type ViewContext,
@@ -38,9 +39,16 @@ import { ViewInput } from './view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
 import { type WriteDeclarations, WritePlan } from './write-plan.ts';
 
+/** Names the method of a view that finds a record for one of its files. */
+export const FILE_RECORD: unique symbol = Symbol('viewset.file-record');
+
+/** The hooks by which a view may find or refuse one record in a way of its own. */
+const FINDERS = ['getObject', 'retrieve'] as const;
+
 /** The part of a view that its resource asks. */
 interface ResourceView extends InputView, AnsweringView {
   getObject(request: FastifyRequest): Promise<object>;
+  readonly [FILE_RECORD]: FileRecord;
 }
 
 /**
@@ -69,8 +77,7 @@ export class Resource implements ViewDefinition {
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   /** True if a hook of the view decides which records it shows. */
   readonly narrows: boolean;
-  /** True if the view finds one record in a way of its own. */
-  readonly overridesGetObject: boolean;
+  readonly finders: readonly string[];
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
   /** The operations and hooks that the view overrides. */
@@ -87,7 +94,7 @@ export class Resource implements ViewDefinition {
   ) {
     const { name } = view;
     const { orm, parent } = context;
-    this.operations = options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+    this.operations = operationsOf(options);
     const { operations } = this;
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
@@ -103,7 +110,8 @@ export class Resource implements ViewDefinition {
     const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
     this.input = input;
     this.resolution = new InputResolution(view, input, options, meta, context);
-    this.actions = fileActions(input?.files, (request) => view.getObject(request));
+    this.actions =
+      input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), view[FILE_RECORD]);
     this.prepareDetailAction = (request) => view.getObject(request);
 
     const isChosen = overridden.includes('readShapeFor');
@@ -133,9 +141,11 @@ export class Resource implements ViewDefinition {
     const occasional = this.#occasionalReasons(name, options);
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, occasional });
 
-    this.overridesGetObject = overridden.includes('getObject');
-    this.readsEntities = this.overridesGetObject || overridden.includes('checkObjectPermissions');
-    this.narrows = this.readsEntities || overridden.includes('getQueryset');
+    this.finders = FINDERS.filter(
+      (hook) => overridden.includes(hook) && (hook !== 'retrieve' || operations.includes(hook)),
+    );
+    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
+    this.narrows = this.readsEntities || this.finders.length > 0 || overridden.includes('getQueryset');
     const answerParameters = this.answerParametersOf('list');
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context });
     this.#schemas = new ViewSchemas(this);

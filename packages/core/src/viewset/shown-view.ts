@@ -23,19 +23,32 @@ export interface RecordView<Definition extends ShownDefinition> {
   readonly show: (request: FastifyRequest, wantsEntity: boolean) => Promise<object | undefined>;
   /** Finds the records of a condition as entities; those that the view would not show are left out. */
   readonly showAll: (request: FastifyRequest, condition: Condition) => Promise<readonly object[]>;
+  /**
+   * Asks what only the request itself can tell, beside the permissions of the route: if the view has the record of the path, and if
+   * an override that reads would answer.
+   *
+   * @throws HttpError if the route would refuse the request
+   */
+  readonly permit: (request: FastifyRequest, plan: AskedPlan) => Promise<void>;
+}
+
+/** The plan of the route that a request is asked about. */
+export interface AskedPlan {
+  readonly action: string;
+  readonly detail: boolean;
 }
 
 /** The declarations of such a view, resolved at its place. */
 export interface ShownDefinition {
   readonly meta: EntityMetadata;
-  /** True if the view finds one record in a way of its own. */
-  readonly overridesGetObject: boolean;
+  /** The overrides that decide about one record: `getObject`, and `retrieve` if the view offers it. */
+  readonly finders: readonly string[];
   /** The place of the view below the records of another one. */
   readonly nesting: object | undefined;
   readonly key: KeyDefinition;
 }
 
-interface ShownViewOptions<Definition extends ShownDefinition> extends RecordView<Definition> {
+interface ShownViewOptions<Definition extends ShownDefinition> extends Omit<RecordView<Definition>, 'permit'> {
   readonly permissions: readonly Permission[];
   /** The plan of the route that shows one record; undefined if the view has none. */
   readonly plan: FastifyContextConfig['viewset'];

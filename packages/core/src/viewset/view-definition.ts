@@ -19,6 +19,14 @@ export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as
 /** The name of an operation. */
 export type Operation = (typeof OPERATIONS)[number];
 
+/** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
+export function operationsOf(options: {
+  readonly operations?: readonly Operation[] | undefined;
+  readonly write?: unknown;
+}): readonly Operation[] {
+  return options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+}
+
 /** The settings of the plugin for every view that does not say otherwise. */
 export interface ViewDefaults {
   readonly permissionClasses: readonly PermissionClass[];

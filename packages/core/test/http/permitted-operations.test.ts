@@ -296,7 +296,7 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal((await app.inject({ method: 'OPTIONS', url: '/api/projects/1', headers })).statusCode, 429);
   });
 
-  await t.test('the hook throttleRate of a view is not asked', async (t) => {
+  await t.test('the hook throttleRate of a view is not asked of a collection', async (t) => {
     let calls = 0;
     class CountingViewSet extends ModelViewSet(Project, { read: readShape(Project, ['id']) }) {
       override throttleRate() {
@@ -309,6 +309,61 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.equal(calls, 0);
     await app.inject('/projects');
     t.equal(calls, 1);
+    await app.inject({ method: 'OPTIONS', url: '/projects/1' });
+    t.equal(calls, 2, 'but where there is a key to guess');
+  });
+
+  await t.test('keys are not guessed past the throttles of a view or an action', async (t) => {
+    const options = { read: readShape(Project, ['id', 'name']) };
+    await orm.em.fork().insert(Project, { id: 1, name: 'Coupon', owner: 'ann', is_public: true });
+    t.teardown(() => orm.em.fork().nativeDelete(Project, { id: 1 }));
+    class CouponViewSet extends ModelViewSet(Project, options) {
+      override throttles = [new IPRateLimit(3, 60), new UserRateLimit(9, 60)];
+      redeem = action({ detail: true, methods: ['post'], throttles: [new IPRateLimit(2, 60)] }, () => ({}));
+    }
+    class RedeemedViewSet extends ModelViewSet(Project, {
+      ...options,
+      operations: ['destroy'],
+      permissionClasses: [IsSafeMethodOnly],
+    }) {
+      redeem = action(
+        {
+          detail: true,
+          methods: ['post'],
+          permissionClasses: [AllowAny],
+          throttles: [new IPRateLimit(2, 60)],
+        },
+        () => ({}),
+      );
+      open = action({ detail: true }, () => ({}));
+    }
+    class HookedViewSet extends ModelViewSet(Project, options) {
+      override throttleRate() {
+        return false;
+      }
+    }
+    const router = new Router()
+      .register('coupons', CouponViewSet)
+      .register('redeemed', RedeemedViewSet)
+      .register('hooked', HookedViewSet);
+    const app = await testApp(t, orm, [router]);
+    const ask = (url: string, headers = {}) => app.inject({ method: 'OPTIONS', url, headers });
+    const first = await ask('/coupons/1');
+    t.match(first.headers, { 'ratelimit-limit': '3', 'ratelimit-remaining': '2' });
+    t.match(first.headers['permitted-operations'], /retrieveCoupon, redeemCoupon/, 'the record is shown anyway');
+    t.equal((await ask('/coupons/97')).statusCode, 204);
+    t.equal((await app.inject('/coupons/98')).statusCode, 404, 'counted with the requests themselves');
+    const refused = await ask('/coupons/1');
+    t.equal(refused.statusCode, 429);
+    t.equal(refused.headers['retry-after'], refused.headers['ratelimit-reset']);
+    t.equal(refused.headers['permitted-operations'], undefined);
+    t.equal((await ask('/coupons')).statusCode, 204, 'a collection has no key');
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
+    t.equal((await ask('/coupons/99', preflight)).statusCode, 204);
+    const below = await ask('/redeemed/1');
+    t.equal(below.headers['permitted-operations'], 'openRedeemed', 'what no counted operation shows is not told of');
+    for (const status of [204, 204, 429]) t.equal((await ask('/redeemed/1/redeem')).statusCode, status);
+    t.equal((await ask('/hooked/1')).statusCode, 429);
   });
 
   await t.test('a permission may look into the body, which is empty', async (t) => {
