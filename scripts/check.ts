@@ -57,6 +57,7 @@ const gates: readonly Gate[] = [
     env: { SCHEMATHESIS_EXAMPLES: '20', SCHEMATHESIS_PHASES: 'examples,fuzzing,stateful', SCHEMATHESIS_SEED: '1' },
   },
   { name: 'linters of the documents', command: 'pnpm test:linters', counts: true },
+  { name: 'clients that generators make of the documents', command: 'pnpm test:generators', counts: true },
   { name: 'no file of the repository was changed by all this', command: 'node scripts/check-clean.ts' },
 ];
 

@@ -58,11 +58,15 @@ function takes(lock: string): boolean {
  */
 export function pythonProgram(
   requirement: string,
-  { name = requirement.split('==')[0]!, others = [] }: { name?: string; others?: readonly string[] } = {},
+  {
+    name = requirement.split('==')[0]!,
+    flag = '--help',
+    others = [],
+  }: { name?: string; flag?: string; others?: readonly string[] } = {},
 ): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'bin', name);
-  return installed(folder, program, '--help', () => {
+  return installed(folder, program, flag, () => {
     spawnSync('python3', ['-m', 'venv', folder], { stdio: 'inherit' });
     spawnSync(join(folder, 'bin/pip'), ['install', '--quiet', requirement, ...others], { stdio: 'inherit' });
   });
@@ -73,13 +77,14 @@ export function pythonProgram(
  * many dependencies would be those of this repository otherwise. Undefined if the registry does not answer.
  *
  * @param requirement the package with its version, `@redocly/cli@2.77.0`
+ * @param others packages to install beside it
  */
-export function npmProgram(requirement: string, name: string): string | undefined {
+export function npmProgram(requirement: string, name: string, others: readonly string[] = []): string | undefined {
   const folder = inCache(requirement.replaceAll(/[^\w.-]+/g, '-'));
   const program = join(folder, 'node_modules/.bin', name);
   const options = ['--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   return installed(folder, program, '--version', () => {
-    spawnSync('npm', ['install', ...options, requirement], { stdio: 'inherit' });
+    spawnSync('npm', ['install', ...options, requirement, ...others], { stdio: 'inherit' });
   });
 }
 

@@ -29,9 +29,9 @@ public class UseShop {
     ProductInput replacement = new ProductInput().name("Java coffee").price(new BigDecimal("12.5")).stock(3);
     check("replaced by PUT", products.replaceProduct(made.getId(), replacement).getName(), "Java coffee");
 
-    // The generator's Java takes no JSON in a parameter: no filter here.
+    String rule = "{\"and\":[{\"in\":[\"coffee\",{\"var\":\"name\"}]},{\"!\":{\"<\":[{\"var\":\"price\"},5]}}]}";
     List<String> sort = Arrays.asList("-price", "name");
-    ProductPage page = products.listProducts("java", null, new BigDecimal("12.5"), new BigDecimal("12.5"), 3, null, sort, 1, 5);
+    ProductPage page = products.listProducts("java", rule, new BigDecimal("12.5"), new BigDecimal("12.5"), 3, null, sort, 1, 5);
     check("counted", page.getCount(), 1);
     check("listed", page.getResults().get(0).getName(), "Java coffee");
     check("next page", products.listProducts(null, null, null, null, null, null, Arrays.asList("name"), 2, 10).getPrevious(), true);

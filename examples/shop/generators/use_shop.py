@@ -28,7 +28,7 @@ assert products.update_product(made.id, ProductPatch(stock=7)).stock == 7
 replacement = ProductInput(name="Python coffee", price=12.5, stock=3)
 assert products.replace_product(made.id, replacement).name == "Python coffee"
 
-rule = {"and": [{"in": ["coffee", {"var": "name"}]}, {"!": {"<": [{"var": "price"}, 5]}}]}
+rule = json.dumps({"and": [{"in": ["coffee", {"var": "name"}]}, {"!": {"<": [{"var": "price"}, 5]}}]})
 page = products.list_products(
     search="python", filter=rule, min_price=12.5, max_price=12.5, min_stock=3, sort=["-price", "name"], page=1, page_size=5
 )

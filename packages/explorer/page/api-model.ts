@@ -22,8 +22,6 @@ export interface Operation {
   readonly body: { readonly schema: Schema; readonly type: string; readonly required: boolean } | undefined;
   /** The schema of the body of the first answer of success. */
   readonly answer: Schema | undefined;
-  /** The media types of that answer. */
-  readonly answerTypes: readonly string[];
 }
 
 /** A collection of records, and what can be done with it. */
@@ -41,6 +39,8 @@ export interface Resource {
   /** The schema of a record in the list. */
   readonly row: Schema;
   readonly list: Operation | undefined;
+  /** The endings of the list's path that send it as a file. */
+  readonly exports: readonly string[];
   readonly create: Operation | undefined;
   readonly retrieve: Operation | undefined;
   readonly update: Operation | undefined;
@@ -120,21 +120,13 @@ function readOperation(
       type === undefined
         ? undefined
         : {
-            schema: bodySchema(document, media?.schema ?? {}),
+            schema: follow<Schema>(document, media?.schema ?? {}),
             type,
             required: given.requestBody?.required === true,
           },
     answer: response.content?.['application/json']?.schema,
-    answerTypes: Object.keys(response.content ?? {}),
     facts,
   };
-}
-
-/** Returns the schema of a body. Of a body that may be one record or several, it is that of one. */
-function bodySchema(document: ApiDocument, given: Schema): Schema {
-  const schema = follow<Schema>(document, given);
-  const one = schema.oneOf?.map((each) => follow<Schema>(document, each)).find(({ type }) => type === 'object');
-  return one ?? schema;
 }
 
 /** The sentence that the document adds to a summary where nobody has written a description. */
@@ -142,12 +134,17 @@ function tokenWords({ security = [] }: DocumentOperation): string {
   return security.length > 0 ? 'Needs a token.' : 'Needs no token.';
 }
 
+function isUsual({ facts }: PlannedOperation): boolean {
+  return facts.variant === undefined;
+}
+
 const BUILT_IN = new Set(['list', 'create', 'retrieve', 'update', 'destroy']);
 
 function readResource(document: ApiDocument, operations: readonly PlannedOperation[]): Resource {
   const { view, entity, key = 'id' } = operations[0]!.facts;
+  const [usual, variants] = [operations.filter(isUsual), operations.filter((operation) => !isUsual(operation))];
   const ofAction = (action: string, method: Method, detail: boolean): Operation | undefined =>
-    operations.find(({ facts, method: each }) => facts.action === action && each === method && facts.detail === detail);
+    usual.find(({ facts, method: each }) => facts.action === action && each === method && facts.detail === detail);
   const list = ofAction('list', 'GET', false);
   const create = ofAction('create', 'POST', false);
   const retrieve = ofAction('retrieve', 'GET', true);
@@ -174,6 +171,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
     key,
     row: rowOf(document, list?.answer) ?? retrieve?.answer ?? {},
     list,
+    exports: variants.filter(({ facts }) => facts.action === 'list').map(({ facts }) => facts.variant!),
     create,
     retrieve,
     update,

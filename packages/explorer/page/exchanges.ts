@@ -101,12 +101,8 @@ export function send(sending: Sending): Promise<Answer> {
  *
  * @throws Refusal for any answer but success
  */
-export function sendForFile(
-  url: string,
-  headers: Sending['headers'] = {},
-  signal?: AbortSignal,
-): Promise<Answer<Blob>> {
-  const sending = { operation: { id: 'file', method: 'GET' }, url, headers: { accept: '*/*', ...headers } } as const;
+export function sendForFile(url: string, signal?: AbortSignal): Promise<Answer<Blob>> {
+  const sending = { operation: { id: 'file', method: 'GET' }, url, headers: { accept: '*/*' } } as const;
   return exchange({ ...sending, ...(signal === undefined ? {} : { signal }) }, async (response) => {
     const body = await response.blob();
     return { body, shown: texts.contentOf(body.size) };

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Operation } from './api-model.ts';
 import { Refusal, sendForFile, sentenceOf } from './exchanges.ts';
 import { unpaged } from './list-query.ts';
 import { hrefOf } from './location.ts';
@@ -9,27 +8,25 @@ import { notice } from './notice.tsx';
 import { saveFile } from './save-file.ts';
 import { texts } from '../src/texts.ts';
 
-const ENDINGS: Readonly<Record<string, string>> = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' };
-
 /** Saves the whole list, as it is searched, filtered and ordered, in a form for other programs. */
 export function ExportMenu({
-  list,
+  endings,
   path,
   query,
 }: {
-  readonly list: Operation;
+  /** The endings of the path that send a file. */
+  readonly endings: readonly string[];
   readonly path: string;
   readonly query: URLSearchParams;
 }): JSX.Element | null {
   const [isWaiting, setWaiting] = useState(false);
-  const types = list.answerTypes.filter((type) => type in ENDINGS);
-  if (types.length === 0) return null;
-  const save = async (type: string): Promise<void> => {
+  if (endings.length === 0) return null;
+  const save = async (ending: string): Promise<void> => {
     setWaiting(true);
     try {
-      const url = hrefOf(path, unpaged(query), new URLSearchParams());
-      const { body, headers } = await sendForFile(url, { accept: type });
-      saveFile(body, nameOf(headers) ?? `${path.split('/').at(-1)}.${ENDINGS[type]}`);
+      const url = hrefOf(`${path}.${ending}`, unpaged(query), new URLSearchParams());
+      const { body, headers } = await sendForFile(url);
+      saveFile(body, nameOf(headers) ?? `${path.split('/').at(-1)}.${ending}`);
       notice.set(texts.exported);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -40,17 +37,17 @@ export function ExportMenu({
   };
   return (
     <Menu label={isWaiting ? texts.exporting : texts.exportList}>
-      {types.map((type) => (
+      {endings.map((ending) => (
         <button
-          key={type}
+          key={ending}
           type="button"
           class="plain"
           onClick={({ currentTarget }) => {
             closeMenu(currentTarget);
-            if (!isWaiting) void save(type);
+            if (!isWaiting) void save(ending);
           }}
         >
-          {texts.exportAs(ENDINGS[type]!)}
+          {texts.exportAs(ending)}
         </button>
       ))}
     </Menu>

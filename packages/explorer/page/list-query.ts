@@ -15,13 +15,13 @@ export function hasParameter({ query }: Operation, name: string): boolean {
 }
 
 /** Tells if a parameter is a condition in JSON. */
-export function isJson({ content }: Parameter): boolean {
-  return content?.['application/json'] !== undefined;
+export function isJson({ schema }: Parameter): boolean {
+  return schema?.contentMediaType === 'application/json';
 }
 
 /** The schema of a parameter's value. */
-export function schemaOf({ schema, content }: Parameter): Schema {
-  return schema ?? Object.values(content ?? {})[0]?.schema ?? {};
+export function schemaOf({ schema = {} }: Parameter): Schema {
+  return schema;
 }
 
 /** The names that a parameter takes, such as those to order by, without the ones with a minus in front. */

@@ -30,7 +30,6 @@ export interface Parameter {
   readonly deprecated?: boolean;
   readonly explode?: boolean;
   readonly schema?: Schema;
-  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
 }
 
 export interface Media {
@@ -49,6 +48,8 @@ export interface DocumentOperation {
   readonly 'x-viewset'?: {
     readonly view: string;
     readonly action: string;
+    /** Tells operations of one action apart: a list as a file, several records from an array. */
+    readonly variant?: string;
     readonly detail: boolean;
     readonly entity?: string;
     readonly key?: string;

@@ -59,7 +59,7 @@ export function RecordTable({ api, resource, path, onFound }: TableProps): JSX.E
           onChange={go}
         >
           <ColumnMenu columns={columns} list={list} path={path} />
-          <ExportMenu list={list} path={path} query={asked} />
+          <ExportMenu endings={resource.exports} path={path} query={asked} />
         </FilterBar>
       )}
       <Waiting isWaiting={awaited.isWaiting} />

@@ -76,7 +76,7 @@ function keyOfUnion(parts: readonly Schema[]): string | undefined {
 
 function kindOf(schema: Schema, type: string | undefined, choices: readonly unknown[], name: string): Kind {
   if (schema['x-reference'] !== undefined && type !== 'array') return 'reference';
-  if (schema.contentMediaType !== undefined && (type ?? 'string') === 'string') return 'file';
+  if (schema.format === 'binary') return 'file';
   if (choices.length > 0 && choices.every((value) => typeof value !== 'object')) return 'choice';
   switch (type) {
     case 'boolean':
@@ -96,7 +96,6 @@ function kindOf(schema: Schema, type: string | undefined, choices: readonly unkn
 }
 
 function textKind({ format, maxLength = Infinity }: Schema, name: string): Kind {
-  if (format === 'binary') return 'file';
   if (format === 'password' || /password/i.test(name)) return 'password';
   if (format === 'date' || format === 'date-time') return format;
   return format === undefined && maxLength > LONG_TEXT ? 'long text' : 'text';

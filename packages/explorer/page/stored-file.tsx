@@ -60,7 +60,7 @@ function Preview({ url, name }: { readonly url: string; readonly name: string })
   useEffect(() => {
     const controller = new AbortController();
     let made: string | undefined;
-    sendForFile(url, {}, controller.signal).then(
+    sendForFile(url, controller.signal).then(
       ({ body }) => {
         if (controller.signal.aborted) return;
         made = URL.createObjectURL(body);

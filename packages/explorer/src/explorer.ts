@@ -71,7 +71,7 @@ export const explorer = fp(
 /** Tells if a request is one for a router's root, a collection or a record, by the plan of its route. */
 function hasPage(request: FastifyRequest): boolean {
   const plan: OperationPlan | undefined = request.routeOptions.config.viewset;
-  return plan?.method === 'GET' && (plan.action === 'list' || plan.action === 'retrieve');
+  return plan?.method === 'GET' && plan.variant === undefined && (plan.action === 'list' || plan.action === 'retrieve');
 }
 
 function secure(reply: FastifyReply): void {

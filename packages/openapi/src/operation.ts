@@ -35,11 +35,12 @@ export function describeOperation(plan: OperationPlan, needsToken: boolean, plan
 }
 
 /** Says what no keyword of OpenAPI does, for programs that make pages or clients of the document. */
-function describeView({ view, action, detail, permissions }: OperationPlan): JsonObject {
+function describeView({ view, action, variant, detail, permissions }: OperationPlan): JsonObject {
   const { basename, entity, key } = view;
   return {
     view: basename,
     action,
+    ...(variant === undefined ? {} : { variant }),
     detail,
     ...(entity === undefined ? {} : { entity }),
     ...(key === undefined ? {} : { key }),
@@ -107,22 +108,17 @@ function describeParameter(
   place: 'path' | 'query' | 'header',
 ): JsonObject {
   const { description, deprecated, examples, ...rest } = requestSchema(documentSchema(schema)) as JsonObject;
-  const { contentMediaType, contentSchema, ...plain } = rest;
   return {
     name: place === 'header' ? headerName(name) : name,
     in: place,
     ...(required ? { required } : {}),
     ...(description === undefined ? {} : { description }),
     ...(deprecated === true ? { deprecated } : {}),
-    ...(typeof contentMediaType === 'string' && isObject(contentSchema)
-      ? { content: { [contentMediaType]: { schema: contentSchema, ...examplesOf(examples) } } }
-      : {
-          // An empty value counts as absent.
-          ...(place === 'query' && !required ? { allowEmptyValue: true } : {}),
-          ...(plain['type'] === 'array' ? { style: 'form', explode: !isCommaSeparated } : {}),
-          schema: plain,
-          ...examplesOf(examples),
-        }),
+    // An empty value counts as absent.
+    ...(place === 'query' && !required ? { allowEmptyValue: true } : {}),
+    ...(rest['type'] === 'array' ? { style: 'form', explode: !isCommaSeparated } : {}),
+    schema: rest,
+    ...examplesOf(examples),
   };
 }
 
@@ -148,7 +144,7 @@ function examplesOf(examples: unknown): JsonObject {
   return { examples: Object.fromEntries(examples.map((value: unknown, index) => [`example${index + 1}`, { value }])) };
 }
 
-function describeBody({ body, documentation, view, action }: OperationPlan): JsonObject {
+function describeBody({ body, documentation, view }: OperationPlan): JsonObject {
   const { schema: json, form, required, contentTypes } = body!;
   const example = jsonValue(documentation.examples.body);
   // No JSON has a file: where one is required, a form alone can be right.
@@ -162,7 +158,7 @@ function describeBody({ body, documentation, view, action }: OperationPlan): Jso
       {
         ...(schema === undefined
           ? {}
-          : { schema: withWords(sentSchema(documentSchema(schema), action), view.fieldWords) }),
+          : { schema: withWords(requestSchema(withBytes(documentSchema(schema))), view.fieldWords) }),
         ...(example === undefined || isForm ? {} : { example }),
         ...encoding,
       },
@@ -171,10 +167,16 @@ function describeBody({ body, documentation, view, action }: OperationPlan): Jso
   return { ...(required ? { required } : {}), content: Object.fromEntries(content) as JsonObject };
 }
 
-/** A POST of one record or of several validates each as it is, so that defaults are filled in there, as nowhere else below `oneOf`. */
-function sentSchema(schema: unknown, action: string): unknown {
-  if (action !== 'create' || !isObject(schema) || !Array.isArray(schema['oneOf'])) return requestSchema(schema);
-  return { ...schema, oneOf: schema['oneOf'].map((each) => requestSchema(each)) };
+/** The schema of bytes as generators of clients know it; their media type stands beside it. */
+const BYTES = { type: 'string', format: 'binary' };
+
+/** Describes the parts of a form that are files. */
+function withBytes(form: unknown): unknown {
+  if (!isObject(form) || !isObject(form['properties'])) return form;
+  const properties = Object.entries(form['properties']).map(([name, part]) => {
+    return [name, isObject(part) && 'contentMediaType' in part ? { ...part, ...BYTES } : part] as const;
+  });
+  return { ...form, properties: Object.fromEntries(properties) };
 }
 
 interface Fields {
@@ -213,22 +215,20 @@ function answerSchema({ schema }: OperationResponse): unknown {
 /** @param schema the one of the answer as documents have it */
 function describeResponse(response: OperationResponse, schema: unknown, example: unknown): JsonObject {
   const headers = Object.entries(response.headers).map(([name, header]) => [headerName(name), describeHeader(header)]);
-  const { contentMediaType: bytes }: { readonly contentMediaType?: string } = response.schema ?? {};
   return {
     description: response.description,
     ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) as JsonObject }),
-    ...(response.schema === undefined
-      ? {}
-      : {
-          content: {
-            [bytes ?? 'application/json']: {
-              schema: bytes === undefined ? schema : {},
-              ...(example === undefined ? {} : { example }),
-            },
-            ...Object.fromEntries((response.textTypes ?? []).map((type) => [type, { schema: { type: 'string' } }])),
-          },
-        }),
+    ...(response.schema === undefined ? {} : { content: contentOf(schema, example) }),
   };
+}
+
+/** Writes the body of an answer by its media types: those that its schema names, or JSON. */
+function contentOf(schema: unknown, example: unknown): JsonObject {
+  const { contentMediaType, ...text } = isObject(schema) ? schema : {};
+  const isJson = typeof contentMediaType !== 'string';
+  const media = { schema: isJson ? schema : text, ...(example === undefined ? {} : { example }) };
+  const types = isJson ? ['application/json'] : contentMediaType.split(', ');
+  return Object.fromEntries(types.map((type) => [type, media]));
 }
 
 function describeHeader(header: unknown): JsonObject {

@@ -34,16 +34,19 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   const app = await startApp(t, orm, (made) => void made.register(router.plugin));
   const document = await documentOf(app);
   const { post, patch, delete: remove, put } = { ...document.paths['/books/{pk}'], ...document.paths['/books'] };
+  const several = document.paths['/books.bulk']!['post']!;
 
   t.test('it is sound, and names one record alike wherever it stands', async (t) => {
     await isSound(t, document);
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-    t.strictSame(bodyOf(post!), {
-      oneOf: [ref('BookInput'), { type: 'array', items: ref('BookInput'), maxItems: 3 }],
-    });
+    t.strictSame(bodyOf(post!), ref('BookInput'));
+    t.strictSame(bodyOf(several), { type: 'array', items: ref('BookInput'), maxItems: 3 });
     t.strictSame(bodyOf(put!), ref('BookInput'), 'a default is filled in wherever the record stands');
     t.strictSame(bodyOf(patch!), { type: 'array', items: ref('BookBulkPatch'), maxItems: 2 });
-    t.strictSame(answerOf(post!, '201'), { oneOf: [ref('BookCreated'), { type: 'array', items: ref('BookCreated') }] });
+    t.strictSame(answerOf(post!, '201'), ref('BookCreated'));
+    t.strictSame(answerOf(several, '201'), { type: 'array', items: ref('BookCreated') });
+    t.match(several, { operationId: 'createBooks', summary: 'Create several books', 'x-viewset': { variant: 'bulk' } });
+    t.notOk((several.responses['201'] as { headers?: object }).headers, 'several records have no Location and no ETag');
     t.strictSame(answerOf(patch!, '200'), { type: 'array', items: ref('Book') });
     for (const name of ['Book', 'BookInput', 'BookPatch', 'BookBulkPatch']) {
       t.match(document.components['schemas']![name], { properties: { title: { description: 'As on the cover' } } });
@@ -80,22 +83,24 @@ forEachDatabase(t, { entities: [Publisher, Book], only: ['sqlite'] }, async (t, 
   t.test('what the document says is valid is taken, anything else is refused, and each answer fits', async (t) => {
     const book = { title: 'Ash', price: 10 };
     const send = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: unknown) => {
-      const operation = { POST: post!, PATCH: patch!, DELETE: remove! }[method];
+      const creates = url.startsWith('/books.bulk') ? several : post!;
+      const operation = { POST: creates, PATCH: patch!, DELETE: remove! }[method];
       const answer = await app.inject({ method, url, ...(payload !== undefined && { payload: payload as object }) });
       const { statusCode } = answer;
       const what = `${method} ${url} ${JSON.stringify(payload)}: ${statusCode} ${answer.body}`;
       if (payload !== undefined) t.equal(fits(document, bodyOf(operation), payload), statusCode !== 400, what);
       const declared = answerOf(operation, String(statusCode));
       t.ok(Object.hasOwn(operation.responses, statusCode), what);
-      if (answer.body !== '') t.ok(fits(document, declared, answer.json()), what);
+      if (answer.body !== '' && !url.includes('fields=')) t.ok(fits(document, declared, answer.json()), what);
       return statusCode;
     };
     t.equal(await send('POST', '/books', book), 201);
-    t.equal(await send('POST', '/books', [book, { title: 'Birch' }, { title: 'closed' }]), 201);
-    t.equal(await send('POST', '/books?expand=publisher', [book]), 201);
-    t.equal(await send('POST', '/books', []), 201);
-    for (const wrong of [[book, book, book, book], [null], [{}], {}, [[book]], [{ title: 5 }]]) {
-      t.equal(await send('POST', '/books', wrong), 400);
+    for (const wrong of [{}, { title: 5 }]) t.equal(await send('POST', '/books', wrong), 400);
+    t.equal(await send('POST', '/books.bulk', [book, { title: 'Birch' }, { title: 'closed' }]), 201);
+    t.equal(await send('POST', '/books.bulk?expand=publisher', [book]), 201);
+    t.equal(await send('POST', '/books.bulk', []), 201);
+    for (const wrong of [[book, book, book, book], [null], [{}], {}, book, [[book]], [{ title: 5 }]]) {
+      t.equal(await send('POST', '/books.bulk', wrong), 400);
     }
     t.equal(await send('PATCH', '/books', [{ id: 1, price: 3 }, { id: 2 }]), 200);
     t.equal(await send('PATCH', '/books?expand=publisher', [{ id: 1 }]), 200);

@@ -22,6 +22,19 @@ const MAX_BYTES: OptionRule = [
   (value) => Number.isSafeInteger(value) && Number(value) > 0,
 ];
 
+/** The media type of bytes of which nothing is known (RFC 2046, section 4.5.1). */
+const ANY_BYTES = 'application/octet-stream';
+
+/** Tells if bytes, which may end within a character, are text in UTF-8 without control characters. */
+function isText(bytes: Uint8Array): boolean {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return !/[\p{Cc}--[\t\n\v\f\r]]/v.test(text);
+  } catch {
+    return false;
+  }
+}
+
 /** A field of a write shape that is a file; made by `file()`. */
 export class FileField {
   readonly store: FileStore;
@@ -39,7 +52,8 @@ export class FileField {
 
   /**
    * Finds the media type of a file by its first bytes; the name of the file and the type that the client claims prove nothing.
-   * A claimed type counts only if no file of that type can be told by its bytes, as `text/csv`.
+   * A claimed type counts only if no file of that type can be told by its bytes, as `text/csv`. `application/octet-stream` claims
+   * nothing, as generated clients send it: bytes that are text in UTF-8 then have the text type that the field takes.
    *
    * @throws UnsupportedMediaType for a type that the field does not take
    */
@@ -47,9 +61,15 @@ export class FileField {
     const { fileTypeFromBuffer, supportedMimeTypes } = await import('file-type');
     const found: FileTypeResult | undefined = await fileTypeFromBuffer(head);
     const isTold = found !== undefined || !supportedMimeTypes.has(claimed);
-    const type = found?.mime ?? claimed;
+    const type = found?.mime ?? (claimed === ANY_BYTES && !this.takes(claimed) ? this.#textType(head) : claimed);
     if (isTold && this.takes(type)) return type;
     throw new UnsupportedMediaType(`A file must be of the type ${this.types.join(', ')}`);
+  }
+
+  /** Returns the text type that the field takes, `text/plain` before others, if the bytes are text. */
+  #textType(head: Uint8Array): string {
+    const type = this.takes('text/plain') ? 'text/plain' : this.types.find((each) => each.startsWith('text/'));
+    return type !== undefined && isText(head) ? type : ANY_BYTES;
   }
 
   /** Tells if the field takes a media type. */

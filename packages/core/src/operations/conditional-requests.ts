@@ -27,12 +27,14 @@ const ANSWERS_RECORD: ReadonlySet<string> = new Set(['retrieve', 'create', 'upda
 interface Conditional {
   readonly action: string;
   readonly detail: boolean;
+  readonly variant?: OperationPlan['variant'];
   readonly preconditions?: Preconditions | undefined;
 }
 
 /** Tells if an operation of a view answers with an `ETag`. */
-export function sendsTag({ action, detail, preconditions }: Conditional): boolean {
-  return preconditions !== undefined && ANSWERS_RECORD.has(action) && (detail || action === 'create');
+export function sendsTag({ action, detail, variant, preconditions }: Conditional): boolean {
+  const isOne = detail || (action === 'create' && variant === undefined);
+  return preconditions !== undefined && ANSWERS_RECORD.has(action) && isOne;
 }
 
 /** The headers that an operation of a view takes. */

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { naming, wrongOption } from '../options.ts';
@@ -11,11 +11,13 @@ import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import { type Action, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
+import { EXPORT_TYPES } from '../viewset/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
 import type {
   BodyRefusal,
+  BulkOperation,
   FormFields,
   Operation,
   OperationSchemas,
@@ -25,7 +27,7 @@ import type {
 } from '../viewset/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import type { WriteOperation } from '../viewset/write-plan.ts';
-import type { OperationMethod } from './operation-plan.ts';
+import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
 /** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
 export type RuleListFactory = (
@@ -55,8 +57,9 @@ export interface DeclaredRoute {
   readonly action: string;
   readonly method: OperationMethod;
   readonly detail: boolean;
-  /** The path below the collection or the record, `/recount`; empty for the five operations. */
+  /** The path below the collection or the record, `/recount`, or its ending, `.csv`; empty for the five operations. */
   readonly suffix: string;
+  readonly variant?: OperationPlan['variant'];
   readonly urlName: string;
   readonly options: { readonly [Option in keyof ActionOptions]?: ActionOptions[Option] | undefined };
   /** The answers as documents have them, if requests may be answered in more than one way. */
@@ -103,7 +106,9 @@ export const FORM_TYPE = 'multipart/form-data';
 
 /** Lists the routes that a view declares. Throws ImproperlyConfigured for a wrong declaration. */
 export function declaredRoutes(mounted: MountedView): DeclaredRoute[] {
-  const routes = [...declaredOperations(mounted), ...declaredBulk(mounted), ...declaredActions(mounted)];
+  const operations = declaredOperations(mounted);
+  const exported = declaredExports(mounted, operations);
+  const routes = [...operations, ...exported, ...declaredBulk(mounted), ...declaredActions(mounted)];
   if (!hasTransactions(mounted.context.orm)) {
     for (const route of routes) requireNoTransaction(mounted.view, route);
   }
@@ -168,6 +173,30 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
 }
 
 /**
+ * Declares the list in each form of an export. A form has a path of its own, so that a link can name it and a document can say what it
+ * sends; the path ends with a dot, which begins no key of a record.
+ */
+function declaredExports({ definition }: MountedView, operations: readonly DeclaredRoute[]): DeclaredRoute[] {
+  const list = operations.find(({ action, method }) => action === 'list' && method === 'GET');
+  const exported = (definition.lists?.exports ?? []).map((format): DeclaredRoute[] => {
+    if (list === undefined) return [];
+    const schema = Type.String({ contentMediaType: EXPORT_TYPES[format], description: 'The whole list' });
+    return [
+      {
+        ...list,
+        suffix: `.${format}`,
+        variant: format,
+        urlName: `list-${format}`,
+        options: { responses: { 200: schema }, listParameters: true },
+        documented: undefined,
+        readShapes: undefined,
+      },
+    ];
+  });
+  return exported.flat();
+}
+
+/**
  * Tells if a request comes by the library's own operation: the view does not override it, or each override goes on with `super`. A function
  * tells that by its text alone.
  */
@@ -196,14 +225,25 @@ function createHandler(view: ViewSet): OperationHandler {
     Array.isArray(request.body) ? view.createMany(request, reply) : view.create(request, reply);
 }
 
+/**
+ * The operations on several records. A POST of an array on the collection creates several too; for documents, whose operations take and
+ * give one kind of body each, the same has a path of its own.
+ */
+const BULK_ROUTES: readonly {
+  readonly operation: BulkOperation;
+  readonly method: OperationMethod;
+  readonly handler: `${BulkOperation}Many`;
+  readonly variant?: 'bulk';
+}[] = [
+  { operation: 'create', method: 'POST', handler: 'createMany', variant: 'bulk' },
+  { operation: 'update', method: 'PATCH', handler: 'updateMany' },
+  { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
+];
+
 /** The operations on several records of a collection, which some views have. */
 function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
-  const operations = [
-    { operation: 'update', method: 'PATCH', handler: 'updateMany' },
-    { operation: 'destroy', method: 'DELETE', handler: 'destroyMany' },
-  ] as const;
-  return operations.flatMap(({ operation, method, handler }) => {
+  return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
     const schemas = definition.bulkSchemas?.(operation);
     if (schemas === undefined) return [];
     const { body, response, documented, readShapes, querystring, validateBody, refuseBody, validateQuery } = schemas;
@@ -211,8 +251,9 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       action: operation,
       method,
       detail: false,
-      suffix: '',
-      urlName: 'list',
+      suffix: variant === undefined ? '' : `.${variant}`,
+      variant,
+      urlName: variant ?? 'list',
       options: { body, responses: response, querystring },
       documented,
       readShapes,
@@ -221,7 +262,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       refuseBody,
       validateQuery,
       isCommaSeparated: true,
-      namesRecords: true,
+      namesRecords: operation !== 'create',
       preconditions: definition.preconditions,
       transaction: view[handler] === ModelViewSetBase.prototype[handler],
       transactionReasons: () => (reachesOwn(view, handler) ? ['it writes several records'] : []),

@@ -1,8 +1,9 @@
-import type { OperationMethod } from './operation-plan.ts';
+import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
 /** An operation or an action of a view, which is given a name. */
 export interface NamedOperation {
   readonly action: string;
+  readonly variant?: OperationPlan['variant'];
   readonly method: OperationMethod;
   readonly detail: boolean;
   /** `products`, `staff-members`. */
@@ -23,6 +24,7 @@ interface NamedParent {
 const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = {
   list: ['list', 'List the'],
   query: ['query', 'Query the'],
+  export: ['export', 'Export the'],
   create: ['create', 'Create a'],
   retrieve: ['retrieve', 'Retrieve a'],
   replace: ['replace', 'Replace a'],
@@ -33,7 +35,7 @@ const VERBS: Readonly<Record<string, readonly [verb: string, words: string]>> = 
 /** `listProducts`, `replaceProduct`, `featuredProducts`, `recountProduct`, `listAuthorBooks`. */
 export function operationIdOf(operation: NamedOperation): string {
   const verb = VERBS[verbOf(operation)]?.[0] ?? camelCase(wordsOf(operation.action));
-  return verb + pascalCase([...parentsOf(operation).flat(), ...subjectOf(operation)]);
+  return verb + pascalCase([...parentsOf(operation).flat(), ...subjectOf(operation), ...formOf(operation)]);
 }
 
 /** `List the products`, `Replace a product`, `Featured products`, `Recount product`, `List the books of an author`. */
@@ -43,7 +45,13 @@ export function summaryOf(operation: NamedOperation): string {
   const verb = VERBS[verbOf(operation)]?.[1] ?? wordsOf(operation.action).join(' ').toLowerCase();
   const words = isOne(operation) ? withArticle(subject) : `several ${phrase(subject)}`;
   const sentence = verb.endsWith(' a') ? verb.slice(0, -1) + words : `${verb} ${phrase(subject)}`;
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1) + whose.toReversed().join('');
+  const form = formOf(operation).map((name) => ` as ${name.toUpperCase()}`);
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1) + [...whose.toReversed(), ...form].join('');
+}
+
+/** The form in which a list is exported. */
+function formOf({ action, variant }: NamedOperation): string[] {
+  return action === 'list' && variant !== undefined ? [variant] : [];
 }
 
 function phrase(words: readonly string[]): string {
@@ -71,7 +79,8 @@ function oneOf(words: readonly string[], entity: string | undefined): string[] {
   return [...words.slice(0, -1), singular(words.at(-1) ?? '', wordsOf(entity ?? '').at(-1))];
 }
 
-function verbOf({ action, method }: NamedOperation): string {
+function verbOf({ action, variant, method }: NamedOperation): string {
+  if (action === 'list' && variant !== undefined) return 'export';
   if (action === 'list' && method === 'QUERY') return 'query';
   return action === 'update' && method === 'PUT' ? 'replace' : action;
 }
@@ -82,8 +91,8 @@ function subjectOf(operation: NamedOperation): string[] {
   return isOne(operation) ? oneOf(words, operation.entity) : words;
 }
 
-function isOne({ action, detail }: NamedOperation): boolean {
-  return detail || action === 'create';
+function isOne({ action, variant, detail }: NamedOperation): boolean {
+  return detail || (action === 'create' && variant === undefined);
 }
 
 /** The word for one of many. The entity's name decides if it is one of the candidates: `houses` are of a `House`. */

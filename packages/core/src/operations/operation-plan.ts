@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
 import type { Examples, Words } from '../viewset/action.ts';
+import type { ExportFormat } from '../viewset/list-export.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
 /** The method of a route; a GET route answers HEAD too. */
@@ -35,8 +36,6 @@ export interface OperationResponse {
   readonly description: string;
   /** Undefined if the answer has no body, or one that nothing declares. */
   readonly schema: TSchema | undefined;
-  /** The media types, beside JSON, in which the answer comes as text if the request prefers one. */
-  readonly textTypes?: readonly string[] | undefined;
   /** By name, in lower case. */
   readonly headers: Readonly<Record<string, TSchema>>;
 }
@@ -74,6 +73,11 @@ export interface OperationView {
 export interface OperationPlan {
   /** `list`, `create`, `retrieve`, `update`, `destroy`, or the name of an action. */
   readonly action: string;
+  /**
+   * Tells apart the operations of one action: `csv` and `ndjson` send a list as a file, `bulk` creates several records. Each has a path of
+   * its own, `/api/products.csv`. Undefined for the usual operation.
+   */
+  readonly variant: ExportFormat | 'bulk' | undefined;
   /** Unique in the application: `listProducts`, `replaceProduct` (PUT), `updateProduct` (PATCH), `recountProduct`. */
   readonly operationId: string;
   /** The name of the route, for `reverse`: `products-detail`. */

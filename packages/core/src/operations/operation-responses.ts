@@ -65,8 +65,6 @@ export interface RouteFacts {
   readonly hasEntity: boolean;
   /** True if answers that are records have their `ETag`. */
   readonly sendsTag: boolean;
-  /** The media types in which the answer comes beside JSON. */
-  readonly textTypes?: readonly string[] | undefined;
   /** The headers that the route takes. */
   readonly headerParameters: OperationPlan['headerParameters'];
   /** True if the application or the view asks a `throttleRate`. */
@@ -87,7 +85,6 @@ export function operationResponses(declared: DeclaredResponses, facts: RouteFact
     responses[status] = {
       description,
       schema: schema ?? undefined,
-      textTypes: facts.textTypes,
       headers: { ...own, ...facts.headers, ...tag, ...rateLimit },
     };
   }

@@ -96,8 +96,8 @@ export function permittedOperations(path: string, routes: readonly PlannedRoute[
   };
 }
 
-function isList({ action, method }: OperationPlan): boolean {
-  return action === 'list' && method === 'GET';
+function isList({ action, variant, method }: OperationPlan): boolean {
+  return action === 'list' && variant === undefined && method === 'GET';
 }
 
 async function isPermitted(

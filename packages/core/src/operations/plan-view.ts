@@ -83,9 +83,8 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const lists = declared.suffix === '' && declared.action === 'list' ? definition.lists : undefined;
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
-      textTypes: lists?.types,
       headers: lists?.headers ?? {},
-      locatesRecord: plan.action === 'create',
+      locatesRecord: plan.action === 'create' && plan.variant === undefined,
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: mayHaveBody(plan.method),
       namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,
@@ -115,7 +114,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       validate: declared.validateQuery,
       select: selectionOf(definition, declared),
       ofBody: declared.method === 'QUERY' ? parameters : undefined,
-      listParameters: listParametersOf(definition, options).map(({ name }) => name),
+      listParameters: listParametersOf(definition, declared).map(({ name }) => name),
       ignored: ignoredParameters,
     },
     hooks: options.hooks ?? {},
@@ -133,13 +132,14 @@ function operationPlan(
   { declared, parameters }: { readonly declared: DeclaredRoute; readonly parameters: readonly OperationParameter[] },
   responsesOf: (plan: OperationPlan) => OperationPlan['responses'],
 ): OperationPlan {
-  const { action, method, detail, urlName, options, transaction, handler, proof } = declared;
+  const { action, variant, method, detail, urlName, options, transaction, handler, proof } = declared;
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
-  const named = { action, method, detail, basename, entity: meta?.className, parent };
+  const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
+    variant,
     operationId: freeId(operationIdOf(named), method, takenIds),
     route: `${basename}-${urlName}`,
     method,
@@ -200,7 +200,7 @@ function isAllowAny(classes: readonly PermissionClass[] | undefined): boolean {
 function pathOf({ context }: MountedView, all: readonly DeclaredRoute[], { detail, suffix }: DeclaredRoute): string {
   if (!detail) return context.path + suffix;
   const reserved = all
-    .filter((other) => !other.detail && other.suffix.endsWith(suffix))
+    .filter((other) => !other.detail && other.suffix.startsWith('/') && other.suffix.endsWith(suffix))
     .map((other) => other.suffix.slice(1, other.suffix.length - suffix.length))
     .filter((segment) => segment !== '' && !segment.includes('/'))
     .map((segment) => segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -232,25 +232,27 @@ interface QuerySchema {
 /** The parameters of lists that a route takes: an action's own come before those of the same names. */
 function listParametersOf(
   { lists }: ViewDefinition,
-  { querystring = {}, listParameters }: DeclaredRoute['options'],
+  { variant, options: { querystring = {}, listParameters } }: DeclaredRoute,
 ): readonly ParameterDeclaration[] {
   if (listParameters !== true || lists === undefined) return [];
   const { properties = {} } = querystring as QuerySchema;
-  return lists.parameters.filter(({ name }) => !Object.hasOwn(properties, name));
+  const parameters = variant === undefined ? lists.parameters : lists.unpagedParameters;
+  return parameters.filter(({ name }) => !Object.hasOwn(properties, name));
 }
 
 function queryParametersOf(
   definition: ViewDefinition,
-  { options, answerParameters = [], isCommaSeparated = false }: DeclaredRoute,
+  declared: DeclaredRoute,
   words: Readonly<Record<string, Words>>,
 ): OperationParameter[] {
+  const { options, answerParameters = [], isCommaSeparated = false } = declared;
   const { properties = {}, required = [] } = (options.querystring ?? {}) as QuerySchema;
   const worded = (name: string, schema: TSchema): TSchema => ({ ...schema, ...words[name] });
   const own = Object.entries(properties).map(([name, schema]) => {
     const list = isCommaSeparated ? { isCommaSeparated } : {};
     return { name, required: required.includes(name), schema: worded(name, schema), ...list };
   });
-  const ofView = [...answerParameters, ...listParametersOf(definition, options)].map(({ name, schema }) => {
+  const ofView = [...answerParameters, ...listParametersOf(definition, declared)].map(({ name, schema }) => {
     return { name, required: false, schema: worded(name, schema), isCommaSeparated: true };
   });
   return [...own, ...ofView];

@@ -24,8 +24,9 @@ export class RouterRoot extends ViewSet {
   override list(request: FastifyRequest): Record<string, string> {
     const params = request.params as Readonly<Record<string, unknown>>;
     const below = this.#operations.filter(
-      ({ action, path, view }) =>
+      ({ action, variant, path, view }) =>
         action === 'list' &&
+        variant === undefined &&
         path.startsWith(`${this.#path}/`) &&
         !path.includes(':', this.#path.length) &&
         view.name !== this.name,

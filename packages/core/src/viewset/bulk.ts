@@ -12,10 +12,8 @@ import { keyText } from '../shapes/references.ts';
 import { withProperties } from '../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { writeSchema } from '../shapes/wire-format.ts';
+import type { BulkOperation } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
-
-/** The operations that can be done to several records at once. */
-export type BulkOperation = 'create' | 'update' | 'destroy';
 
 /** The greatest numbers of records that requests may create, update and destroy at once. */
 export type BulkOption = number | Readonly<Partial<Record<BulkOperation, number>>>;

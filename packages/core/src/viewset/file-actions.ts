@@ -12,8 +12,6 @@ export function filePath(field: string): string {
   return kebabCase(field);
 }
 
-const BYTES = Type.String({ contentMediaType: 'application/octet-stream', description: 'The bytes of the file' });
-
 /** Finds the record of a request for one of its files. Throws NotFound if `retrieve` would not show the file to the request. */
 export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: string) => Promise<object>;
 
@@ -27,11 +25,13 @@ export function fileActions(
   sent: readonly string[],
   recordOf: FileRecord,
 ): ReadonlyMap<string, Action> {
-  const responses = { 200: BYTES, 206: BYTES, 304: null, 416: null };
   return new Map(
     [...files]
       .filter(([name]) => sent.includes(name))
-      .map(([name, { store }]) => {
+      .map(([name, { store, types }]) => {
+        const contentMediaType = types.join(', ');
+        const bytes = Type.String({ format: 'binary', contentMediaType, description: 'The bytes of the file' });
+        const responses = { 200: bytes, 206: bytes, 304: null, 416: null };
         const fileOf = async (request: RecordRequest, reply: FastifyReply): Promise<StoredFile> => {
           const record = (await recordOf(request, reply, name)) as Readonly<
             Record<string, StoredFile | null | undefined>

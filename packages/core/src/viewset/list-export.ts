@@ -14,10 +14,11 @@ export const EXPORTS = ['csv', 'ndjson'] as const;
 /** A form in which a list can be exported. */
 export type ExportFormat = (typeof EXPORTS)[number];
 
-const MEDIA_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+/** The media types of exports, by their forms. */
+export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 /** The media types of exports. */
-export type ExportType = (typeof MEDIA_TYPES)[ExportFormat];
+export type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
 
 /** Records that are read by one statement. */
 const BATCH_SIZE = 500;
@@ -33,16 +34,20 @@ interface ExportedList<Entity extends object> {
 
 /** The exports that a view offers. */
 export class ListExport {
-  readonly types: readonly ExportType[];
+  readonly formats: readonly ExportFormat[];
+  readonly #types: readonly ExportType[];
 
   constructor(formats: readonly ExportFormat[]) {
-    this.types = formats.map((format) => MEDIA_TYPES[format]);
+    this.formats = formats;
+    this.#types = formats.map((format) => EXPORT_TYPES[format]);
   }
 
-  /** The type that a request prefers to JSON; undefined if it wants JSON. */
-  typeFor({ headers }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
+  /** The type that the path names, `/books.csv`, or that a request prefers to JSON; undefined if it wants JSON. */
+  typeFor({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): ExportType | undefined {
+    const { variant } = routeOptions.config.viewset ?? {};
+    if (variant === 'csv' || variant === 'ndjson') return EXPORT_TYPES[variant];
     addVary(reply, 'Accept');
-    const type = acceptedType(headers.accept, ['application/json', ...this.types]);
+    const type = acceptedType(headers.accept, ['application/json', ...this.#types]);
     return type === 'application/json' ? undefined : type;
   }
 

@@ -169,7 +169,7 @@ export abstract class ModelViewSetBase<
     const { lists } = this.#resource;
     const visible = this.#parts.records.visible(request);
     try {
-      const type = lists.exports?.typeFor(request, reply);
+      const type = lists.export?.typeFor(request, reply);
       // A filter may have started anew.
       const filtered = this.filterQueryset(request, visible);
       const queryset = whenReady(filtered, (records) => records.where(visible.condition));
@@ -547,7 +547,7 @@ export abstract class ModelViewSetBase<
     const { records, schema } = answer;
     const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
     const queryset = byAuthor(filtered, answer);
-    return this.#resource.lists.exports!.send(request, reply, type, { queryset, records, schema, name });
+    return this.#resource.lists.export!.send(request, reply, type, { queryset, records, schema, name });
   }
 
   /** Selects the record of the path among those that the request may see. */

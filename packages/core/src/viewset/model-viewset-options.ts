@@ -34,7 +34,7 @@ import type { NamedSchema, ObjectSchema, StaticObject } from '../shapes/schema-o
 import type { NullOf, PropertyValue } from '../shapes/wire-value.ts';
 import type { WriteShape } from '../shapes/write-shape.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
-import { BULK_RULE, type BulkOperation, type BulkOption } from './bulk.ts';
+import { BULK_RULE, type BulkOption } from './bulk.ts';
 import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
@@ -42,7 +42,7 @@ import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf } from './action.ts';
 import { spelledAlike } from './habits.ts';
 import { ownMembers } from './own-members.ts';
-import type { Operation } from './view-definition.ts';
+import type { BulkOperation, Operation } from './view-definition.ts';
 import { DECLARATIONS, DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */

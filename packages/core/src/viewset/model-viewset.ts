@@ -10,7 +10,7 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { ExtraFields, ReadOutput, ReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
-import type { BulkOperation, BulkOption } from './bulk.ts';
+import type { BulkOption } from './bulk.ts';
 import { ModelViewSetBase } from './model-viewset-base.ts';
 import {
   type AnyModelOptions,
@@ -28,7 +28,7 @@ import {
 } from './model-viewset-options.ts';
 import type { AlternativeName, OneShape } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
-import { type Operation, OPERATIONS } from './view-definition.ts';
+import { type BulkOperation, type Operation, OPERATIONS } from './view-definition.ts';
 
 /** The record that a `read` option sends out; of several shapes, the union of what they send. */
 export type OutputOf<Read> =

@@ -12,7 +12,7 @@ import { checkValues, LIST } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
-import { ListExport } from './list-export.ts';
+import { type ExportFormat, ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
@@ -36,23 +36,26 @@ export class RecordLists implements ListDefinition {
   readonly records: QuerySet<object>;
   readonly paginator: Paginator | null;
   /** Undefined if lists are sent as JSON alone. */
-  readonly exports: ListExport | undefined;
+  readonly export: ListExport | undefined;
   readonly parameters: readonly ParameterDeclaration[];
+  readonly unpagedParameters: readonly ParameterDeclaration[];
   readonly takesQuery: boolean;
   readonly #filters: readonly Filter[];
 
   constructor({ name, records, options, operations, answerParameters, context }: ListDeclarations) {
     checkValues(name, options, LIST_RULES);
     this.#filters = makeFilters(name, records.meta, options, context.defaults.filters);
-    this.exports = makeExports(options);
+    this.export = makeExport(options);
     this.paginator = makePaginator(name, options, context);
     this.records = ordered(name, records, options).by('view');
     this.takesQuery = takesQuery(name, options, operations);
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
+    const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
+    this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
   }
 
-  get types(): readonly string[] {
-    return this.exports?.types ?? [];
+  get exports(): readonly ExportFormat[] {
+    return this.export?.formats ?? [];
   }
 
   get headers(): Readonly<Record<string, TSchema>> {
@@ -97,7 +100,7 @@ function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, oper
   );
 }
 
-function makeExports({ exports = [] }: AnyModelOptions): ListExport | undefined {
+function makeExport({ exports = [] }: AnyModelOptions): ListExport | undefined {
   return exports.length === 0 ? undefined : new ListExport(exports);
 }
 

@@ -27,6 +27,7 @@ import { RecordLists } from './record-lists.ts';
 import { Selections } from './selections.ts';
 import type { ShownView } from './shown-view.ts';
 import {
+  type BulkOperation,
   type BulkSchemas,
   type Operation,
   operationsOf,
@@ -185,7 +186,7 @@ export class Resource implements ViewDefinition {
     return this.#schemas.of(operation, mode);
   }
 
-  bulkSchemas(operation: 'update' | 'destroy'): BulkSchemas | undefined {
+  bulkSchemas(operation: BulkOperation): BulkSchemas | undefined {
     return this.#schemas.ofSeveral(operation);
   }
 

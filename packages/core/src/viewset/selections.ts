@@ -8,6 +8,10 @@ import { type ReadShape, shapeOf } from '../shapes/read-shape.ts';
 
 type AnyShape = ReadShape<object, object>;
 
+/** The words about the parameter `fields`. */
+const ONLY =
+  'The only fields to send; those of expand by their names. The answer then lacks all others, those too that its schema requires';
+
 /** The fields that a request asks for. */
 export interface Selection {
   /** The names to add to the shape, in the order in which the view declares them. */
@@ -41,9 +45,7 @@ export class Selections {
     const own = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
     return [
       ...(added.length === 0 ? [] : [declaration('expand', added, 'Fields to add to each record')]),
-      ...(this.#takesFields
-        ? [declaration('fields', [...own, ...added], 'The only fields to send; those of expand by their names')]
-        : []),
+      ...(this.#takesFields ? [declaration('fields', [...own, ...added], ONLY)] : []),
     ];
   }
 
@@ -78,17 +80,19 @@ export class Selections {
     return shapeOf(shape.entity, fields === undefined ? all : all.filter(({ name }) => fields.includes(name)));
   }
 
-  /** The schema of every record that a selection can make of a shape, for documents. */
+  /**
+   * The schema of the records that a request gets which asks for no `fields`, for documents: with those that `expand` adds. No schema can
+   * say that a request which names fields gets these alone; the description of the parameter does.
+   */
   documented({ fields, schema }: AnyShape): TObject {
     const required = new Set<string>(schema.required);
     const properties: Record<string, TSchema> = {};
     for (const { name, schema: child } of fields) {
-      properties[name] = this.#takesFields || !required.has(name) ? Type.Optional(child) : child;
+      properties[name] = required.has(name) ? child : Type.Optional(child);
     }
     for (const { name, schema: child } of this.#expandable) {
       const own = fields.find((field) => field.name === name);
-      const either = own === undefined ? child : Type.Union([own.schema, child]);
-      properties[name] = own !== undefined && !this.#takesFields ? either : Type.Optional(either);
+      properties[name] = own === undefined ? Type.Optional(child) : Type.Union([own.schema, child]);
     }
     return Type.Object(properties);
   }

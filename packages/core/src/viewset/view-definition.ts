@@ -8,6 +8,7 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Action } from './action.ts';
+import type { ExportFormat } from './list-export.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { KeyDefinition } from './record-key.ts';
@@ -18,6 +19,9 @@ import type { WritePlan } from './write-plan.ts';
 export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
 /** The name of an operation. */
 export type Operation = (typeof OPERATIONS)[number];
+
+/** The operations that can be done to several records at once. */
+export type BulkOperation = Extract<Operation, 'create' | 'update' | 'destroy'>;
 
 /** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
 export function operationsOf(options: {
@@ -100,8 +104,10 @@ export interface ListDefinition {
   readonly takesQuery: boolean;
   /** The headers of the view's own list, by their names in lower case, for documents. */
   readonly headers: Readonly<Record<string, TSchema>>;
-  /** The media types in which a list is sent beside JSON. */
-  readonly types: readonly string[];
+  /** The same without those of pages, which a list that is sent as a file has none of. */
+  readonly unpagedParameters: readonly ParameterDeclaration[];
+  /** The forms in which a list is sent as a file. */
+  readonly exports: readonly ExportFormat[];
   /** Throws InvalidUsage that names every parameter that does not fit. */
   check(request: FastifyRequest): Promise<void>;
 }
@@ -124,8 +130,8 @@ export interface ViewDefinition {
   answerParametersOf?(operation: AnsweringOperation): readonly ParameterDeclaration[];
   /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
   selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
-  /** The schemas of PATCH and DELETE on the collection; undefined if the view has none. */
-  bulkSchemas?(operation: 'update' | 'destroy'): BulkSchemas | undefined;
+  /** The schemas of an operation on several records; undefined if the view does not allow it. */
+  bulkSchemas?(operation: BulkOperation): BulkSchemas | undefined;
   /** The schema of the answer to a request if it is another than that of the route. */
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
   /** Names the representation of a record that a request is answered with, for its `ETag`. */

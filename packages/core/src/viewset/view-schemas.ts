@@ -7,7 +7,7 @@ import type { Bulk } from './bulk.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RecordLists } from './record-lists.ts';
-import type { BodyRefusal, BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
+import type { BodyRefusal, BulkOperation, BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The parts of a view that its schemas are made of. */
@@ -51,16 +51,16 @@ export class ViewSchemas {
     };
   }
 
-  ofSeveral(operation: 'update' | 'destroy'): BulkSchemas | undefined {
+  ofSeveral(operation: BulkOperation): BulkSchemas | undefined {
     const { bulk, key } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
-    if (operation === 'update') {
+    if (operation !== 'destroy') {
       return {
-        ...this.#answersWith('update', 200, (record) => this.#array(record)),
-        body: bulk.documented('update'),
-        validateBody: (body) => bulk.validate(body, 'update'),
-        refuseBody: this.#refusalOf('update'),
+        ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => this.#array(record)),
+        body: bulk.documented(operation),
+        validateBody: (body) => bulk.validate(body, operation),
+        refuseBody: this.#refusalOf(operation),
       };
     }
     const options = { minItems: 1, maxItems: limit, uniqueItems: true, description: 'The records to delete' };
@@ -127,12 +127,10 @@ export class ViewSchemas {
   }
 }
 
-/** Makes the schemas of a POST that takes an array too. */
+/** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
 function withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
-  const one = (documented ?? response)![201]!;
   return {
-    body: { oneOf: [input.documented('create').json, bulk.documented('create')] },
     validateBody: (body) => (Array.isArray(body) ? bulk.validate(body, 'create') : input.validate(body, 'create')),
-    documented: { 201: { oneOf: [one, Type.Array(one)] } },
+    documented: documented ?? response,
   };
 }

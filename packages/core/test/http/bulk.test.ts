@@ -148,6 +148,21 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.same((await send('POST', '/tags', [])).body, []);
   });
 
+  t.test('the same has a path of its own, which takes arrays alone', async (t) => {
+    const { status, body, headers } = await send('POST', '/tags.bulk', [{ name: 'c' }, { name: 'a' }]);
+    t.equal(status, 201, JSON.stringify(body));
+    t.match(body, [{ name: 'c' }, { name: 'a' }]);
+    t.equal(headers['location'], undefined);
+    t.strictSame(placesOf(await send('POST', '/tags.bulk', { name: 'one' })), [400, '']);
+    t.strictSame(placesOf(await send('POST', '/tags.bulk', [{ name: 'd' }, {}])), [400, '/1/name']);
+    t.match(await send('POST', '/own.bulk', [{ name: 'x', owner: 'Ada' }]), { status: 401 }, 'permissions are asked');
+    t.equal((await send('POST', '/plain.bulk', [])).status, 404, 'a view without bulk');
+    t.match(await send('PATCH', '/tags.bulk', []), { status: 405, headers: { allow: 'POST, OPTIONS' } });
+    t.match(await send('POST', '/selected.bulk?fields=name', [{ name: 'e' }]), { status: 201, body: [{ name: 'e' }] });
+    t.equal((await send('POST', '/named', { name: 'bulk' })).status, 201);
+    t.equal((await app.inject('/named/bulk')).statusCode, 200, 'no key of a record is taken');
+  });
+
   t.test('all are stored or none, and details say which is at fault', async (t) => {
     t.same(placesOf(await send('POST', '/tags', [{ name: 'a' }, { name: 5 }, {}, null, 'x'])), [
       400,

@@ -100,6 +100,31 @@ forEachDatabase(t, { entities: [Author, Book] }, async (t, orm) => {
   });
   const ask = (url: string, headers: Record<string, string>) => app.inject({ url, headers });
 
+  await t.test('each form has a path of its own, for links and for documents', async (t) => {
+    const query = '?sort=-title&expand=title';
+    for (const [ending, headers] of [['csv', CSV] as const, ['ndjson', LINES] as const]) {
+      const asked = await ask(`/books${query}`, headers);
+      for (const accept of ['*/*', 'application/json', 'text/html']) {
+        const { statusCode, headers: sent, body } = await ask(`/books.${ending}${query}`, { accept });
+        t.strictSame([statusCode, body], [200, asked.body], `${ending} for ${accept}`);
+        t.strictSame(
+          [sent['content-type'], sent['content-disposition'], sent.vary],
+          [asked.headers['content-type'], asked.headers['content-disposition'], undefined],
+        );
+      }
+    }
+    t.equal((await ask('/authors/1/books.csv', {})).statusCode, 200, 'below a record');
+    t.equal((await ask('/authors/9/books.csv', {})).statusCode, 404);
+    t.match((await ask('/books.csv?page=2', {})).json(), { code: 'invalid_usage', details: [{ path: '/page' }] });
+    t.equal((await ask('/books.csv?pages=2', {})).statusCode, 400);
+    t.equal((await ask('/lines.csv', {})).statusCode, 404, 'a form that the view does not offer');
+    t.equal((await ask('/plain.ndjson', {})).statusCode, 404);
+    const head = await app.inject({ method: 'HEAD', url: '/books.csv' });
+    t.strictSame([head.statusCode, head.body], [200, '']);
+    const { statusCode, headers } = await app.inject({ method: 'POST', url: '/books.csv', payload: {} });
+    t.strictSame([statusCode, headers.allow], [405, 'GET, HEAD, OPTIONS']);
+  });
+
   await t.test('CSV has a line of names, objects by columns, and no formula', async (t) => {
     const answer = await ask('/books', CSV);
     t.equal(answer.statusCode, 200);

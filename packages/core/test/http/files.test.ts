@@ -274,6 +274,28 @@ forEachDatabase(t, { entities: [Ticket, Note] }, async (t, orm) => {
     t.ok(await settled(async () => (await kept()).temporary.length === 0));
   });
 
+  await t.test('bytes of which the client says nothing are what they are, or text', async (t) => {
+    const type = 'application/octet-stream';
+    let count = 0;
+    const typeOf = async (name: string, content: string | Buffer) => {
+      const answer = await post(
+        { name: 'title', content: `Unnamed ${++count}` },
+        { name, content, filename: 'x', type },
+      );
+      return answer.statusCode === 201
+        ? answer.json<Record<string, { type: string }>>()[name]!.type
+        : answer.statusCode;
+    };
+    t.equal(await typeOf('screen', PNG), 'image/png');
+    t.equal(await typeOf('manual', PNG), 415, 'no type that the field takes');
+    t.equal(await typeOf('manual', 'Grüße,\n\tAda'), 'text/plain', 'never text/html, which the field takes too');
+    t.equal(await typeOf('manual', '<script>alert(1)</script>'), 'text/plain');
+    t.equal(await typeOf('manual', 'é'.repeat(4000)), 'text/plain', 'a head that ends within a character');
+    t.equal(await typeOf('manual', Buffer.from([0xff, 0xfe, 0x00])), 415, 'no UTF-8');
+    t.equal(await typeOf('manual', 'a\0b'), 415, 'a control character');
+    t.equal(await typeOf('screen', 'Read me'), 415, 'a field that takes no text');
+  });
+
   await t.test('the first bytes tell the type, whatever the client claims', async (t) => {
     const lie = await post(TITLE, { ...SCREEN, content: '<script>alert(1)</script>' });
     t.equal(lie.statusCode, 415, lie.body);
