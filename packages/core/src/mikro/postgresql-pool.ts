@@ -16,7 +16,6 @@ export type Settle = (error: Error, result?: { readonly rows: unknown[][] }) => 
 /** The part of pg's pool that is used. */
 export interface PgPool {
   readonly ending: boolean;
-  query(query: PgQuery, settle: Settle): void;
   connect(settle: (error: Error | undefined, client: PgClient, release: (error?: Error) => void) => void): void;
 }
 
@@ -55,24 +54,45 @@ export async function kyselyRows(
   return rows.map((row) => Object.values(row));
 }
 
-/** As `pool.query`, but nothing runs for a request that was given up, and a statement that waits for a lock is cancelled. */
-export function queryGuarded(pool: PgPool, query: PgQuery, request: object, settle: Settle): void {
+/**
+ * SQLSTATEs with which a server ends the connection, or of whose state nothing is known after them: the connection itself (08), the time of a
+ * transaction or a session is over (25P03, 25P04, 57P05), the server stops (57P), its system or itself fails (58, F0, XX).
+ */
+const ENDS_CONNECTION = /^(?:08|25P0[34]|57P|58|F0|XX)/;
+
+/** Tells if a connection can go on after an error: the server has refused one statement, by an error of severity ERROR. */
+function survives(error: Error): boolean {
+  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
+  // The server may tell the severity in its own language, which leaves out neither FATAL nor PANIC of the codes above.
+  if (typeof severity !== 'string' || severity === 'FATAL' || severity === 'PANIC') return false;
+  return typeof code === 'string' && !ENDS_CONNECTION.test(code);
+}
+
+/**
+ * Runs a statement on a connection of the pool, which goes back there unless it has broken: pg's own `pool.query` closes it after any error,
+ * so that clients who repeat a refused write would cost everybody else their connections.
+ *
+ * Nothing runs for a request that was given up, and a statement of it that waits for a lock is cancelled.
+ */
+export function queryPool(pool: PgPool, query: PgQuery, request: object | undefined, settle: Settle): void {
   pool.connect((problem, client, release) => {
     if (problem instanceof Error) return settle(problem);
     try {
-      checkNotGivenUp(request);
+      if (request !== undefined) checkNotGivenUp(request);
     } catch (error) {
       release();
       return settle(error as Error);
     }
     let whenCancelled: ((then: () => void) => void) | undefined;
-    const stopListening = onGivenUp(request, () => {
-      whenCancelled = cancelStatement(client);
-    });
+    const stopListening =
+      request &&
+      onGivenUp(request, () => {
+        whenCancelled = cancelStatement(client);
+      });
     client.query(query, (error, result) => {
-      stopListening();
+      stopListening?.();
       const end = (): void => {
-        release(result === undefined ? error : undefined);
+        release(result !== undefined || survives(error) ? undefined : error);
         settle(error, result);
       };
       // A cancellation that comes late would hit the next statement of the connection.

@@ -1,8 +1,10 @@
-import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import type { MikroORM } from '@mikro-orm/core';
+import { MikroORM as PostgreSqlORM, raw } from '@mikro-orm/postgresql';
+import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { ModelViewSet, QuerySet, readShape, Router, writeShape } from '../../src/index.ts';
+import { poolOrClient } from '../../src/mikro/postgresql-pool.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Book, LIBRARY, testApp } from '../support/library.ts';
 
@@ -41,6 +43,25 @@ forEachDatabase(t, options, async (t, orm) => {
     }
     t.equal((await create()).statusCode, 201);
     t.equal((await app.inject('/books')).statusCode, 200);
+  });
+
+  await t.test('a statement that is refused keeps its connection, in writes and reads', async (t) => {
+    await other.em.getConnection().execute('create unique index book_title on book (title)');
+    const { pool } = (await poolOrClient(orm.em, orm.em.getConnection())) as unknown as { pool: EventEmitter };
+    let closed = 0;
+    const onClosed = (): void => void (closed += 1);
+    pool.on('remove', onClosed);
+    t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'Elm' } })).statusCode, 201);
+    for (let round = 0; round < 5; round += 1) {
+      const refused = await app.inject({ method: 'POST', url: '/books', payload: { title: 'Elm' } });
+      t.equal(refused.statusCode, 409);
+      const broken = QuerySet.of(orm.em.fork(), Book).matching({ [raw('1/(pages - pages)')]: 1 });
+      await t.rejects(broken.count(), { code: '22012' });
+      t.equal((await app.inject('/books')).statusCode, 200);
+    }
+    pool.off('remove', onClosed);
+    t.equal(closed, 0);
+    await other.em.getConnection().execute('drop index book_title');
   });
 
   await t.test('where no connection is free in time, the answer is 503', async (t) => {

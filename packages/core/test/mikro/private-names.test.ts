@@ -5,7 +5,7 @@ import { endable } from '../../src/mikro/endable-transaction.ts';
 import { dispatchOnLoad, originOf, showLoaded } from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
-import { inSession, kyselyRows, poolOrClient, sessionOf } from '../../src/mikro/postgresql-pool.ts';
+import { inSession, kyselyRows, poolOrClient, queryPool, sessionOf } from '../../src/mikro/postgresql-pool.ts';
 import { keysQuery } from '../../src/mikro/query-builder.ts';
 import { tellQueryLog } from '../../src/mikro/query-log.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
@@ -125,7 +125,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     if (!('pool' in opened)) throw new Error('there is no pool');
     t.equal(opened.pool.ending, false);
     const rows = await new Promise((resolve) => {
-      opened.pool.query({ text: 'select 1, 2', values: [], rowMode: 'array' }, (_error, result) =>
+      queryPool(opened.pool, { text: 'select 1, 2', values: [], rowMode: 'array' }, undefined, (_error, result) =>
         resolve(result?.rows),
       );
     });

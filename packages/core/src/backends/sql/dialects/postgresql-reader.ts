@@ -8,7 +8,7 @@ import {
   type PgPool,
   type PgQuery,
   poolOrClient,
-  queryGuarded,
+  queryPool,
   sessionOf,
   type Settle,
 } from '../../../mikro/postgresql-pool.ts';
@@ -138,8 +138,7 @@ class PoolReader implements Reader {
   #query(query: PgQuery, request: object | undefined): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
       const settle: Settle = (error, result) => (result === undefined ? reject(error) : resolve(result.rows));
-      if (request === undefined) this.#pool.query(query, settle);
-      else queryGuarded(this.#pool, query, request, settle);
+      queryPool(this.#pool, query, request, settle);
     });
   }
 
