@@ -92,6 +92,8 @@ export interface Declarations {
   readonly filters: unknown;
   readonly pagination: unknown;
   readonly count: string;
+  /** The forms in which a list can be exported. */
+  readonly exports: string;
 }
 
 type None = Record<never, never>;
@@ -198,7 +200,7 @@ interface ActionDeclarations {
 }
 
 /** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
-type Taken = 'each' | 'replace' | 'key' | 'createMany' | 'updateMany' | 'destroyMany';
+type Taken = 'each' | 'exportAs' | 'replace' | 'key' | 'createMany' | 'updateMany' | 'destroyMany';
 
 type ActionRoutes<View, D> = {
   readonly [

@@ -60,7 +60,8 @@ export type Resource<Routes> = {
             WriteArguments<Routes[Name], Name extends 'destroy' ? [] : BodyArgument<BodyOf<Routes[Name]>>>
           >
     : Action<Routes[Name]>;
-} & EachOf<Routes> & {
+} & EachOf<Routes> &
+  ExportOf<Routes> & {
     /** The part that the keys of all readings of the view begin with. */
     key(): QueryKey;
   };
@@ -254,15 +255,42 @@ type Failure<Status, Bodies> = Status extends number
 
 /** The errors of the library on a route, by its kind; 0: no answer came; 502 and 504 are of machines between. */
 type StatusOf<R extends Route, Kind> =
-  | (0 | 400 | 401 | 403 | 405 | 414 | 429 | 500 | 502 | 503 | 504)
+  | (0 | 400 | 401 | 403 | 405 | 412 | 414 | 422 | 429 | 431 | 500 | 502 | 503 | 504)
   | (R['detail'] extends true ? 404 : never)
-  | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends true ? 412 | 428 : never) : never);
+  | (Kind extends 'write' ? 408 | 409 | 413 | 415 | (R['detail'] extends true ? 428 : never) : never);
 
 /** A list whose pages can be walked over. */
 interface ListRoute extends Route {
   readonly record: unknown;
   readonly narrowing: object;
   readonly paging: unknown;
+  readonly exports: string;
+}
+
+type ExportOf<Routes> = Routes extends { readonly list: infer List extends ListRoute }
+  ? [List['exports']] extends [never]
+    ? unknown
+    : { readonly exportAs: Export<List> }
+  : unknown;
+
+type ExportArguments<List extends ListRoute> = [
+  format: List['exports'],
+  query?: Query<List['narrowing'] & (List extends SelectingRoute ? Selection<Added<List>, Kept<List>> : unknown)>,
+  options?: CallOptions,
+];
+
+/** The whole list in another form, filtered and ordered, without pages. */
+interface Export<List extends ListRoute> {
+  /** Answers with what `fetch` does, whose body is yet to be read: `await answer.text()`, `answer.body`. The time limit ends with its first byte. */
+  (...args: ExportArguments<List>): Promise<Response>;
+  /** The same call, which does not throw ApiError: a union of the answer and the errors that the route can have. */
+  safe(...args: ExportArguments<List>): Promise<Answer<ExportRoute<List>, 'read'>>;
+}
+
+interface ExportRoute<List extends ListRoute> extends Route {
+  readonly detail: false;
+  readonly data: Response;
+  readonly errors: List['errors'];
 }
 
 type EachOf<Routes> = Routes extends { readonly list: infer List extends ListRoute }

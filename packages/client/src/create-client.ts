@@ -14,7 +14,17 @@ interface Place {
   readonly suffix: string;
   /** True: needs a key. Undefined: an action, which is about one record if its first argument is a key. */
   readonly detail?: boolean;
+  /** True: the body of the answer is left to be read. */
+  readonly isStreamed?: boolean;
 }
+
+/** A call as `call()` makes it. */
+interface Called {
+  (...args: unknown[]): Promise<unknown>;
+  safe(...args: unknown[]): Promise<unknown>;
+}
+
+const LIST = { name: 'list', method: 'GET', detail: false, suffix: '' } as const;
 
 const OPERATIONS: Readonly<Record<string, readonly [method: string, detail: boolean]>> = {
   list: ['GET', false],
@@ -69,6 +79,11 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
     return [name, call(send, { name, method, detail, collection, suffix: '' })] as const;
   });
   const own: Record<string, unknown> = { ...Object.fromEntries(operations), key: () => [collection] };
+  const listAs = (format: unknown): Called =>
+    call(send, { ...LIST, collection: `${collection}.${String(format)}`, isStreamed: true });
+  own['exportAs'] = Object.assign((format: unknown, ...args: unknown[]) => listAs(format)(...args), {
+    safe: (format: unknown, ...args: unknown[]) => listAs(format).safe(...args),
+  });
   own['each'] = each(own['list'] as Parameters<typeof each>[0]);
   const below = (key: unknown): object => views(send, `${collection}/${keySegment(key)}`, actionPath);
   return members(Object.assign(below, own), (name) => {
@@ -80,8 +95,8 @@ function resource(send: Send, collection: string, actionPath: ActionPath): objec
 }
 
 /** Makes the function of one route. Its arguments are the key of a record, a query or a body, and options. */
-function call(send: Send, place: Place): object {
-  const { method, name, collection, suffix, detail } = place;
+function call(send: Send, place: Place): Called {
+  const { method, name, collection, suffix, detail, isStreamed } = place;
   const isOwn = suffix === '';
 
   const read = (args: readonly unknown[]): { key: string | undefined; rest: readonly unknown[] } =>
@@ -101,6 +116,7 @@ function call(send: Send, place: Place): object {
       method,
       url: path + suffix + (query.length === 0 ? '' : `?${search}`),
       isAction: !isOwn,
+      isStreamed,
       body: isRead || isOfKeys ? undefined : first,
       options,
     });

@@ -11,6 +11,8 @@ export interface ApiRequest {
   readonly url: string;
   /** True if the address is that of an action, and not of records themselves. */
   readonly isAction: boolean;
+  /** True: a success is the answer itself, whose body is yet to be read. */
+  readonly isStreamed?: boolean | undefined;
   readonly body: unknown;
   readonly options: WriteRecordOptions;
 }
@@ -34,7 +36,8 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
     const { method, url, options } = request;
     const body = withFiles(request.body);
     const known = kept.get(token, url);
-    const signals = [options.signal, AbortSignal.timeout(options.timeoutMs ?? client.timeoutMs ?? 30_000)];
+    const limit = new AbortController();
+    const signals = [options.signal, limit.signal];
     const init = {
       method,
       headers: headersOf(
@@ -46,15 +49,20 @@ export function createExchange(client: ClientOptions, kept: KeptAnswers): Exchan
       signal: AbortSignal.any(signals.filter((signal) => signal !== undefined)),
       ...bodyOf(body),
     };
-    const { fetch = client.fetch ?? globalThis.fetch } = options;
+    const { fetch = client.fetch ?? globalThis.fetch, timeoutMs = client.timeoutMs ?? 30_000 } = options;
+    const timer = setTimeout(() => limit.abort(new DOMException('No answer in time', 'TimeoutError')), timeoutMs);
     let response: Response;
     let text: string;
     try {
       response = await fetch(url, init);
+      const { ok, status, headers } = response;
+      if (request.isStreamed && ok) return { status, headers, data: response };
       text = await response.text();
     } catch (cause) {
       options.signal?.throwIfAborted();
       return unanswered(nameOf(request), cause);
+    } finally {
+      clearTimeout(timer);
     }
     const { status, headers } = response;
     if (status === 304 && known !== undefined) return { status: 200, headers, ...dataOf(request, known)! };

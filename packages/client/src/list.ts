@@ -12,6 +12,8 @@ export interface ListOf<D extends Declarations> {
   readonly narrowing: Narrowing<D>;
   /** The names of the parameters of pages, for `each`; undefined if they are the usual ones of page numbers or cursors. */
   readonly paging: Paging<D>['names'];
+  /** The forms in which the list can be exported. */
+  readonly exports: D['exports'];
 }
 
 /** Every parameter of a list. */

@@ -84,6 +84,18 @@ forEachDatabase(t, { entities: [...LIBRARY, Loan] }, async (t, orm) => {
     await t.rejects(api.books.retrieve(made.id), { status: 404, code: 'not_found' });
   });
 
+  await t.test('a list comes as a file, whose body is left to be read', async (t) => {
+    const csv = await api.many.exportAs('csv', { sort: '-id', expand: ['publisher'], fields: ['id', 'publisher'] });
+    t.equal(last(), 'GET /api/many.csv?sort=-id&expand=publisher&fields=id,publisher');
+    t.match(csv.headers.get('content-disposition'), /filename="many\.csv"/);
+    t.equal(csv.bodyUsed, false);
+    t.match(await csv.text(), /^id,publisher\.id,publisher\.name\r\n5,/);
+    const lines = await (await api.many.exportAs('ndjson')).text();
+    t.equal(lines.split('\n').length, 6, 'all five, and the end of the last line');
+    const refused = await api.many.exportAs.safe('csv', { sort: 'size' } as never);
+    t.match(refused, { ok: false, status: 400, error: { details: [{ path: '/sort' }] } });
+  });
+
   await t.test('several records are created, changed and destroyed at once', async (t) => {
     const { many, named } = api;
     const made = await many.createMany([{ title: 'Fig' }, { title: 'Gorse', price: 4, publisher: 1 }]);

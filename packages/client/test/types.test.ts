@@ -232,7 +232,7 @@ t.test('several records at once', async (t) => {
   same<DataOf<typeof api.many.destroyMany>, undefined>(true);
   same<Parameters<typeof api.named.updateMany>[0][number], { readonly name: string }>(true);
   type Failed = Exclude<Awaited<ReturnType<typeof api.many.updateMany.safe>>, { ok: true }>['status'];
-  same<[404 | 409, 412] extends [Failed, infer Status] ? Extract<Status, Failed> : 'none', never>(true);
+  same<[404 | 409 | 412, 428] extends [Failed, infer Status] ? Extract<Status, Failed> : 'none', never>(true);
   // Written down only, not called.
   const calls = async (): Promise<void> => {
     const { many } = api;
@@ -261,6 +261,25 @@ t.test('several records at once', async (t) => {
     await api.named.createMany([{ name: 'East' }]);
     // @ts-expect-error a view without bulk
     await api.books.createMany([{ title: 'Tea' }]);
+  };
+  t.type(calls, 'function');
+});
+
+t.test('a list as a file', async (t) => {
+  same<Parameters<typeof api.many.exportAs>[0], 'csv' | 'ndjson'>(true);
+  same<DataOf<typeof api.many.exportAs>, never>(true);
+  // Written down only, not called.
+  const calls = async (): Promise<void> => {
+    const answer = await api.many.exportAs('csv', { expand: ['publisher'] }, { headers: {} });
+    same<typeof answer, Response>(true);
+    const safe = await api.many.exportAs.safe('ndjson');
+    if (safe.ok) same<typeof safe.data, Response>(true);
+    // @ts-expect-error no such form
+    await api.many.exportAs('xlsx');
+    // @ts-expect-error a list as a file has no pages
+    await api.many.exportAs('csv', { page: 2 });
+    // @ts-expect-error a view without exports
+    await api.books.exportAs('csv');
   };
   t.type(calls, 'function');
 });
@@ -411,6 +430,8 @@ t.test('errors', async (t) => {
   const read = await0<typeof api.books.list.safe>();
   // @ts-expect-error a list has no conflicts
   if (!read.ok && read.status === 409) t.fail();
+  type Refused = Exclude<Awaited<ReturnType<typeof api.books.retrieve.safe>>, { ok: true }>['status'];
+  same<[412 | 422 | 431] extends [Refused] ? true : false, true>(true);
   same<Extract<Answer<never>, { ok: true }>['ok'], true>(true);
   t.type(judge, 'function');
 });

@@ -171,11 +171,13 @@ class SelectingViewSet extends ModelViewSet(Book, {
   },
 }) {}
 
-/** Takes several records in one request. */
+/** Takes several records in one request, and sends its list as a file. */
 class ManyViewSet extends ModelViewSet(Book, {
   read,
   write: writeShape(Book, ['title', 'price', 'publisher']),
   expand: { publisher: readShape(Publisher, ['id', 'name']) },
+  orderingFields: { id: 'id' },
+  exports: ['csv', 'ndjson'],
   bulk: 3,
 }) {}
 class NamedViewSet extends ModelViewSet(Publisher, {

@@ -41,6 +41,9 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
     | undefined;
 };
 
+/** The records that a view answers with, by operation. */
+export type Answered = Readonly<Record<AnsweringOperation, object>>;
+
 /** The parts of a view that is at its place. */
 interface Parts<Entity extends object, Output extends object> {
   readonly resource: Resource;
@@ -91,7 +94,7 @@ const HOOKS = [
  */
 export abstract class ModelViewSetBase<
   Entity extends object,
-  Output extends object,
+  Outputs extends Answered,
   Input extends object,
   Alternative extends string = string,
   Changes extends object = Input,
@@ -99,7 +102,7 @@ export abstract class ModelViewSetBase<
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  #made: Parts<Entity, Output> | undefined;
+  #made: Parts<Entity, Outputs[AnsweringOperation]> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -182,14 +185,14 @@ export abstract class ModelViewSetBase<
   }
 
   /** GET on a record. */
-  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Output> {
+  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['retrieve']> {
     const answer = this.#answer(request, 'retrieve');
     if (!this.#wantsEntity(request)) return this.#find(request, answer, answer.records);
     return this.#parts.records.represented(request, answer, await this.getObject(request));
   }
 
   /** POST on the collection. */
-  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
+  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create']> {
     const { resource, records, writes } = this.#parts;
     const data = request.body as object;
     const answer = this.#answer(request, 'create');
@@ -211,7 +214,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** PUT and PATCH on a record. */
-  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Output> {
+  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['update']> {
     const { resource, records, writes } = this.#parts;
     // The primary key of a record is chosen when it is created, and stays.
     const body = request.body as Record<string, unknown>;
@@ -250,7 +253,7 @@ export abstract class ModelViewSetBase<
    * POST of an array on the collection, if the option `bulk` allows it: all records are created or none, each by `performCreate` if
    * the view overrides it.
    */
-  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Output[]> {
+  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create'][]> {
     return this.#parts.bulk.create(request, reply);
   }
 
@@ -258,7 +261,7 @@ export abstract class ModelViewSetBase<
    * PATCH of an array on the collection, if the option `bulk` allows it: objects with the keys of the records that they change. All
    * are written or none, each by `performUpdate` if the view overrides it.
    */
-  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Output[]> {
+  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
@@ -334,11 +337,11 @@ export abstract class ModelViewSetBase<
    * Returns the records of a query set in the read shape of lists. With a request, the shape is the one that `readShapeFor`
    * chooses for it, and records outside the permissions' scope are left out, as in `paginate`.
    */
-  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Output[]> {
+  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Outputs['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const answer = request === undefined ? this.#resource.answers.own('list') : this.#answer(request, 'list');
     const records = request === undefined ? queryset : this.#parts.records.within(request, queryset);
-    return byAuthor(records, answer).rows(answer.records as Projection<Output>);
+    return byAuthor(records, answer).rows(answer.records);
   }
 
   /**
@@ -373,8 +376,8 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent(entity: Entity, request?: FastifyRequest): Output {
-    return this.#resource.answers.readEntity(entity, request) as Output;
+  represent(entity: Entity, request?: FastifyRequest): Outputs['retrieve'] {
+    return this.#resource.answers.readEntity(entity, request);
   }
 
   /**
@@ -416,9 +419,20 @@ export abstract class ModelViewSetBase<
     checkClassBody(this, Utils.className(entity));
     const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
     const resource = new Resource(this, overridden, entity as EntityName<object>, this.#options, context);
-    const records = new ViewRecords<Entity, Output>(this, entity, resource, overridden.includes('getQueryset'));
+    const records = new ViewRecords<Entity, Outputs[AnsweringOperation]>(
+      this,
+      entity,
+      resource,
+      overridden.includes('getQueryset'),
+    );
     const writes = new ViewWrites(entity, resource);
-    const bulk = new BulkOperations<Entity, Output>({ view: this, resource, records, writes, overridden });
+    const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({
+      view: this,
+      resource,
+      records,
+      writes,
+      overridden,
+    });
     this.#made = { resource, records, writes, bulk };
     return resource;
   }
@@ -521,7 +535,7 @@ export abstract class ModelViewSetBase<
     return this.#resource.overridden.includes(hook);
   }
 
-  get #parts(): Parts<Entity, Output> {
+  get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }
@@ -530,8 +544,8 @@ export abstract class ModelViewSetBase<
     return this.#parts.resource;
   }
 
-  #answer(request: FastifyRequest, operation: AnsweringOperation): AnswerOf<Output> {
-    return this.#resource.answers.of(request, operation) as AnswerOf<Output>;
+  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Outputs[Name]> {
+    return this.#resource.answers.of(request, operation);
   }
 
   async #export(
@@ -571,7 +585,7 @@ export abstract class ModelViewSetBase<
     request: FastifyRequest,
     reply: FastifyReply,
     target: Pick<WriteTarget, 'operation' | 'data' | 'answer'>,
-    { statement, work }: Ways<Entity, Output, Result>,
+    { statement, work }: Ways<Entity, Outputs['update'], Result>,
   ): Promise<Result | undefined> {
     const { writes } = this.#parts;
     const isConditional = this.#hasPrecondition(request);
@@ -579,7 +593,7 @@ export abstract class ModelViewSetBase<
     const inSteps = async (): Promise<Result> =>
       work(await writes.lookedUp(request, target.operation, this.#writable(request, reply, isConditional)));
     const write = (named: Condition): Awaitable<Result | undefined> =>
-      writes.byPlan<Result | undefined, Output>(
+      writes.byPlan<Result | undefined, Outputs['update']>(
         request,
         { ...target, condition: named, filters },
         (backend, plan) => statement(backend, { ...plan, condition: named }),
@@ -669,7 +683,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** Reads the record of the path. Throws NotFound. */
-  #find<Found>(request: FastifyRequest, answer: AnswerOf<Output>, projection: Projection<Found>): Awaitable<Found> {
+  #find<Found>(request: FastifyRequest, answer: AnswerOf<object>, projection: Projection<Found>): Awaitable<Found> {
     const visible = byAuthor(this.#parts.records.visible(request), answer);
     return whenReady(visible.find(stateOf(request).pk, projection, this.#resource.key.column), (record) => {
       if (record === undefined) throw new NotFound();

@@ -196,6 +196,7 @@ export interface ModelViewSetOptions<
   Fields extends boolean = boolean,
   Bulk extends BulkOption = BulkOption,
   Lookup extends LookupField<Entity> = LookupField<Entity>,
+  Exports extends ExportFormat = ExportFormat,
 > extends ViewDocumentation {
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
@@ -210,7 +211,7 @@ export interface ModelViewSetOptions<
   readonly expand?: Expand;
   /**
    * True: a client may have all but some fields left out of these answers by `?fields=id,name`, and nothing is read of the others.
-   * Documents then require no field. Default: true if the view declares `expand`, else false.
+   * Documents require the fields of an answer that names none. Default: true if the view declares `expand`, else false.
    */
   readonly fields?: Fields;
   /**
@@ -287,10 +288,10 @@ export interface ModelViewSetOptions<
   /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
   readonly pagination?: Pages;
   /**
-   * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` by `Accept: text/csv`, `ndjson` by
-   * `Accept: application/x-ndjson`. Default: none.
+   * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
+   * `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
    */
-  readonly exports?: readonly ExportFormat[];
+  readonly exports?: readonly Exports[];
   /**
    * True: the list answers QUERY (RFC 10008) as well, a GET whose parameters stand in a JSON body, for filters that are too long or
    * too private for a URL. Default: false.

@@ -11,7 +11,8 @@ import type { ExtraFields, ReadOutput, ReadShape } from '../shapes/read-shape.ts
 import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import type { BulkOption } from './bulk.ts';
-import { ModelViewSetBase } from './model-viewset-base.ts';
+import type { ExportFormat } from './list-export.ts';
+import { type Answered, ModelViewSetBase } from './model-viewset-base.ts';
 import {
   type AnyModelOptions,
   type ExtraOf,
@@ -46,6 +47,9 @@ type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
   :
       | OutputOf<Read[(Name extends keyof Read ? Name : 'default') & keyof Read]>
       | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
+
+/** The records that each operation answers with. */
+type AnsweredBy<Read> = { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> & object };
 
 /** The declarations of a view's answers that clients need. */
 type AnswersBy<Entity, Read, Expand, Fields> = {
@@ -84,18 +88,19 @@ type ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count> = {
 };
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
-export type SendsAll<View> = View extends new () => {
-  represent(entity: never): infer Sent;
-  rows(queryset: never): Promise<(infer Output)[]>;
+export type SendsAll<View> = View extends {
+  new (): { represent(entity: never): infer Sent };
+  readonly '~declared'?: { readonly outputs: infer Outputs; readonly expandable: infer Added };
 }
-  ? [Exclude<KeyOf<Sent>, KeyOf<Output> | ExpandableOf<View>>] extends [never]
+  ? [Exclude<KeyOf<Sent>, KeyOf<Outputs[keyof Outputs]> | keyof Added>] extends [never]
     ? unknown
-    : { readonly 'not in the read shape, so never sent': Exclude<KeyOf<Sent>, KeyOf<Output> | ExpandableOf<View>> }
+    : {
+        readonly 'not in the read shape, so never sent': Exclude<
+          KeyOf<Sent>,
+          KeyOf<Outputs[keyof Outputs]> | keyof Added
+        >;
+      }
   : unknown;
-
-type ExpandableOf<View> = View extends { readonly '~declared'?: { readonly expandable: infer Added } }
-  ? keyof Added
-  : never;
 
 /** The names that any member of a union has. */
 type KeyOf<Member> = Member extends unknown ? keyof Member : never;
@@ -103,14 +108,14 @@ type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 /** The class that `ModelViewSet()` returns, to be extended. */
 export interface ModelViewSetClass<
   Entity extends object,
-  Output extends object,
+  Outputs extends Answered,
   Input extends object,
   Declared = unknown,
   Alternative extends string = never,
   Changes extends object = Input,
   Extra extends object = object,
 > {
-  new (): ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra>;
+  new (): ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra>;
   /** Only for the types: the entity of the view. */
   readonly '~entity'?: (entity: Entity) => Entity;
   /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
@@ -148,6 +153,7 @@ export function ModelViewSet<
   Fields extends boolean = [keyof Expand] extends [never] ? false : true,
   Bulk extends BulkOption = never,
   Lookup extends LookupField<NoInfer<Entity>> = never,
+  Exports extends ExportFormat = never,
 >(
   entity: EntityName<Entity>,
   options: ModelViewSetOptions<
@@ -166,15 +172,16 @@ export function ModelViewSet<
     Expand,
     Fields,
     Bulk,
-    Lookup
+    Lookup,
+    Exports
   >,
 ): ModelViewSetClass<
   Entity,
-  OutputOf<Read> & object,
+  AnsweredBy<Read>,
   InputOf<Write> & object,
   AnswersBy<Entity, Read, Expand, Fields> &
     OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> &
-    ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count>,
+    ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count> & { readonly exports: Exports },
   AlternativeName<Read>,
   UpdateInputOf<Write> & object,
   ExtraOf<Extra> & object
@@ -184,7 +191,7 @@ export function ModelViewSet<
 
 function makeViewClass<
   Entity extends object,
-  Output extends object,
+  Outputs extends Answered,
   Input extends object,
   Alternative extends string,
   Changes extends object,
@@ -192,11 +199,11 @@ function makeViewClass<
 >(
   entity: EntityName<Entity>,
   options: AnyModelOptions,
-): new () => ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra> {
+): new () => ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
-  return class extends ModelViewSetBase<Entity, Output, Input, Alternative, Changes, Extra> {
+  return class extends ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra> {
     constructor() {
       super(entity, options);
     }

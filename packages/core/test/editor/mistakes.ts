@@ -163,7 +163,7 @@ export const x = writeShape(Book, ['title'], { publisher: 'publisher.nmae' });`,
     code: `
 export class V extends ModelViewSet(Book, { read, wriet: write }) {}`,
     message:
-      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 7 more ..., never>'. Did you mean to write 'write'?",
+      "Object literal may only specify known properties, but 'wriet' does not exist in type 'ModelViewSetOptions<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never, \"list\" | \"retrieve\", never, Record<never, never>, never, never, ... 8 more ..., never>'. Did you mean to write 'write'?",
   },
   {
     name: 'one field where a list of them belongs',
@@ -287,7 +287,7 @@ export class V extends ModelViewSet(Book, { read }) {
   getQueryset(request: FastifyRequest) { return super.getQueryset(request); }
 }`,
     message:
-      "This member must have an 'override' modifier because it overrides a member in the base class 'ModelViewSetBase<Book, { id: number; title: string; } & object, object, never, object, object>'.",
+      "This member must have an 'override' modifier because it overrides a member in the base class 'ModelViewSetBase<Book, AnsweredBy<ReadShape<Book, { id: number; title: string; }>>, object, never, object, object>'.",
   },
   {
     name: 'a computed field reads what it does not name',

@@ -1,6 +1,6 @@
 /** What must compile, and what must not: tsc is the test. */
 import type { InferEntity } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
 import { Type } from 'typebox';
 import {
@@ -12,6 +12,7 @@ import {
   type ModelViewSetOptions,
   readShape,
   requireUser,
+  Router,
   serverOptions,
   type SearchField,
   type JsonLogicField,
@@ -72,6 +73,47 @@ export class ShapedViewSet extends ModelViewSet(Book, { read: { default: read, l
     return 'stuff' as const;
   }
 }
+/** Each operation answers with the record of its own shape, or of one that `readShapeFor` may choose. */
+const detail = readShape(Book, ['id', 'title', 'pages']);
+const ofStaff = readShape(Book, ['id', 'price']);
+export class DetailedViewSet extends ModelViewSet(Book, {
+  read: { default: detail, list: read, create: ofStaff },
+  write,
+}) {
+  override async retrieve(request: FastifyRequest, reply: FastifyReply) {
+    const record = await super.retrieve(request, reply);
+    return { ...record, pages: record.pages + 1 };
+  }
+
+  override async create(request: FastifyRequest, reply: FastifyReply) {
+    const record = await super.create(request, reply);
+    // @ts-expect-error -- not in the shape of create
+    void record.pages;
+    return { ...record, price: record.price };
+  }
+
+  override represent(book: BookRecord) {
+    const record = super.represent(book);
+    return { ...record, title: record.title.toUpperCase(), pages: record.pages };
+  }
+
+  longest = action({}, async (request) => {
+    const [first] = await this.rows(this.getQueryset(request), request);
+    // @ts-expect-error -- not in the shape of lists
+    void first?.pages;
+    return first?.title;
+  });
+}
+new Router().register('detailed', DetailedViewSet);
+export class ChosenViewSet extends ModelViewSet(Book, { read: { default: detail, staff: ofStaff } }) {
+  override async retrieve(request: FastifyRequest, reply: FastifyReply) {
+    const record = await super.retrieve(request, reply);
+    // @ts-expect-error -- of the shape for staff, which readShapeFor may choose, it has none
+    void record.pages;
+    return 'pages' in record ? { ...record, pages: record.pages + 1 } : record;
+  }
+}
+
 // @ts-expect-error -- nothing for retrieve
 void (() => ModelViewSet(Book, { read: { list: read } }));
 // @ts-expect-error -- nothing for create and update
