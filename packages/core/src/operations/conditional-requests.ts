@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import { PreconditionFailed } from '../errors.ts';
-import { entityTag, namesAny, namesTag } from '../entity-tag.ts';
+import { namesAny, namesTag, type TagOf } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
 import { SAFE_METHODS } from '../methods.ts';
 import type { Preconditions } from '../viewset/view-definition.ts';
@@ -71,17 +71,19 @@ export function collectionCheck(plan: OperationPlan): preHandlerHookHandler | un
 /**
  * Makes the hook that sends the `ETag` of a record, in the place of one that a GET's `If-None-Match` names a 304 without a body, and in the
  * place of one that its `If-Match` does not name a 412 (RFC 9110, sections 13.1.1 and 13.2.2).
+ *
+ * @param isWhole tells if a request is answered with the record as `retrieve` answers it; any other form of it has no tag
  */
-export function tagAnswers(representationOf: (request: FastifyRequest) => string): AnswerHook {
+export function tagAnswers(tagOf: TagOf, isWhole: (request: FastifyRequest) => boolean): AnswerHook {
   return (request, reply, payload, done) => {
     if (!isRecord(payload) || ![200, 201].includes(reply.statusCode)) return done(null, payload);
     const text = serialized(reply, payload);
     if (text === undefined) return done(null, payload);
-    const tag = entityTag(text, representationOf(request));
+    const tag = isWhole(request) ? tagOf(text) : undefined;
     const condition = conditionOf(request, tag);
     if (condition === 'refused') return done(new PreconditionFailed());
     const isKnown = condition === 'known';
-    void reply.header('etag', tag);
+    if (tag !== undefined) void reply.header('etag', tag);
     if (isKnown) void reply.code(304).removeHeader('content-type');
     // Of an answer to HEAD, Fastify takes the length and drops the rest.
     const body = isKnown && request.method !== 'HEAD' ? null : text;
@@ -91,7 +93,7 @@ export function tagAnswers(representationOf: (request: FastifyRequest) => string
 }
 
 /** Tells what the conditions of a request to read say of an answer by its tag. `If-Match` comes first (RFC 9110, section 13.2.2). */
-function conditionOf({ method, headers }: FastifyRequest, tag: string): 'refused' | 'known' | undefined {
+function conditionOf({ method, headers }: FastifyRequest, tag: string | undefined): 'refused' | 'known' | undefined {
   if (!SAFE_METHODS.has(method)) return undefined;
   const { 'if-match': wanted, 'if-none-match': known } = headers;
   if (wanted !== undefined && !namesTag(wanted, tag, 'strong')) return 'refused';

@@ -61,16 +61,17 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
 /** Lists the hooks that see an answer before it is serialized. */
 function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { plan, definition, variesAnswers, tagsAnswers } = route;
+  const { preconditions } = definition;
   const check = statusCheck(route);
   const { action } = plan;
   if (!isAnswering(action)) return check === undefined ? [] : [check];
-  const representationOf = (request: FastifyRequest): string => definition.representationOf?.(request, action) ?? '';
+  const isWhole = (request: FastifyRequest): boolean => definition.answersWhole?.(request, action) === true;
   const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.answerSchema?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
     check ?? [],
     variesAnswers ? serializeBy(schemaOf) : [],
-    tagsAnswers ? tagAnswers(representationOf) : [],
+    tagsAnswers && preconditions ? tagAnswers(preconditions.tagOf, isWhole) : [],
   ].flat();
 }
 

@@ -1,6 +1,7 @@
 import { MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { CurrentUser } from '../current-user.ts';
+import { tagsBy } from '../entity-tag.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { DEFAULT_FILTERS } from '../filters/default-filters.ts';
 import type { FilterClass } from '../filters/filter.ts';
@@ -54,7 +55,10 @@ export interface ViewsetOptions {
   readonly pagination?: PaginatorClass | null;
   /** Query parameters to let pass though nothing declares them: true for all, or their names. Default: false. */
   readonly ignoreUnknownParameters?: boolean | readonly string[];
-  /** Encrypts the cursors of cursor pagination; at least 32 bytes, the same in every process. */
+  /**
+   * Encrypts the cursors of cursor pagination, and keys the hashes that are entity tags; at least 32 bytes, the same in every process.
+   * Without one, views with cursors stop the start, and entity tags are plain hashes.
+   */
   readonly secret?: string;
   /**
    * A longer URL, query string included, is a 414, in characters. Default: 16,384, which is what Node takes for the URL
@@ -129,7 +133,8 @@ export function resolveOptions(options: ViewsetOptions): ResolvedOptions {
   const { permissionClasses = [], filters = DEFAULT_FILTERS, pagination = PageNumberPagination } = options;
   const { ignoreUnknownParameters = false, throttleRate, secret } = options;
   const hasThrottleRate = throttleRate !== undefined;
-  const defaults = { permissionClasses, filters, pagination, ignoreUnknownParameters, hasThrottleRate, secret };
+  const tagOf = tagsBy(secret);
+  const defaults = { permissionClasses, filters, pagination, ignoreUnknownParameters, hasThrottleRate, secret, tagOf };
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const chosen = Object.fromEntries(given) as unknown as ViewsetOptions;
   return Object.freeze({ ...DEFAULTS, ...chosen, defaults: Object.freeze(defaults) }) as ResolvedOptions;

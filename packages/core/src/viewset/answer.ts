@@ -19,8 +19,6 @@ export interface Answer {
   readonly shape: ReadShape<object, object>;
   /** The answer that a client has selected this one of by `expand` and `fields`; undefined if it has not. */
   readonly whole: Answer | undefined;
-  /** The selection; empty if there is none. */
-  readonly selection: string;
   readonly schema: TObject;
   /** Reads the fields of the shape, of rows and of entities. */
   readonly projection: Projection<object>;

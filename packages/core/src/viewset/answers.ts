@@ -2,12 +2,12 @@ import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { atOnce } from '../awaitable.ts';
-import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { ofEntities, withKey, withUnchanged } from '../language/projection.ts';
 import { LruMap } from '../lru-map.ts';
 import { describe } from '../options.ts';
-import { type ParameterDeclaration, QueryParameters } from '../parameters.ts';
+import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import { checkProjection } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
@@ -51,7 +51,7 @@ export class Answers {
   readonly #alternatives: ReadonlyMap<string, Answer>;
   readonly #isChosen: boolean;
   /** True if every request is answered by one and the same answer. */
-  readonly #isOne: boolean;
+  readonly isOne: boolean;
   /** Those that clients have selected, by the text of the selection. */
   readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
   /** The answer that an override of `represent` makes a record for, while it runs. */
@@ -76,7 +76,7 @@ export class Answers {
     const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
     this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
     const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
-    this.#isOne = made.size === 1 && selections === undefined && !asksRequest;
+    this.isOne = made.size === 1 && selections === undefined && !asksRequest;
   }
 
   /** The answer of an operation that nothing in a request has changed. */
@@ -86,7 +86,7 @@ export class Answers {
 
   /** The to-one relations that an entity needs loaded to be the answer to a request. */
   populateFor(request: FastifyRequest): readonly string[] {
-    const answers = Object.values(this.#isOne ? this.#own : { ...this.#own, ...answersOf(request) });
+    const answers = Object.values(this.isOne ? this.#own : { ...this.#own, ...answersOf(request) });
     return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
   }
 
@@ -107,7 +107,7 @@ export class Answers {
 
   /** Returns the answer of an operation to a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    return this.#isOne ? this.#own[operation] : bound(this.#decided(request, operation), request);
+    return this.isOne ? this.#own[operation] : bound(this.#decided(request, operation), request);
   }
 
   #decided(request: FastifyRequest, operation: AnsweringOperation): Answer {
@@ -136,52 +136,9 @@ export class Answers {
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
-  /** Names the representation of a record that an operation answers with: empty for the whole one of `retrieve`. */
-  representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
-    return this.#nameOf(request, operation, this.#decided(request, operation));
-  }
-
-  #nameOf(request: FastifyRequest, operation: AnsweringOperation, answer: Answer): string {
-    const isUsual = wholeOf(answer) === wholeOf(this.#decided(request, 'retrieve'));
-    return [isUsual ? '' : operation, answer.selection].filter((part) => part !== '').join('&');
-  }
-
-  /**
-   * Runs the work of a request, during which `retrieve` answers with a representation that `representationOf` has named.
-   * Undefined, without any work, if there is none of the name.
-   */
-  async represented<Result>(
-    request: FastifyRequest,
-    representation: string,
-    work: () => Promise<Result>,
-  ): Promise<Result | undefined> {
-    if (this.#isOne) return representation === '' ? work() : undefined;
-    const state = stateOf(request);
-    const answers = answersOf(request);
-    const { retrieve } = answers;
-    const named = this.#named(request, representation);
-    if (named === undefined) return undefined;
-    answers.retrieve = named;
-    // The record was loaded for another representation.
-    state.object = undefined;
-    try {
-      return await work();
-    } finally {
-      answers.retrieve = retrieve;
-    }
-  }
-
-  /** Finds the answer that a representation is of. An entity tag is text of a client: it may name anything. */
-  #named(request: FastifyRequest, representation: string): Answer | undefined {
-    const parameters = Object.fromEntries(new URLSearchParams(representation));
-    const operation = (['create', 'update'] as const).find((name) => Object.hasOwn(parameters, name)) ?? 'retrieve';
-    try {
-      const named = this.#selectedOf(wholeOf(this.#decided(request, operation)), new QueryParameters(parameters));
-      return this.#nameOf(request, operation, named) === representation ? named : undefined;
-    } catch (error) {
-      if (error instanceof InvalidUsage) return undefined;
-      throw error;
-    }
+  /** Tells if an operation answers a request with the record as `retrieve` would answer it, whole. */
+  isRetrieved(request: FastifyRequest, operation: AnsweringOperation): boolean {
+    return this.isOne || this.#decided(request, operation) === wholeOf(this.#decided(request, 'retrieve'));
   }
 
   #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
@@ -192,7 +149,7 @@ export class Answers {
     if (selected === undefined) this.#selected.set(whole, (selected = new LruMap<string, Answer>(MAX_SELECTIONS)));
     let answer = selected.get(selection.text);
     if (answer === undefined) {
-      answer = this.#make(whole.name, selections.select(whole.shape, selection), whole, selection.text);
+      answer = this.#make(whole.name, selections.select(whole.shape, selection), whole);
       selected.set(selection.text, answer);
     }
     return answer;
@@ -208,7 +165,7 @@ export class Answers {
     throw new ImproperlyConfigured(`${who()} must return undefined or one of ${names}, but ${describe(name)} came`);
   }
 
-  #make(name: string, shape: ReadShape<object, object>, whole?: Answer, selection = ''): Answer {
+  #make(name: string, shape: ReadShape<object, object>, whole?: Answer): Answer {
     const { view, orm, meta, key, overridden } = this.#declarations;
     const { schema } = shape;
     const read = shape.bind(meta, orm.em.getPlatform());
@@ -224,7 +181,7 @@ export class Answers {
       const seen = withUnchanged(records);
       const forRequest = takesRequest ? answerFor : undefined;
       const projections = { projection, records, keyed, seen };
-      const answer = { name, shape, schema, whole, selection, ...projections, isPlain, forRequest };
+      const answer = { name, shape, schema, whole, ...projections, isPlain, forRequest };
       return answer;
     };
     return answerFor(undefined);

@@ -2,7 +2,7 @@ import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
 import type { Backend, RowWrite } from '../backends/backend.ts';
-import { entityTag, namesAny, namesTag, representationsIn, type TagComparison } from '../entity-tag.ts';
+import { namesAny, namesTag, type TagComparison } from '../entity-tag.ts';
 import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { isRecord } from '../json.ts';
@@ -648,9 +648,7 @@ export abstract class ModelViewSetBase<
     return entity;
   }
 
-  /**
-   * Looks at the record by each representation that a header names; undefined if no tag of the header is that of the record.
-   */
+  /** Compares the record, as `retrieve` answers it to this request, with the tags of a header; undefined if none is that of the record. */
   async #named(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -658,19 +656,15 @@ export abstract class ModelViewSetBase<
     comparison: TagComparison,
   ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
     if (namesAny(header)) return { unchanged: always };
-    const { answers } = this.#resource;
-    for (const representation of representationsIn(header, comparison)) {
-      const found = await answers.represented(request, representation, async () => {
-        const seen = await this.#seen(request, reply);
-        if (seen === undefined) return undefined;
-        const { record } = seen as Seen<Record<string, unknown>>;
-        const schema: object = this.#answer(request, 'retrieve').schema;
-        const text = reply.serializeInput(record, schema as Record<string, unknown>);
-        return namesTag(header, entityTag(text, representation), comparison) ? seen : undefined;
-      });
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    const { answers, preconditions } = this.#resource;
+    // The record was loaded for another answer.
+    if (!answers.isOne) stateOf(request).object = undefined;
+    const seen = await this.#seen(request, reply);
+    if (seen === undefined || preconditions === undefined) return undefined;
+    const { record } = seen as Seen<Record<string, unknown>>;
+    const schema: object = this.#answer(request, 'retrieve').schema;
+    const text = reply.serializeInput(record, schema as Record<string, unknown>);
+    return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
   }
 
   /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */

@@ -1,6 +1,7 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import type { TagOf } from '../entity-tag.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
@@ -128,7 +129,7 @@ export class Resource implements ViewDefinition {
     const fields = new Set([...shown, ...(input?.fields ?? []), ...filled]);
     checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
 
-    this.preconditions = preconditionsOf(name, options, meta);
+    this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     const requiresMatch = this.preconditions?.isRequired === true;
     this.bulk =
       options.bulk === undefined
@@ -198,8 +199,10 @@ export class Resource implements ViewDefinition {
     this.answers.select(request, operation);
   }
 
-  representationOf(request: FastifyRequest, operation: AnsweringOperation): string {
-    return this.answers.representationOf(request, operation);
+  answersWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
+    // Nobody knows what an override of retrieve would answer.
+    const isOwn = operation === 'retrieve' || !this.overridden.includes('retrieve');
+    return isOwn && this.answers.isRetrieved(request, operation);
   }
 }
 
@@ -222,9 +225,10 @@ function preconditionsOf(
   name: string,
   { etags, requireIfMatch = false }: AnyModelOptions,
   { versionProperty }: EntityMetadata,
+  tagOf: TagOf,
 ): Preconditions | undefined {
   const sendsTags = etags ?? (requireIfMatch || versionProperty !== undefined);
-  if (sendsTags) return { isRequired: requireIfMatch };
+  if (sendsTags) return { isRequired: requireIfMatch, tagOf };
   if (!requireIfMatch) return undefined;
   throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
 }

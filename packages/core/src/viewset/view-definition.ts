@@ -1,6 +1,7 @@
 import type { MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
+import type { TagOf } from '../entity-tag.ts';
 import type { FileFields } from '../files/file-field.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
@@ -41,6 +42,8 @@ export interface ViewDefaults {
   readonly hasThrottleRate: boolean;
   /** Encrypts cursors; undefined if the application gave none. */
   readonly secret: string | undefined;
+  /** Makes the entity tags of records. */
+  readonly tagOf: TagOf;
 }
 
 /** The place of a view: its application and its path. */
@@ -94,6 +97,8 @@ export interface BulkSchemas extends OperationSchemas {
 export interface Preconditions {
   /** True if a write needs `If-Match`. */
   readonly isRequired: boolean;
+  /** Makes the `ETag` of a record, of its text. */
+  readonly tagOf: TagOf;
 }
 
 /** The lists of a view. */
@@ -134,8 +139,8 @@ export interface ViewDefinition {
   bulkSchemas?(operation: BulkOperation): BulkSchemas | undefined;
   /** The schema of the answer to a request if it is another than that of the route. */
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
-  /** Names the representation of a record that a request is answered with, for its `ETag`. */
-  representationOf?(request: FastifyRequest, operation: AnsweringOperation): string;
+  /** Tells if an operation answers a request with the record as `retrieve` would, whole: that alone has an `ETag`. */
+  answersWhole?(request: FastifyRequest, operation: AnsweringOperation): boolean;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

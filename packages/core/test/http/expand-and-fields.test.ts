@@ -251,35 +251,26 @@ forEachDatabase(t, { entities: [Author, Book, Tag] }, async (t, orm) => {
     t.equal((await asked('/by-user/1?fields=pages')).status, 400);
   });
 
-  t.test('each tag is good for If-Match, whatever was selected, and of its own representation alone', async (t) => {
+  t.test('a selection has no tag, and a write compares its If-Match with the whole record', async (t) => {
     for (const path of ['/books/1', '/overriding/1', '/watched/1']) {
       const change = (etag: unknown, payload: object, query = '') =>
         asked(path + query, { method: 'PATCH', headers: { 'if-match': String(etag) }, payload });
-      const title = await asked(`${path}?fields=title`);
-      t.match(title.etag, /^"[\w-]{22}\.fields=title"$/);
-      const author = await asked(`${path}?expand=author,tags`);
-      t.match(author.etag, /^"[\w-]{22}\.expand=author,tags"$/);
-      const same = await asked(`${path}?fields=id,title&expand=tags`);
-      t.equal((await asked(`${path}?expand=tags&fields=title,id,title`)).etag, same.etag, 'the same selection');
-      const known = await app.inject({ url: `${path}?fields=title`, headers: { 'if-none-match': String(title.etag) } });
-      t.equal(known.statusCode, 304);
-      t.equal((await change(title.etag, { pages: 110 })).status, 200, path);
-      t.equal(
-        (await change(author.etag, {}, '?fields=id')).status,
-        path === '/books/1' ? 412 : 200,
-        'pages are in it or not',
-      );
-      const changed = await change(title.etag, { title: 'Asp' }, '?fields=title');
-      t.match(changed.etag, /^"[\w-]{22}\.fields=title"$/);
-      t.equal((await change(title.etag, { title: 'Ask' })).status, 412);
-      t.equal((await change(changed.etag, { title: 'Ash', pages: 100 })).status, 200);
-      for (const forged of ['fields=x', 'fields=', 'expand=tags&expand=tags', 'create', '%', 'list&fields=title']) {
-        const tag = String(title.etag).replace('fields=title', forged);
-        t.equal((await change(tag, { title: 'Forged' })).status, 412, forged);
+      for (const query of ['fields=title', 'expand=author,tags', 'fields=id,title&expand=tags']) {
+        t.equal((await asked(`${path}?${query}`)).etag, undefined, query);
       }
+      const { etag } = await asked(path);
+      t.match(etag, /^"[\w-]{22}"$/);
+      const conditional = async (headers: Record<string, string>) =>
+        (await app.inject({ url: `${path}?fields=title`, headers })).statusCode;
+      t.equal(await conditional({ 'if-none-match': String(etag) }), 200);
+      t.equal(await conditional({ 'if-none-match': '*' }), 304);
+      t.equal(await conditional({ 'if-match': String(etag) }), 412);
+      t.equal(await conditional({ 'if-match': '*' }), 200);
+      const changed = await change(etag, { title: 'Asp' }, '?fields=title');
+      t.strictSame([changed.status, changed.etag], [200, undefined], path);
+      t.equal((await change(etag, { title: 'Ask' }, '?fields=title')).status, 412);
+      t.equal((await change((await asked(path)).etag, { title: 'Ash' }, '?expand=tags')).status, 200);
     }
-    const many = Array.from({ length: 50 }, (_, index) => `"x${'x'.repeat(21)}.fields=id&${index}"`).join();
-    t.ok((await asked('/books/1', { method: 'PATCH', headers: { 'if-match': many }, payload: {} })).texts.length < 20);
   });
 
   t.test('more selections than are kept', async (t) => {
