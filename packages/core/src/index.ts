@@ -8,7 +8,8 @@ export { Router, type Registered, type RegisterOptions, type RouterOptions } fro
 export { readJsonOnly } from './router/body-parsers.ts';
 
 export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';
-export { ModelViewSet, type ModelViewSetClass, type OutputOf } from './viewset/model-viewset.ts';
+export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
+export type { OutputOf } from './viewset/model-viewset-options.ts';
 export type { Problems } from './viewset/problems.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
 export type {

@@ -11,11 +11,30 @@ export interface FileFieldOptions {
   /** The largest file, in bytes; a larger one is a 413. */
   readonly maxBytes: number;
   /** The media types that are taken, `image/png`, or `image/*` for all images; another one is a 415. */
-  readonly types: readonly string[];
+  readonly types: readonly MediaRange[];
 }
+
+/** The top-level media types that IANA has registered. */
+const TOP_LEVEL = [
+  'application',
+  'audio',
+  'font',
+  'haptics',
+  'image',
+  'message',
+  'model',
+  'multipart',
+  'text',
+  'video',
+] as const;
+
+/** A media type, or all of one kind: `image/png`, `image/*`. */
+type MediaRange = `${(typeof TOP_LEVEL)[number]}/${string}`;
 
 /** The file fields of a write shape, by name. */
 export type FileFields = ReadonlyMap<string, FileField>;
+
+const MEDIA_RANGE = new RegExp(`^(?:${TOP_LEVEL.join('|')})/(?:\\*|[\\w.+-]+)$`, 'i');
 
 const MAX_BYTES: OptionRule = [
   'a whole number of bytes above 0',
@@ -98,7 +117,10 @@ export function file(options: FileFieldOptions): FileField {
   const isStore = (['put', 'get', 'delete'] as const).every((method) => typeof store?.[method] === 'function');
   if (!isStore) throw wrongOption('file()', 'store', 'a FileStore, such as flydriveStore()', store);
   if (maxBytes === undefined) throw wrongOption('file()', 'maxBytes', MAX_BYTES[0], maxBytes);
-  const areTypes = types?.length > 0 && types.every((type) => /^[a-z]+\/(?:\*|[\w.+-]+)$/i.test(type));
-  if (!areTypes) throw wrongOption('file()', 'types', 'a list of media types such as "image/png" or "image/*"', types);
+  const areTypes = types?.length > 0 && types.every((type) => MEDIA_RANGE.test(type));
+  if (!areTypes) {
+    const expected = `a list of media types such as "image/png" or "image/*", which begin with ${TOP_LEVEL.join(', ')}`;
+    throw wrongOption('file()', 'types', expected, types);
+  }
   return new FileField(options);
 }

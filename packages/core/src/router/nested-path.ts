@@ -51,6 +51,11 @@ export type LastParameter<Path extends string> = Path extends `${string}/:${infe
     : LastParameter<Rest>
   : never;
 
+/** The names that the option `parent` may have: of relations, and of columns, since a relation may hold a key. */
+export type ParentName<View> = View extends new () => { getQueryset(request: never): QuerySet<infer Entity> }
+  ? FieldName<Entity> | ToManyName<Entity>
+  : string;
+
 /** Fits no view of an entity without a property of that name. A relation that holds a key has the type of the key. */
 export type HasRelation<View, Name extends string> = [Name] extends [never]
   ? unknown

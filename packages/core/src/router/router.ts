@@ -17,7 +17,14 @@ import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { ignoresTrailingSlash } from './allowed-methods.ts';
-import { checkPrefix, checkViewPath, type HasRelation, type LastParameter, parentInPath } from './nested-path.ts';
+import {
+  checkPrefix,
+  checkViewPath,
+  type HasRelation,
+  type LastParameter,
+  parentInPath,
+  type ParentName,
+} from './nested-path.ts';
 import { hasOptions, optionsRoute } from './options-route.ts';
 import { RouteNames } from './route-names.ts';
 import { RouterRoot } from './router-root.ts';
@@ -44,6 +51,9 @@ export interface RegisterOptions<Relation extends string = string> {
 export type Registered<Path extends string, View, Relation = never> = string extends Path
   ? unknown
   : { readonly '~views'?: { readonly [Name in Path]: View & Nested<Relation> } };
+
+/** The relation that the path of a view names, unless an option does. */
+type NamedInPath<Path extends string, Relation> = [Relation] extends [never] ? LastParameter<Path> : never;
 
 /** The relation of a nested view's records to the one in its path. */
 type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~parent': Relation };
@@ -102,15 +112,11 @@ export class Router {
    * router.register('accounts', AccountViewSet).register('accounts/:owner/products', ProductViewSet);
    * router.reverse('accounts-products-detail', { owner: 1, pk: 7 });   // '/api/accounts/1/products/7'
    */
-  register<
-    const Path extends string,
-    View extends new () => ViewSet,
-    const Relation extends string = LastParameter<Path>,
-  >(
+  register<const Path extends string, View extends new () => ViewSet, const Relation extends ParentName<View> = never>(
     path: Path,
-    View: View & SendsAll<View> & HasRelation<View, Relation>,
+    View: View & SendsAll<View> & HasRelation<View, NamedInPath<Path, Relation>>,
     options: RegisterOptions<Relation> = {},
-  ): this & Registered<Path, View, Relation> {
+  ): this & Registered<Path, View, Relation | NamedInPath<Path, Relation>> {
     checkOptions('Router.register()', options, { basename: TEXT, parent: TEXT });
     if (this.#mounted) throw new ImproperlyConfigured(`Router: "${path}" came after the router was mounted`);
     const checked = checkViewPath(path);

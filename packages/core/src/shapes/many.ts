@@ -22,7 +22,7 @@ export interface ManyOptions<Child> {
 /** The options of `many()` under another name than the relation's. */
 export interface ManyFromOptions<Child, From> extends ManyOptions<Child> {
   /** The relation. Default: the name of the field. */
-  readonly from: From;
+  readonly from?: From;
 }
 
 /** A path through a relation to many to a column of each related record. */
@@ -30,11 +30,25 @@ export type ManyPath<Entity> = {
   [Name in ToManyName<Entity>]: Name | `${Name}.${PathOf<Related<Entity, Name>, '.', 2, 'shown'>}`;
 }[ToManyName<Entity>];
 
-/** The relation that a path begins with. */
-type FirstName<Entity, Path extends string> = Extract<
-  Path extends `${infer Head}.${string}` ? Head : Path,
-  ToManyName<Entity>
->;
+/** The relation that a path begins with; undefined of a shape, whose relation is the field's name or the option `from`. */
+type RelationOf<Entity, Source, From> = Source extends string
+  ? Extract<Source extends `${infer Head}.${string}` ? Head : Source, ToManyName<Entity>>
+  : [From] extends [never]
+    ? undefined
+    : From;
+
+/** A read shape of any entity. */
+type Shape = Pick<ReadShape<object, object>, 'schema' | 'fields'>;
+
+/** The related records. */
+type ChildOf<Entity, Source> =
+  Source extends ReadShape<infer Child, infer _Output>
+    ? Child
+    : Related<Entity, RelationOf<Entity, Source, never> & keyof Entity>;
+
+/** What each related record is in the answer. */
+type ItemOf<Entity, Source> =
+  Source extends ReadShape<infer _Child, infer Output> ? Output : ManyValue<Entity, Source & string>;
 
 /** The JSON value that each related record has at the end of a path: its primary key if the path names nothing else. */
 type ManyValue<Entity, Path extends string> = Path extends keyof Entity
@@ -63,18 +77,21 @@ type ManyValue<Entity, Path extends string> = Path extends keyof Entity
  * readShape(Author, ['id'], { newest: many(readShape(Book, ['id'], { tags: many('tags.name') }), { from: 'books', orderBy: '-id', limit: 1 }) });
  * // GET /authors/1 → {"id":1,"newest":[{"id":7,"tags":["tree","wood"]}]}
  */
-export function many<Entity, Child extends object, Output extends object>(
-  shape: ReadShape<Child, Output>,
-  options?: ManyOptions<Child>,
-): Many<Entity, Child, Output, undefined>;
-export function many<Entity, Child extends object, Output extends object, const From extends ToManyName<Entity>>(
-  shape: ReadShape<Child, Output>,
-  options: ManyFromOptions<Child, From>,
-): Many<Entity, Child, Output, From>;
-export function many<Entity, const Path extends ManyPath<Entity>>(
-  path: Path,
-  options?: ManyOptions<Related<Entity, FirstName<Entity, Path>>>,
-): Many<Entity, Related<Entity, FirstName<Entity, Path>>, ManyValue<Entity, Path>, FirstName<Entity, Path>>;
+export function many<
+  Entity,
+  const Source extends ManyPath<Entity> | Shape,
+  const From extends ToManyName<Entity> = never,
+>(
+  source: Source,
+  options?: Source extends string
+    ? ManyOptions<ChildOf<Entity, Source>>
+    : ManyFromOptions<ChildOf<Entity, Source>, From>,
+): Many<
+  Entity,
+  ChildOf<Entity, NoInfer<Source>>,
+  ItemOf<Entity, NoInfer<Source>>,
+  RelationOf<Entity, NoInfer<Source>, NoInfer<From>>
+>;
 export function many(source: ReadShape<object, object> | string, options: AnyManyOptions = {}): object {
   const isShape = typeof source === 'object' && source !== null && 'bind' in source;
   if (!isShape && !TEXT[1](source)) {

@@ -39,7 +39,7 @@ import type { Problems } from './problems.ts';
 import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type ExportFormat, EXPORTS } from './list-export.ts';
-import { actionsOf } from './action.ts';
+import { actionsOf, type Words } from './action.ts';
 import { spelledAlike } from './habits.ts';
 import { ownMembers } from './own-members.ts';
 import type { BulkOperation, Operation } from './view-definition.ts';
@@ -178,6 +178,30 @@ type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
 /** One read shape for every operation, or several by name. */
 export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
 
+/** The record that a `read` option sends out; of several shapes, the union of what they send. */
+export type OutputOf<Read> =
+  Read extends ReadShape<infer _Entity, infer Output>
+    ? Output
+    : Read extends ObjectSchema
+      ? StaticObject<Read>
+      : Read extends object
+        ? OutputOf<Read[keyof Read]>
+        : never;
+
+/** The names that any member of a union has. */
+export type KeyOf<Member> = Member extends unknown ? keyof Member : never;
+
+/** The words about the fields that a view's answers and bodies may have. */
+type FieldWords<Entity, Read, Extra> = {
+  readonly [Name in WordedField<Entity, Read, Extra>]?: Words;
+};
+
+type WordedField<Entity, Read, Extra> =
+  | FieldName<Entity>
+  | ToManyName<Entity>
+  | KeyOf<OutputOf<Read>>
+  | keyof ExtraOf<Extra>;
+
 /** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
 export interface ModelViewSetOptions<
   Entity extends object,
@@ -197,7 +221,9 @@ export interface ModelViewSetOptions<
   Bulk extends BulkOption = BulkOption,
   Lookup extends LookupField<Entity> = LookupField<Entity>,
   Exports extends ExportFormat = ExportFormat,
-> extends ViewDocumentation {
+> extends Omit<ViewDocumentation, 'fieldWords'> {
+  /** The words about the fields of records, by name: of answers and of bodies. */
+  readonly fieldWords?: FieldWords<Entity, Read, Extra> | undefined;
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
    * Several by operation: `{ default: whole, list: brief }`, `default` for those that are not named; `readShapeFor` may choose one

@@ -7,8 +7,8 @@ import type { Counting } from '../language/query.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
-import type { ExtraFields, ReadOutput, ReadShape } from '../shapes/read-shape.ts';
-import type { ObjectSchema, StaticObject } from '../shapes/schema-object.ts';
+import type { ExtraFields, ReadOutput } from '../shapes/read-shape.ts';
+import type { ObjectSchema } from '../shapes/schema-object.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import type { BulkOption } from './bulk.ts';
 import type { ExportFormat } from './list-export.ts';
@@ -19,8 +19,10 @@ import {
   type FilterFields,
   type InputOf,
   type JsonLogicField,
+  type KeyOf,
   MODEL_VIEWSET_RULES,
   type ModelViewSetOptions,
+  type OutputOf,
   type ReadOption,
   type SearchField,
   type UpdateInputOf,
@@ -30,16 +32,6 @@ import {
 import type { AlternativeName, OneShape } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type BulkOperation, type Operation, OPERATIONS } from './view-definition.ts';
-
-/** The record that a `read` option sends out; of several shapes, the union of what they send. */
-export type OutputOf<Read> =
-  Read extends ReadShape<infer _Entity, infer Output>
-    ? Output
-    : Read extends ObjectSchema
-      ? StaticObject<Read>
-      : Read extends object
-        ? OutputOf<Read[keyof Read]>
-        : never;
 
 /** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
 type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
@@ -101,9 +93,6 @@ export type SendsAll<View> = View extends {
         >;
       }
   : unknown;
-
-/** The names that any member of a union has. */
-type KeyOf<Member> = Member extends unknown ? keyof Member : never;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
 export interface ModelViewSetClass<

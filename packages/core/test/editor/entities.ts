@@ -4,7 +4,12 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
 const PublisherSchema = defineEntity({
   name: 'Publisher',
-  properties: { id: p.integer().primary(), name: p.string().length(50).unique(), city: p.string().length(50) },
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(50).unique(),
+    city: p.string().length(50),
+    books: () => p.oneToMany(Book).mappedBy('publisher'),
+  },
 });
 <Publisher>
 const AuthorSchema = defineEntity({

@@ -8,7 +8,7 @@ export interface Mistake {
 /** Stands before the code of each mistake. */
 export const PRELUDE = `
 import { action, computed, type InputOf, IsAuthenticated, ModelViewSet, PathRateLimit, Permission, type PermissionView } from '@viewset/core';
-import { readShape, Router, type WriteData, writeShape } from '@viewset/core';
+import { file, type FileStore, many, readShape, Router, scoped, type WriteData, writeShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { Author, Book, Publisher } from './entities.ts';
@@ -350,5 +350,46 @@ export class V extends ModelViewSet(Book, { read, lookupField: 'titel' }) {}`,
 export class V extends ModelViewSet(Book, { read: Type.Object({ id: Type.Integer(), titel: Type.String() }) }) {}`,
     message:
       "Type 'TObject<{ id: TInteger; titel: TString; }>' is not assignable to type 'TObject<{ id: TInteger; titel: TString; }> & { readonly properties: { readonly titel: never; }; }'.",
+  },
+  {
+    name: 'words about a misspelt field',
+    code: `
+export class V extends ModelViewSet(Book, { read, fieldWords: { titel: { description: 'x' } } }) {}`,
+    message:
+      "Object literal may only specify known properties, but 'titel' does not exist in type 'FieldWords<NoInfer<Book>, ReadShape<Book, { id: number; title: string; }>, never>'. Did you mean to write 'title'?",
+  },
+  {
+    name: 'a misspelt field in the lookups of a scope',
+    code: `
+export const Own = scoped(Book, () => ({ autor__email: 'ann' }));`,
+    message: "Type '{ autor__email: string; }' is not assignable to type 'Awaitable<Lookups<Book>>'.",
+  },
+  {
+    name: 'a value of another kind in the lookups of a scope',
+    code: `
+export const Own = scoped(Book, async () => ({ pages__gt: 'ann' }));`,
+    message: "Type 'Promise<{ pages__gt: string; }>' is not assignable to type 'Awaitable<Lookups<Book>>'.",
+  },
+  {
+    name: 'a misspelt media type of a file',
+    code: `
+declare const store: FileStore;
+export const image = file({ store, maxBytes: 1, types: ['images/*'] });`,
+    message:
+      "Type '\"images/*\"' is not assignable to type '`application/${string}` | `audio/${string}` | `font/${string}` | `haptics/${string}` | `image/${string}` | `message/${string}` | `model/${string}` | `multipart/${string}` | `text/${string}` | `video/${string}`'.",
+  },
+  {
+    name: 'a misspelt relation to the parent',
+    code: `
+class V extends ModelViewSet(Book, { read }) {}
+export const router = new Router().register('people/:person/books', V, { parent: 'autor' });`,
+    message: "Type '\"autor\"' is not assignable to type 'FieldName<Book> | undefined'. Did you mean '\"author\"'?",
+  },
+  {
+    name: 'an unknown order in many()',
+    code: `
+export const shape = readShape(Publisher, ['id'], { books: many(read, { orderBy: 'titel' }) });`,
+    message:
+      "Type '\"titel\"' is not assignable to type 'readonly OrderName<Book>[] | OrderName<Book> | undefined'. Did you mean '\"title\"'?",
   },
 ];

@@ -29,6 +29,7 @@ forEachDatabase(t, { entities: LIBRARY, only: ['sqlite'] }, async (t, orm) => {
   });
 
   t.test('words about what there is not stop the start', async (t) => {
+    // @ts-expect-error -- misspelt
     class WrongField extends ModelViewSet(Book, { ...shapes, fieldWords: { titel: { description: 'x' } } }) {}
     class WrongParameter extends ModelViewSet(Book, { ...shapes, parameterWords: { min_page: {} } }) {}
     const start = (View: typeof WrongField) => testApp(t, orm, [new Router().register('books', View)]);
