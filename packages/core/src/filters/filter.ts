@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
+import type { FieldPath } from '../fields/field-path.ts';
 import { isRecord } from '../json.ts';
 import { checkOptionNames, naming, wrongOption } from '../options.ts';
 import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
@@ -20,12 +21,14 @@ export interface FilterTarget {
   readonly filterFields: Readonly<Record<string, string>>;
   /** Sort name → path with `__`. */
   readonly orderingFields: Readonly<Record<string, string>>;
-  /** Paths with a dot. Default: the fields that `filterFields` reach. */
+  /** Paths with a dot. Default: the fields that `filterFields` reach and every read shape of the view shows. */
   readonly jsonLogicFields?: readonly string[];
+  /** Tells if every read shape of the view shows a field. Absent: no field is known to be shown. */
+  readonly isShown?: (path: FieldPath) => boolean;
 }
 
 /** The options that a view declares for its filters. */
-export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta'>;
+export type FilterOption = Exclude<keyof FilterTarget, 'name' | 'meta' | 'isShown'>;
 
 /** A filter as a view lists it: the class. Each view gets an instance of its own when it is registered. */
 export interface FilterClass {

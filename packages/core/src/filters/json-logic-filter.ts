@@ -9,8 +9,9 @@ import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 import { JsonLogicError, JsonLogicReader } from './json-logic-reader.ts';
 
 /**
- * `?filter=`: a condition in JSON Logic (https://jsonlogic.com), over the fields in the view's `jsonLogicFields`, by
- * default those that its `filterFields` reach.
+ * `?filter=`: a condition in JSON Logic (https://jsonlogic.com), over the fields in the view's `jsonLogicFields`. By default these are
+ * the fields that its `filterFields` reach and that every read shape of the view shows: a field that a client does not see could be
+ * guessed by comparisons.
  *
  * Operators: `==` `!=` `<` `<=` `>` `>=`, `in`, `and`, `or`, `!`. Whatever the filter does not know is a 400 that says
  * where it stands, never dropped. A view without such fields has no `filter` parameter. Override `parameter` to rename
@@ -66,11 +67,12 @@ export class JsonLogicFilter extends Filter {
 }
 
 function allowedPaths(target: FilterTarget): FieldPath[] {
-  const { name, meta, jsonLogicFields, filterFields } = target;
+  const { name, meta, jsonLogicFields, filterFields, isShown } = target;
   if (jsonLogicFields === undefined) {
-    return Object.entries(filterFields).map(([parameter, lookup]) =>
+    const filtered = Object.entries(filterFields).map(([parameter, lookup]) =>
       resolveOption(name, 'filterFields', parameter, () => resolveLookup(meta, lookup).path),
     );
+    return filtered.filter((path) => isShown?.(path) === true);
   }
   return jsonLogicFields.map((field) =>
     resolveOption(name, 'jsonLogicFields', field, () => fieldPath(meta, field, '.')),

@@ -12,6 +12,7 @@ import { checkValues, LIST } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
+import type { IsShown } from '../shapes/shown-paths.ts';
 import { type ExportFormat, ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
@@ -28,6 +29,7 @@ interface ListDeclarations {
   /** The parameters by which clients select what is sent of a record. */
   readonly answerParameters: readonly ParameterDeclaration[];
   readonly context: ViewContext;
+  readonly isShown: IsShown;
 }
 
 /** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
@@ -42,9 +44,9 @@ export class RecordLists implements ListDefinition {
   readonly takesQuery: boolean;
   readonly #filters: readonly Filter[];
 
-  constructor({ name, records, options, operations, answerParameters, context }: ListDeclarations) {
+  constructor({ name, records, options, operations, answerParameters, context, isShown }: ListDeclarations) {
     checkValues(name, options, LIST_RULES);
-    this.#filters = makeFilters(name, records.meta, options, context.defaults.filters);
+    this.#filters = makeFilters(name, records.meta, options, context.defaults.filters, isShown);
     this.export = makeExport(options);
     this.paginator = makePaginator(name, options, context);
     this.records = ordered(name, records, options).by('view');
@@ -129,10 +131,12 @@ function makeFilters(
   meta: EntityMetadata,
   options: AnyModelOptions,
   defaults: readonly FilterClass[],
+  isShown: IsShown,
 ): Filter[] {
   const target = {
     name,
     meta,
+    isShown,
     searchFields: options.searchFields ?? [],
     filterFields: options.filterFields ?? {},
     orderingFields: options.orderingFields ?? {},

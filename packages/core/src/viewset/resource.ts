@@ -12,6 +12,7 @@ import { templateOf } from '../path-template.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { readShape } from '../shapes/read-shape.ts';
+import { shownByAll } from '../shapes/shown-paths.ts';
 import type { Action } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type AnsweringView, Answers } from './answers.ts';
@@ -77,9 +78,6 @@ export class Resource implements ViewDefinition {
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
-  /** True if a hook of the view decides which records it shows. */
-  readonly narrows: boolean;
-  readonly finders: readonly string[];
   /** True if a hook of the view has to see the record of a path as an entity. */
   readonly readsEntities: boolean;
   /** The operations and hooks that the view overrides. */
@@ -102,6 +100,7 @@ export class Resource implements ViewDefinition {
     const { meta } = records;
     this.orm = orm;
     this.overridden = overridden;
+    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     this.meta = meta;
     this.pk = primaryKey(meta);
     this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
@@ -143,13 +142,9 @@ export class Resource implements ViewDefinition {
     const occasional = this.#occasionalReasons(name, options);
     this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, occasional });
 
-    this.finders = FINDERS.filter(
-      (hook) => overridden.includes(hook) && (hook !== 'retrieve' || operations.includes(hook)),
-    );
-    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
-    this.narrows = this.readsEntities || this.finders.length > 0 || overridden.includes('getQueryset');
     const answerParameters = this.answerParametersOf('list');
-    this.lists = new RecordLists({ name, records, options, operations, answerParameters, context });
+    const isShown = shownByAll(meta, shapes.values());
+    this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown });
     this.#schemas = new ViewSchemas(this);
   }
 
@@ -169,6 +164,16 @@ export class Resource implements ViewDefinition {
       update: [...matched, ...ofAnswer('update')],
       destroy: matched,
     };
+  }
+
+  get finders(): readonly string[] {
+    const isAsked = (hook: string): boolean => hook !== 'retrieve' || this.operations.includes(hook);
+    return FINDERS.filter((hook) => this.overridden.includes(hook) && isAsked(hook));
+  }
+
+  /** True if a hook of the view decides which records it shows. */
+  get narrows(): boolean {
+    return this.readsEntities || this.finders.length > 0 || this.overridden.includes('getQueryset');
   }
 
   get createsSeveral(): boolean {

@@ -248,15 +248,25 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.throws(() => filter.apply(items(orm), query('filter={}&filter={}')), { message: /given only once/ });
   });
 
-  t.test('the fields allowed are by default those that the filter fields reach', async (t) => {
-    const filterFields = { min_price: 'price__gte', max_price: 'price__lte', brand: 'brand__name__icontains' };
-    const byDefault = new JsonLogicFilter(target(orm, { filterFields }));
-    t.match(byDefault.parameters, [
-      { name: 'filter', schema: { type: 'string', description: /: price, brand\.name$/ } },
-    ]);
-    const rule = { '==': [{ var: 'brand.name' }, 'Žen'] };
-    t.same(await ids(byDefault.apply(items(orm), new QueryParameters({ filter: JSON.stringify(rule) }))), [3, 4]);
-  });
+  t.test(
+    'the fields allowed are by default those that the filter fields reach and every read shape shows',
+    async (t) => {
+      const filterFields = {
+        min_price: 'price__gte',
+        max_price: 'price__lte',
+        brand: 'brand__name__icontains',
+        n: 'name',
+      };
+      t.same(new JsonLogicFilter(target(orm, { filterFields })).parameters, [], 'nobody says that any is shown');
+      const isShown = ({ key }: { key: string }): boolean => key !== 'name';
+      const byDefault = new JsonLogicFilter({ ...target(orm, { filterFields }), isShown });
+      t.match(byDefault.parameters, [
+        { name: 'filter', schema: { type: 'string', description: /: price, brand\.name$/ } },
+      ]);
+      const rule = { '==': [{ var: 'brand.name' }, 'Žen'] };
+      t.same(await ids(byDefault.apply(items(orm), new QueryParameters({ filter: JSON.stringify(rule) }))), [3, 4]);
+    },
+  );
 
   t.test('without fields there is no filter parameter', async (t) => {
     t.same(new JsonLogicFilter(target(orm)).parameters, []);
