@@ -1,6 +1,6 @@
 import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
 import { textOf } from './records.ts';
-import { propertiesOf } from './schema.ts';
+import { describe, propertiesOf } from './schema.ts';
 import { humanized } from './words.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -186,8 +186,7 @@ function readResource(document: ApiDocument, operations: readonly PlannedOperati
 /** Tells if a field is a file, as records show one. */
 function isFile(document: ApiDocument) {
   return ([, schema]: readonly [string, Schema]): boolean => {
-    const names = new Set(propertiesOf(document, schema).map(([name]) => name));
-    return ['url', 'name', 'size', 'type'].every((name) => names.has(name));
+    return describe(document, schema).kind === 'stored file';
   };
 }
 

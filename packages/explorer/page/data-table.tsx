@@ -119,7 +119,7 @@ function linkColumn({ key }: Resource, columns: readonly Column[]): Column | und
   return (
     named.find((column) => column !== undefined) ??
     columns.find(({ name }) => name === key) ??
-    columns.find(({ described }) => described.kind !== 'object')
+    columns.find(({ described }) => described.kind !== 'object' && described.kind !== 'stored file')
   );
 }
 

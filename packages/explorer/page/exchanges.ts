@@ -1,17 +1,13 @@
 import type { Operation } from './api-model.ts';
 import { endLogin, forgetWithPerson, rememberRefusal, session } from './session.ts';
 import { notice } from './notice.tsx';
+import type { FormPart, SentRequest } from './curl.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
 /** A request, its answer, and the time that they took. */
-export interface Exchange {
+export interface Exchange extends SentRequest {
   readonly number: number;
-  readonly method: string;
-  /** The path with the query string. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
   /** Undefined until the server has answered. */
   readonly answer: RawAnswer | undefined;
   /** True if no answer came. */
@@ -118,7 +114,7 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
   if (!isSafe(operation.method)) notice.set('');
   const headers = headersOf(sending, token);
   const payload = payloadOf(sending.body);
-  const settle = keep({ method: operation.method, url, headers, body: shownBody(payload) });
+  const settle = keep({ method: operation.method, url, headers, ...sentBody(payload) });
   try {
     const response = await fetch(url, {
       method: operation.method,
@@ -164,7 +160,7 @@ function payloadOf(body: unknown): string | FormData | undefined {
 }
 
 /** Keeps a request that is on its way. The function that comes back keeps its answer, or that none came, unless it was forgotten meanwhile. */
-function keep(request: Pick<Exchange, 'method' | 'url' | 'headers' | 'body'>): (answer?: RawAnswer) => void {
+function keep(request: SentRequest): (answer?: RawAnswer) => void {
   const number = ++count;
   const startedAt = performance.now();
   const begun = { number, ...request, answer: undefined, failed: false, durationMs: undefined };
@@ -208,44 +204,15 @@ function parsed(text: string): unknown {
   }
 }
 
-function shownBody(body: string | FormData | undefined): string | undefined {
-  if (!(body instanceof FormData)) return body;
-  return [...body].map(([name, value]) => `${name}=${typeof value === 'string' ? value : `@${value.name}`}`).join('\n');
+function sentBody(body: string | FormData | undefined): Pick<SentRequest, 'body' | 'form'> {
+  if (!(body instanceof FormData)) return { body, form: undefined };
+  const form = [...body].map(([name, value]): FormPart =>
+    typeof value === 'string' ? { name, text: value } : { name, fileName: value.name },
+  );
+  return { body: undefined, form };
 }
 
 /** Header values that are nobody's business who looks over a shoulder. */
 export function shownHeader(name: string, value: string): string {
   return name === 'authorization' ? 'Bearer …' : value;
-}
-
-const SECRET = /password|token|secret/i;
-
-function cover(name: string, value: unknown): unknown {
-  return typeof value === 'string' && SECRET.test(name) ? '…' : value;
-}
-
-/** Covers the passwords and tokens in a JSON text. Any other text stays as it is. */
-export function covered(text: string): string {
-  try {
-    return SECRET.test(text) ? JSON.stringify(JSON.parse(text, cover)) : text;
-  } catch {
-    return text;
-  }
-}
-
-/** Writes a request as a command. The token comes from a variable of the shell, and no password stands in it. */
-export function curlOf({ method, url, headers, body }: Exchange, origin: string): string {
-  const parts = [`curl ${quoted(origin + url)}`];
-  if (method !== 'GET') parts[0] = `curl -X ${method} ${quoted(origin + url)}`;
-  for (const [name, value] of Object.entries(headers)) {
-    parts.push(name === 'authorization' ? `-H "authorization: Bearer $TOKEN"` : `-H ${quoted(`${name}: ${value}`)}`);
-  }
-  const isForm = body !== undefined && headers['content-type'] === undefined;
-  if (isForm) for (const line of body.split('\n')) parts.push(`-F ${quoted(line)}`);
-  else if (body !== undefined) parts.push(`-d ${quoted(covered(body))}`);
-  return parts.join(' \\\n  ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

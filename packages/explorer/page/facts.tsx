@@ -57,8 +57,8 @@ function Fact({
   readonly document: ApiDocument;
   readonly schema: Schema | undefined;
 }): JSX.Element {
-  if (isStoredFile(value)) return <StoredFile file={value} isFull />;
   const described = describe(document, schema, name);
+  if (described.kind === 'stored file' && isStoredFile(value)) return <StoredFile file={value} isFull />;
   if (Array.isArray(value) && value.length > 0 && value.every(isRow)) {
     return <RowsTable document={document} schema={described.schema.items} rows={value} label={humanized(name)} />;
   }

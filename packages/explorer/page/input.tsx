@@ -25,6 +25,7 @@ export function Input(props: InputProps): JSX.Element {
       return <TextInput {...props} />;
     case 'list':
     case 'object':
+    case 'stored file':
     case 'json':
       return <JsonInput {...props} />;
   }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { copyText } from './copy-text.ts';
-import { covered, curlOf, type Exchange, exchanges, shownHeader } from './exchanges.ts';
+import { covered, curlOf } from './curl.ts';
+import { type Exchange, exchanges, shownHeader } from './exchanges.ts';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
@@ -76,7 +77,7 @@ function decoded(url: string): string {
 
 /** A request and its answer, as they went over the wire. */
 function Raw({ exchange }: { readonly exchange: Exchange }): JSX.Element {
-  const { method, url, headers, body, answer } = exchange;
+  const { method, url, headers, body = formText(exchange), answer } = exchange;
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${shownHeader(name, value)}`);
   return (
     <div class="raw">
@@ -104,6 +105,11 @@ function Raw({ exchange }: { readonly exchange: Exchange }): JSX.Element {
       <pre tabIndex={0}>{shortened(curlOf(exchange, location.origin), SHOWN)}</pre>
     </div>
   );
+}
+
+/** The parts of a form, a line each. */
+function formText({ form = [] }: Exchange): string {
+  return form.map((part) => `${part.name}=${'text' in part ? part.text : `@${part.fileName}`}`).join('\n');
 }
 
 function pretty(text: string): string {

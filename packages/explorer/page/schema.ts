@@ -15,6 +15,7 @@ export type Kind =
   | 'list'
   | 'object'
   | 'file'
+  | 'stored file'
   | 'json';
 
 /** A schema without its references, and without null, which stands beside it. */
@@ -88,11 +89,18 @@ function kindOf(schema: Schema, type: string | undefined, choices: readonly unkn
     case 'array':
       return schema.items === undefined || Object.keys(schema.items).length === 0 ? 'json' : 'list';
     case 'object':
+      if (isStoredFile(schema)) return 'stored file';
       return Object.keys(schema.properties ?? {}).length === 0 ? 'json' : 'object';
     case undefined:
     default:
       return 'json';
   }
+}
+
+/** Tells if the API shows a file by a schema: any other object may look like one, and lead anywhere. */
+function isStoredFile({ title, properties = {} }: Schema): boolean {
+  const isLink = properties['url']?.format === 'uri-reference';
+  return title === 'File' && isLink && ['name', 'size', 'type'].every((name) => Object.hasOwn(properties, name));
 }
 
 function textKind({ format, maxLength = Infinity }: Schema, name: string): Kind {

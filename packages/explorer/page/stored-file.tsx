@@ -17,7 +17,7 @@ export interface StoredFileValue {
   readonly type: string;
 }
 
-/** Tells if a value is a file of this server. */
+/** Tells if the value of a field that the document says is a file has the parts of one, and leads to this server. */
 export function isStoredFile(value: unknown): value is StoredFileValue {
   if (!isRow(value)) return false;
   const { url, name, size, type } = value;

@@ -36,7 +36,7 @@ export function Value({
     const words = (value as unknown[]).slice(0, 20).map(shortText).join(', ');
     return <bdi>{shortened(words, length)}</bdi>;
   }
-  if (isStoredFile(value)) return <StoredFile file={value} />;
+  if (described?.kind === 'stored file' && isStoredFile(value)) return <StoredFile file={value} />;
   return <bdi>{shortened(shortText(value), length)}</bdi>;
 }
 
