@@ -45,6 +45,35 @@ export async function startPostgres(durability: Durability = 'none'): Promise<Te
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  return postgresOn(postgres, 'PostgreSQL', folder, identity, durability);
+}
+
+/**
+ * Starts a PostgreSQL that follows another one by streaming replication, and takes reads alone; undefined where it is not installed.
+ * `select pg_wal_replay_pause()` has it lag for as long as a test wants.
+ */
+export async function startPostgresReplica(primaryUrl: string): Promise<TestServer | undefined> {
+  const [backup, postgres] = [findProgram('pg_basebackup'), findProgram('postgres')];
+  if (backup === undefined || postgres === undefined) return undefined;
+  const identity = unprivileged();
+  const folder = temporaryFolder('replica', identity);
+  const options = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  execFileSync(backup, ['--dbname', primaryUrl, '--pgdata', folder, ...options], {
+    ...identity,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return postgresOn(postgres, 'PostgreSQL (replica)', folder, identity, 'none');
+}
+
+/** Starts PostgreSQL on the data of a folder. */
+async function postgresOn(
+  postgres: string,
+  name: string,
+  folder: string,
+  identity: Identity,
+  durability: Durability,
+): Promise<TestServer> {
   const port = await freePort();
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -55,9 +84,9 @@ export async function startPostgres(durability: Durability = 'none'): Promise<Te
     synchronous_commit: durability === 'crash' ? 'on' : 'off',
     full_page_writes: 'off',
   };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const flags = Object.entries(settings).flatMap(([setting, value]) => ['-c', `${setting}=${value}`]);
   return ServerProcess.start({
-    name: 'PostgreSQL',
+    name,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     folder,
     stopSignal: 'SIGINT',

@@ -33,7 +33,18 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
   Access: ['authentication', 'permissions', 'throttles'],
-  Server: ['plugin', 'errors', 'status-codes', 'health', 'stores', 'databases', 'openapi', 'explorer', 'client'],
+  Server: [
+    'plugin',
+    'errors',
+    'status-codes',
+    'health',
+    'stores',
+    'databases',
+    'replicas',
+    'openapi',
+    'explorer',
+    'client',
+  ],
   Operation: ['deployment', 'limits', 'security', 'security-events', 'performance', 'architecture'],
 };
 

@@ -24,6 +24,7 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['redis', ['/stores']],
   ['default ordering of a list', ['/ordering']],
   ['route without a token', ['/authentication#routes-without-a-token']],
+  ['read replica', ['/replicas']],
   ['two databases', ['/databases', '/existing-application']],
   ['optional field', ['/write-shapes']],
   ['etag', ['/conditional-requests']],

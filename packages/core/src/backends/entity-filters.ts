@@ -7,10 +7,11 @@ import { acrossRelations } from '../language/across-relations.ts';
 import { always, and, apart, type Condition, isAlways, type PlaceApart } from '../language/condition.ts';
 import type { Query } from '../language/query.ts';
 import { relationCondition, whereCondition } from '../language/where-condition.ts';
+import type { Purpose } from '../mikro/connection-for.ts';
 import { activeFilter, hasNoFilter, relationFilters } from '../mikro/filters.ts';
 import { hiddenTarget } from './check-entity.ts';
 import { QueryMemo } from './query-memo.ts';
-import { managerOf, readerOf, type Source } from './source.ts';
+import { managerOf, purposeOf, readerOf, type Source } from './source.ts';
 
 /** The filters of a related entity, without which its records are not seen. */
 export interface RelatedFilter {
@@ -43,6 +44,8 @@ export function hideAlike(one: Hiding, other: Hiding, steps: readonly EntityProp
 /** The records that may be seen of those that were asked for, and the entity manager to read them with. */
 export interface Visible {
   readonly em: EntityManager;
+  /** Says whether a replica may answer. */
+  readonly purpose: Purpose;
   readonly condition: Condition;
   /** Undefined if no related record is hidden. */
   readonly related: RelatedFilters | undefined;
@@ -58,10 +61,11 @@ export interface Visible {
  */
 export function withFilters(source: Source, query: Query, paths: readonly FieldPath[]): Awaitable<Visible> {
   const reader = readerOf(source);
+  const purpose = purposeOf(source);
   const walk = query.meta.relations.length > 0 ? walkOf(query, paths) : NO_WALK;
   const isPlain = query.filters === undefined && reader.global && areUnfiltered(reader, query.meta, walk.entities);
-  if (isPlain) return { em: reader, condition: query.condition, related: undefined };
-  return addFilters(managerOf(source), query, walk.relations);
+  if (isPlain) return { em: reader, purpose, condition: query.condition, related: undefined };
+  return addFilters(managerOf(source), purpose, query, walk.relations);
 }
 
 const reachable = new WeakMap<EntityMetadata, Walk['entities']>();
@@ -132,7 +136,7 @@ const NO_WALK: Walk = { relations: new Map(), entities: [] };
 /** The walks of the views' own queries, which come again, by the columns that they read. */
 const walks = new QueryMemo<Walk>();
 
-async function addFilters(em: EntityManager, query: Query, walked: Relations): Promise<Visible> {
+async function addFilters(em: EntityManager, purpose: Purpose, query: Query, walked: Relations): Promise<Visible> {
   const { meta, condition, filters } = query;
   const own = filters === false ? undefined : await activeFilter(em, meta, filters ?? {});
   // A walk is kept for the next query.
@@ -151,6 +155,7 @@ async function addFilters(em: EntityManager, query: Query, walked: Relations): P
   }
   return {
     em,
+    purpose,
     condition: and(ownCondition, condition),
     related: related.size === 0 ? undefined : related,
   };

@@ -1,11 +1,11 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { connectionFor, type Purpose } from './connection-for.ts';
 import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
 import { tellQueryLog } from './query-log.ts';
 
-/** Returns the collection of an entity, over the connection for a purpose; within a transaction that is the one that writes. */
-export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: 'read' | 'write'): MongoCollection {
-  const isOwn = em.getTransactionContext<unknown>() !== undefined;
-  const connection = em.getConnection(isOwn ? 'write' : purpose) as unknown as MongoConnection;
+/** Returns the collection of an entity, over the connection for a purpose. */
+export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: Purpose): MongoCollection {
+  const connection = connectionFor(em, purpose) as unknown as MongoConnection;
   const database = connection.getDb();
   let known = collections.get(database);
   if (known === undefined) collections.set(database, (known = new WeakMap<EntityMetadata, MongoCollection>()));

@@ -53,6 +53,8 @@ declare module 'fastify' {
     em: EntityManager;
     /** The entity manager that rows are read with: `em` if it has been made, else the ORM's global one. */
     readonly reader: EntityManager;
+    /** True for a request that may write: what its views read has to be as it was last committed, so that no replica answers. */
+    readonly readsPrimary: boolean;
   }
   interface FastifyInstance {
     readonly viewset: ViewsetInstance;

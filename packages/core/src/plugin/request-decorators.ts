@@ -1,8 +1,10 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
+import { keepToPrimary } from '../backends/source.ts';
 import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { SAFE_METHODS } from '../methods.ts';
 import { REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
 import { transactionalManager } from '../viewset/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
@@ -14,7 +16,7 @@ interface Accessor<Value> {
 }
 
 /**
- * Gives requests `user`, `challenge`, `em` and `reader`. A `user` or `em` that the application's requests have already
+ * Gives requests `user`, `challenge`, `em`, `reader` and `readsPrimary`. A `user` or `em` that the application's requests have already
  * is never replaced in silence: its options say what becomes of it.
  *
  * @throws ImproperlyConfigured for a `user` or `em` that is there already, if no option says what it is
@@ -90,9 +92,16 @@ function decorateEntityManager(app: FastifyInstance, { orm, em: source }: Resolv
       return transactionalManager(orm) ?? stateOf(this).em ?? orm.em;
     },
   });
+  // By the request that came: what it leads to asking may be asked as a GET.
+  app.decorateRequest('readsPrimary', {
+    getter(this: FastifyRequest) {
+      return !SAFE_METHODS.has(this.raw.method ?? '');
+    },
+  });
   const accessor: Accessor<EntityManager> = {
     getter() {
-      return transactionalManager(orm) ?? (stateOf(this).em ??= orm.em.fork());
+      const em = transactionalManager(orm) ?? (stateOf(this).em ??= orm.em.fork());
+      return this.readsPrimary ? keepToPrimary(em) : em;
     },
     setter(em) {
       if (source === 'own') return;

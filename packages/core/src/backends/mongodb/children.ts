@@ -43,7 +43,7 @@ export async function readChildRows(
   const { projection, readRow } = rowFields(scope, columns, entityColumns);
   pipeline.push(...scope.takeStages(), { $project: { ...projection, [owner]: 1 } });
   const root = tie.listOn === 'owner' ? related.ownerMeta : query.meta;
-  const documents = await runPipeline(em, root, pipeline, {});
+  const documents = await runPipeline(question, root, pipeline, {});
   const ownerOf = plainGetter(owner, related.owner);
   return documents.map((document) => [...readRow(document), ownerOf(document)]);
 }

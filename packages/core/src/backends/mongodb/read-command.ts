@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { EntityMetadata } from '@mikro-orm/core';
 import type { Slice } from '../../language/query.ts';
 import { collectionName, collectionOf, commandOptions } from '../../mikro/mongo-collection.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
@@ -61,7 +61,7 @@ async function readBy(
   const documents =
     plan.before.length === 0 && plan.after.length === 0
       ? await find(question, plan, filter, slice)
-      : await runPipeline(question.em, question.query.meta, stagesOf(plan, filter, slice), batchOf(slice));
+      : await runPipeline(question, question.query.meta, stagesOf(plan, filter, slice), batchOf(slice));
   return documents.map(plan.fields.readRow);
 }
 
@@ -74,7 +74,7 @@ function batchOf(slice: Slice | undefined): Document {
 }
 
 function find(
-  { em, query }: Question,
+  { em, purpose, query }: Question,
   { sort, fields }: ReadPlan,
   filter: Document,
   slice: Slice | undefined,
@@ -84,7 +84,7 @@ function find(
   if (slice !== undefined) shown['limit'] = slice.limit;
   if (slice !== undefined && slice.offset > 0) shown['skip'] = slice.offset;
   const options = { ...commandOptions(em), ...shown, ...batchOf(slice) };
-  const collection = collectionOf(em, query.meta, 'read');
+  const collection = collectionOf(em, query.meta, purpose);
   return runCommand(em, query.meta, 'find', [filter, shown], () => collection.find(filter, options).toArray());
 }
 
@@ -99,12 +99,12 @@ function stagesOf({ before, sort, after, fields }: ReadPlan, filter: Document, s
 
 /** Runs stages on the collection of an entity. */
 export function runPipeline(
-  em: EntityManager,
+  { em, purpose }: Pick<Question, 'em' | 'purpose'>,
   meta: EntityMetadata,
   pipeline: readonly Document[],
   options: Document,
 ): Promise<Document[]> {
-  const collection = collectionOf(em, meta, 'read');
+  const collection = collectionOf(em, meta, purpose);
   return runCommand(em, meta, 'aggregate', [pipeline], () =>
     collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
   );
@@ -131,10 +131,15 @@ const COUNT = '~count';
  * the process half as much again. Not by `$facet`, which reads all records and cannot use the index of an order.
  */
 async function readCounted(question: Question, plan: ReadPlan, slice: Slice | undefined): Promise<unknown[][]> {
-  const { em, query } = question;
+  const { query } = question;
   const counting = { $unionWith: { coll: collectionName(query.meta), pipeline: countStages(plan) } };
   const stages = [...stagesOf(plan, plan.filter, slice), counting];
-  const documents = await runPipeline(em, query.meta, stages, batchOf(slice && { ...slice, limit: slice.limit + 1 }));
+  const documents = await runPipeline(
+    question,
+    query.meta,
+    stages,
+    batchOf(slice && { ...slice, limit: slice.limit + 1 }),
+  );
   // There is none if there are no records, also if the last of them has gone in between.
   const count = documents.at(-1)?.[COUNT] === undefined ? 0 : documents.pop()?.[COUNT];
   return documents.map((document) => {
@@ -153,14 +158,14 @@ export async function countRows(question: Question): Promise<number> {
   return countBy(question, planOf(question, { columns: NO_COLUMNS, entityColumns: 0 }));
 }
 
-async function countBy({ em, query }: Question, plan: ReadPlan): Promise<number> {
-  const [found] = await runPipeline(em, query.meta, countStages(plan), { batchSize: 2 });
+async function countBy(question: Question, plan: ReadPlan): Promise<number> {
+  const [found] = await runPipeline(question, question.query.meta, countStages(plan), { batchSize: 2 });
   return Number(found?.[COUNT] ?? 0);
 }
 
 /** The number of a collection's documents as MongoDB keeps it, if that is asked for; else counts. No transaction has it. */
 async function estimateBy(question: Question, plan: ReadPlan): Promise<number> {
-  const { em, query } = question;
+  const { em, purpose, query } = question;
   if (!saysNothing(plan.filter) || plan.rest.length > 0 || em.isInTransaction()) return countBy(question, plan);
-  return collectionOf(em, query.meta, 'read').estimatedDocumentCount(commandOptions(em));
+  return collectionOf(em, query.meta, purpose).estimatedDocumentCount(commandOptions(em));
 }

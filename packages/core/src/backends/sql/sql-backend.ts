@@ -70,17 +70,17 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
 
   async tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>> {
     const statement = { sql: this.#dialect.triggers, one: false, isShapedByClient: false };
-    const rows = await this.#dialect.read(em, (reader) => reader.rows(statement, []));
+    const rows = await this.#dialect.run(em, 'read', (reader) => reader.rows(statement, []));
     return new Set(rows.map(([table]) => String(table).toLowerCase()));
   }
 
-  protected questionOf({ em, condition, related }: Visible, query: Query): SqlQuestion {
-    return { em, plan: this.#planOf(em, query.meta), query, condition, related };
+  protected questionOf({ em, purpose, condition, related }: Visible, query: Query): SqlQuestion {
+    return { em, purpose, plan: this.#planOf(em, query.meta), query, condition, related };
   }
 
   protected readRows(question: SqlQuestion, select: Select): Awaitable<unknown[][]> {
     const { statement, values } = bindSelect(question, select);
-    return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
+    return this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
   }
 
   protected readPage(
@@ -89,13 +89,13 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     slice: Slice | undefined,
     counting: Counting,
   ): Awaitable<RowPage> {
-    return this.#dialect.read(question.em, (reader) =>
+    return this.#dialect.run(question.em, question.purpose, (reader) =>
       readPage(pageSource(question, columns, reader), slice, counting),
     );
   }
 
   protected countRows(question: SqlQuestion): Awaitable<number> {
-    return this.#dialect.read(question.em, (reader) => countRows(question, reader));
+    return this.#dialect.run(question.em, question.purpose, (reader) => countRows(question, reader));
   }
 
   protected readChildRows(
@@ -105,12 +105,12 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     keys: readonly unknown[],
   ): Awaitable<unknown[][]> {
     const { statement, values } = bindChildren(question, related, columns, keys);
-    return this.#dialect.read(question.em, (reader) => reader.rows(statement, values));
+    return this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
   }
 
   #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {
     const { statement, values } = bindWrite(em, this.#planOf(em, meta), write);
-    return this.#dialect.write(em, (reader) => {
+    return this.#dialect.run(em, 'write', (reader) => {
       checkNotGivenUp(request);
       return reader.rows(statement, values, request);
     });

@@ -5,6 +5,7 @@ import { customTypeOf } from '../../../fields/field-type.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import { foldCase } from '../../../language/fold-case.ts';
 import type { Lookup } from '../../../language/lookup.ts';
+import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, type Comparison, VALUE } from './comparison.ts';
 import type { Reader } from './reader.ts';
 
@@ -113,10 +114,8 @@ export abstract class Dialect {
   abstract ordered(path: FieldPath, sql: string, descending: boolean): string;
   /** The text that locks the rows of one table, named by its alias. */
   abstract lock(alias: string): string;
-  /** Runs work that reads; everything it reads is of one connection if there is a transaction. */
-  abstract read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
-  /** The same for work that writes: never on a replica. */
-  abstract write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+  /** Runs work for a purpose; everything it reads is of one connection if there is a transaction. */
+  abstract run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
 
   /** A value for a plain column, as the driver stores it. */
   stored(path: FieldPath, value: unknown): unknown {

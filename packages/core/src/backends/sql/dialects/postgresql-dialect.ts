@@ -5,9 +5,10 @@ import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
+import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
 import { Dialect, type Forecast } from './dialect.ts';
-import { readPostgreSql } from './postgresql-reader.ts';
+import { runPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
 
 /**
@@ -43,12 +44,8 @@ export class PostgreSqlDialect extends Dialect {
     return ` for update of ${alias}`;
   }
 
-  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readPostgreSql(em, 'read', work);
-  }
-
-  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readPostgreSql(em, 'write', work);
+  run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+    return runPostgreSql(em, purpose, work);
   }
 
   protected toTheByte(path: FieldPath): string {

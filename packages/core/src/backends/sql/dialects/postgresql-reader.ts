@@ -1,6 +1,7 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../../awaitable.ts';
+import { connectionFor, type Purpose } from '../../../mikro/connection-for.ts';
 import {
   inSession,
   type KyselyClient,
@@ -20,13 +21,13 @@ import type { Reader, Statement } from './reader.ts';
 const rowMode = 'array';
 
 /** Runs work: in the transaction of the entity manager, or on the pool. */
-export async function readPostgreSql<T>(
+export async function runPostgreSql<T>(
   em: EntityManager,
-  purpose: 'read' | 'write',
+  purpose: Purpose,
   work: (reader: Reader) => Awaitable<T>,
 ): Promise<T> {
   const transaction = em.getTransactionContext<KyselyClient>();
-  const connection = em.getConnection(transaction === undefined ? purpose : 'write');
+  const connection = connectionFor(em, purpose);
   const run = (reader: Reader): Awaitable<T> => work(logged(em, connection, reader));
   try {
     if (transaction !== undefined) return await run(new ClientReader(transaction));

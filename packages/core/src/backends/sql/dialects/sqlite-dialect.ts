@@ -3,11 +3,12 @@ import type { Awaitable } from '../../../awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import type { Lookup } from '../../../language/lookup.ts';
+import type { Purpose } from '../../../mikro/connection-for.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, VALUE } from './comparison.ts';
 import { Dialect } from './dialect.ts';
 import type { Reader } from './reader.ts';
 import { waitForWriters } from './sqlite-lock.ts';
-import { FOLD, IN_TIME, readSqlite } from './sqlite-reader.ts';
+import { FOLD, IN_TIME, runSqlite } from './sqlite-reader.ts';
 
 /** SQLite through better-sqlite3. Decimals are binary floats there, and are compared as such. */
 export class SqliteDialect extends Dialect {
@@ -47,12 +48,8 @@ export class SqliteDialect extends Dialect {
     return '';
   }
 
-  read<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readSqlite(em, 'read', work);
-  }
-
-  write<T>(em: EntityManager, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
-    return readSqlite(em, 'write', work);
+  run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
+    return runSqlite(em, purpose, work);
   }
 
   protected toTheByte(): string {

@@ -1,6 +1,7 @@
 import type { Connection, EntityManager } from '@mikro-orm/core';
 import { type Awaitable, isPromise } from '../../../awaitable.ts';
 import { ImproperlyConfigured, ServiceUnavailable } from '../../../errors.ts';
+import { connectionFor, type Purpose } from '../../../mikro/connection-for.ts';
 import {
   betweenTransactions,
   type SqliteDatabase,
@@ -36,13 +37,13 @@ const databases = new WeakMap<Connection, SqliteDatabase>();
  * the connection is waited for: nobody sees what it has not committed. So is another process that has locked the database,
  * without holding up this one; within a transaction of one's own `waitForWriters` has done that.
  */
-export function readSqlite<T>(
+export function runSqlite<T>(
   em: EntityManager,
-  purpose: 'read' | 'write',
+  purpose: Purpose,
   work: (reader: Reader) => Awaitable<T>,
 ): Awaitable<T> {
   const isOwn = em.getTransactionContext<unknown>() !== undefined;
-  const connection = em.getConnection(isOwn ? 'write' : purpose);
+  const connection = connectionFor(em, purpose);
   const database = databases.get(connection);
   if (database === undefined || (!isOwn && database.inTransaction)) return readLater(em, connection, isOwn, work);
   const failed = (error: unknown): Promise<T> => {
