@@ -14,8 +14,8 @@ import { HttpError, ServiceUnavailable } from '../errors.ts';
 
 /** The refusal of a database of the values of a statement. */
 export interface Violation {
-  /** `value`: a value that its column cannot hold. */
-  readonly kind: 'unique' | 'foreign key' | 'check' | 'value';
+  /** `value`: a value that its column cannot hold. `policy`: a row that row level security does not let this user write. */
+  readonly kind: 'unique' | 'exclusion' | 'foreign key' | 'check' | 'value' | 'policy';
   /** The constraint's name, or its columns. */
   readonly constraint: string | undefined;
   /** Undefined if the database does not say. */
@@ -28,6 +28,19 @@ export interface Violation {
 const VALUE = /^(?:22|54)/;
 /** SQLSTATE of `on delete restrict` since PostgreSQL 18, which MikroORM does not know yet. */
 const RESTRICT = '23001';
+
+/** SQLSTATE of exclusion constraints: two records whose ranges overlap, and the like. */
+const EXCLUSION = '23P01';
+/** SQLSTATE of rows outside of what a view with `with check option` shows. */
+const CHECK_OPTION = '44000';
+
+/** The violations by which a record conflicts with another one. */
+const CONFLICTS: ReadonlySet<string> = new Set<Violation['kind']>(['unique', 'exclusion', 'foreign key']);
+
+/** Tells if a record conflicts with another one. */
+export function isConflict(violation: Violation | undefined): boolean {
+  return violation !== undefined && CONFLICTS.has(violation.kind);
+}
 
 /** Reads an error of MikroORM or its driver. Undefined if it is not about values. */
 export function violationOf(error: unknown): Violation | undefined {
@@ -60,7 +73,10 @@ const MONGODB_VALUE: ReadonlySet<unknown> = new Set([10_334, 17_419]);
 function kindOf(error: DriverException): Violation['kind'] | undefined {
   if (error instanceof UniqueConstraintViolationException) return 'unique';
   if (error instanceof ForeignKeyConstraintViolationException || error.code === RESTRICT) return 'foreign key';
-  if (error instanceof CheckConstraintViolationException) return 'check';
+  if (error instanceof CheckConstraintViolationException || error.code === CHECK_OPTION) return 'check';
+  if (error.code === EXCLUSION) return 'exclusion';
+  // Its SQLSTATE is that of a table which the server's own role may not use, its words depend on the language.
+  if ((error as { readonly routine?: unknown }).routine === 'ExecWithCheckOptions') return 'policy';
   if (typeof error.code === 'number') return MONGODB_VALUE.has(error.code) ? 'value' : undefined;
   return VALUE.test(String(error.code)) ? 'value' : undefined;
 }

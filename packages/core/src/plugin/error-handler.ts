@@ -21,7 +21,7 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
-import { isTransient, violationOf } from '../backends/database-errors.ts';
+import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { logRefusal } from './security-event.ts';
@@ -92,8 +92,9 @@ function fromDatabaseError(error: unknown): HttpError | undefined {
   if (error instanceof OptimisticLockError) {
     return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
   }
-  const kind = violationOf(error)?.kind;
-  if (kind !== 'unique' && kind !== 'foreign key') return undefined;
+  const violation = violationOf(error);
+  if (violation?.kind === 'policy') return new Forbidden(undefined, { cause: error });
+  if (!isConflict(violation)) return undefined;
   return new TargetObjectAlreadyExist('The change conflicts with another record', { cause: error });
 }
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type Awaitable, settle } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
-import { type ErrorDetail, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
+import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { takenRecords, type WrittenRecord } from './written-records.ts';
@@ -69,7 +69,9 @@ function noteAnswer(error: object, records: readonly WrittenRecord[], violation:
 function answerOf({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy = false): HttpError {
   if (kind === 'check') return new InvalidUsage('A value breaks a rule of the database', { cause });
   if (kind === 'value') return new InvalidUsage('A value does not fit its field', { cause });
+  if (kind === 'policy') return new Forbidden(undefined, { cause });
   const options = details.length === 0 ? { cause } : { cause, details };
+  if (kind === 'exclusion') return new TargetObjectAlreadyExist('The record excludes another one', options);
   if (kind === 'unique') return new TargetObjectAlreadyExist('Another record has this value already', options);
   if (isDestroy) return new TargetObjectAlreadyExist('Other records refer to this one', options);
   return details.length > 0
@@ -77,8 +79,15 @@ function answerOf({ kind }: Violation, details: readonly ErrorDetail[], cause: u
     : new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', options);
 }
 
+const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
+  unique: 'is taken',
+  exclusion: 'conflicts with another record',
+  'foreign key': 'refers to a record that is gone',
+};
+
 function detailsOf({ path }: WrittenRecord, names: readonly string[], { kind }: Violation): ErrorDetail[] {
-  const message = kind === 'unique' ? 'is taken' : 'refers to a record that is gone';
+  const message = MESSAGES[kind];
+  if (message === undefined) return [];
   return names.map((name) => ({ in: 'body', path: path + pointerStep(name), message }));
 }
 

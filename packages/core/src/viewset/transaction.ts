@@ -1,6 +1,7 @@
 import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readError } from '../backends/database-errors.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
@@ -118,7 +119,7 @@ async function oneTransaction<Result>(
     const result = await Promise.race([givenUp.promise, flushed(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (isKept()) await commit();
+    if (isKept()) await commit().catch(refused);
     else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
@@ -137,6 +138,11 @@ async function oneTransaction<Result>(
     throw error;
   } finally {
     releaseTransaction(own).catch(ignore);
+  }
+
+  /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
+  function refused(error: unknown): never {
+    throw backendOf(em).isLostRace(error) ? error : readError(em.getPlatform(), error);
   }
 
   async function flushed(working: Promise<Result>): Promise<Result> {
