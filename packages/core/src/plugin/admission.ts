@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { runHook } from '../awaitable.ts';
 import { HttpError, ParseError, ServiceUnavailable, UriTooLong } from '../errors.ts';
 import { LineLimit } from '../line-limit.ts';
+import { cutOff } from './answer-progress.ts';
 import { sendError } from './error-handler.ts';
 import type { ResolvedOptions } from './options.ts';
 import { type RequestInFlight, RequestsInFlight } from './requests-in-flight.ts';
@@ -34,10 +35,10 @@ type Admitted = FastifyRequest & { [IN_FLIGHT]?: RequestInFlight | null };
  * so that a busy process is not taken for a dead one.
  */
 export function admitRequests(app: FastifyInstance, options: ResolvedOptions, throttles: Throttles): void {
-  const { maxRequestsInFlight, handlerTimeoutMs, maxUrlLength } = options;
+  const { maxRequestsInFlight, maxUrlLength } = options;
   const inFlight = new RequestsInFlight(maxRequestsInFlight);
   const refuse = overloadAnswer(app, maxRequestsInFlight);
-  limitTime(app, handlerTimeoutMs, inFlight);
+  limitTime(app, options, inFlight);
   ignoreUnknownExpectations(app.server);
   app.decorateRequest(IN_FLIGHT, null);
   app.addHook('onRequest', (request: Admitted, reply, done) => {
@@ -101,17 +102,22 @@ function overloadAnswer(app: FastifyInstance, maxRequestsInFlight: number): (rep
 }
 
 /**
- * Answers a request that has not been answered `limitMs` after it came in: 408 if its body has not come in by then, else
- * 503. One clock looks after all requests: Fastify's own `handlerTimeout` sets a timer for each, and forgets it (with
- * Fastify 5.12) once a body has been read.
+ * Answers a request that has not been answered `handlerTimeoutMs` after it came in: 408 if its body has not come in by then,
+ * else 503. Cuts off a client that takes too little of its answer. One clock looks after all requests: Fastify's own
+ * `handlerTimeout` sets a timer for each, and forgets it (with Fastify 5.12) once a body has been read.
  */
-function limitTime(app: FastifyInstance, limitMs: number, inFlight: RequestsInFlight): void {
-  if (limitMs === Infinity) return;
+function limitTime(app: FastifyInstance, options: ResolvedOptions, inFlight: RequestsInFlight): void {
+  const { handlerTimeoutMs, readerTimeoutMs, minReadRate } = options;
   // A request may come in just before a tick or just after it: two ticks are what it may be late.
-  const tickMs = Math.min(GRAIN_MS, limitMs) / 2;
-  const ticks = Math.ceil(limitMs / tickMs);
+  const tickMs = Math.min(GRAIN_MS, handlerTimeoutMs, readerTimeoutMs) / 2;
+  const ticks = Math.ceil(handlerTimeoutMs / tickMs);
+  const least = { ticks: Math.ceil(readerTimeoutMs / tickMs), bytes: (minReadRate * readerTimeoutMs) / 1000 };
   const clock = setInterval(() => {
     inFlight.tick();
+    for (const { reply } of inFlight.slowReaders(least)) {
+      reply.log.warn({ req: reply.request }, 'the client read its answer too slowly, or too many did');
+      cutOff(reply.raw);
+    }
     for (const { reply, phase } of inFlight.giveUpOlderThan(ticks)) {
       if (phase === 'receiving') {
         sendSafely(reply, SLOW_REQUEST);

@@ -69,6 +69,15 @@ export interface ViewsetOptions {
   readonly maxRequestsInFlight?: number;
   /** A request that has not been answered by then is a 503, in milliseconds; Infinity: never. Default: 30,000. */
   readonly handlerTimeoutMs?: number;
+  /**
+   * The time in which a client that an answer waits for has to take `minReadRate` of it, in milliseconds; else its connection is
+   * cut. Infinity: never. Default: 60,000.
+   */
+  readonly readerTimeoutMs?: number;
+  /** The least that such a client has to take, in bytes a second, over each `readerTimeoutMs`. Default: 1024. */
+  readonly minReadRate?: number;
+  /** While so many exports are being sent by this process, further ones are a 503; Infinity: never. Default: 50. */
+  readonly maxExports?: number;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -87,6 +96,9 @@ const DEFAULTS = {
   maxUrlLength: 16_384,
   maxRequestsInFlight: 2000,
   handlerTimeoutMs: 30_000,
+  readerTimeoutMs: 60_000,
+  minReadRate: 1024,
+  maxExports: 50,
 };
 
 const LIMIT: OptionRule = [
@@ -114,6 +126,9 @@ const RULES: Readonly<Record<keyof ViewsetOptions, OptionRule>> = {
   maxUrlLength: LIMIT,
   maxRequestsInFlight: LIMIT,
   handlerTimeoutMs: LIMIT,
+  readerTimeoutMs: LIMIT,
+  minReadRate: ['a positive integer', (value) => Number.isSafeInteger(value) && (value as number) > 0],
+  maxExports: LIMIT,
 };
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import { ImproperlyConfigured } from '../errors.ts';
 import { healthRoutes } from '../health/health-routes.ts';
+import { limitExports } from '../export-slots.ts';
 import { HealthRegistry } from '../health/health-registry.ts';
 import { refuseLateOptions } from '../router/options-route.ts';
 import { RouteNames } from '../router/route-names.ts';
@@ -91,6 +92,7 @@ export const viewset = fp(
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
     admitRequests(app, options, throttles);
+    limitExports(app, options.maxExports);
     const { orm, defaults, health, healthPath } = options;
     const { makeRules } = throttles;
     const operations: OperationPlan[] = [];

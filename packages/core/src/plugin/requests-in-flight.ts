@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { isPromise } from '../awaitable.ts';
 import { giveUp } from '../given-up.ts';
+import { AnswerProgress, type LeastRate, waitsForClient } from './answer-progress.ts';
 
 /** A request that came in and is not done with. */
 export interface RequestInFlight {
@@ -9,7 +10,9 @@ export interface RequestInFlight {
   since: number;
   /** Health routes take no slot. */
   readonly takesSlot: boolean;
-  phase: 'working' | 'receiving' | 'left';
+  phase: 'working' | 'receiving' | 'sending' | 'left';
+  /** How quickly the client takes the answer, once it has had to be waited for. */
+  progress: AnswerProgress | undefined;
   /** The value that the handler returned, once the handler has been called. */
   work: unknown;
   isClosed: boolean;
@@ -22,7 +25,8 @@ export interface RequestInFlight {
  * The requests in flight, and the slots of those that work.
  *
  * A request takes a slot while anything may be done for it. It has none while its body comes in, which costs no more
- * than memory and lasts as long as its client likes; as many requests may do that as there are slots. A client that goes
+ * than memory and lasts as long as its client likes; as many requests may do that as there are slots. It gives its slot back
+ * once its answer waits for a client that does not read it: as many may do that, too. A client that goes
  * away ends its transaction and no more of what was begun for it, so its request keeps the slot until its handler is done.
  */
 export class RequestsInFlight {
@@ -30,6 +34,8 @@ export class RequestsInFlight {
   readonly #all: RequestInFlight[] = [];
   /** In the order in which they came. */
   readonly #receiving = new Set<RequestInFlight>();
+  /** Those whose answers wait or have waited for their clients, in the order in which they began to. */
+  readonly #sending = new Set<RequestInFlight>();
   #taken = 0;
   #ticks = 0;
 
@@ -48,6 +54,7 @@ export class RequestsInFlight {
       since: this.#ticks,
       takesSlot,
       phase: 'working',
+      progress: undefined,
       work: undefined,
       isClosed: false,
       isGivenUp: false,
@@ -91,6 +98,32 @@ export class RequestsInFlight {
   /** Lets the time of one tick pass, so that no clock is read for each request. */
   tick(): void {
     this.#ticks += 1;
+  }
+
+  /**
+   * Frees the slots of answers that wait for their clients. Yields those whose clients take less than they have to, and
+   * those that have been sending longest if there are too many.
+   */
+  *slowReaders(least: LeastRate): Generator<RequestInFlight> {
+    for (const request of this.#all.slice()) {
+      const { raw } = request.reply;
+      if (request.phase === 'left' || request.isClosed) continue;
+      if (request.progress === undefined && !waitsForClient(raw)) continue;
+      if (request.phase === 'working') this.#beginSending(request);
+      request.progress ??= new AnswerProgress(raw, this.#ticks);
+      if (request.progress.isTooSlow(this.#ticks, least)) yield request;
+    }
+    let tooMany = this.#sending.size - this.#slots;
+    for (const request of this.#sending) {
+      if (tooMany-- <= 0) return;
+      yield request;
+    }
+  }
+
+  #beginSending(request: RequestInFlight): void {
+    if (request.takesSlot) this.#taken -= 1;
+    request.phase = 'sending';
+    this.#sending.add(request);
   }
 
   /**
@@ -146,6 +179,7 @@ export class RequestsInFlight {
   #leave(request: RequestInFlight): void {
     if (request.phase === 'left') return;
     if (request.phase === 'receiving') this.#receiving.delete(request);
+    else if (request.phase === 'sending') this.#sending.delete(request);
     else if (request.takesSlot) this.#taken -= 1;
     request.phase = 'left';
     const last = this.#all.pop()!;

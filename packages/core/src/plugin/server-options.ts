@@ -75,11 +75,23 @@ function nodeOptions(requestTimeoutMs: number): ServerOptions {
   };
 }
 
+/** The connections whose last answer waits for those of the requests before it. */
+const waiting = new WeakSet<Socket>();
+
 /** Says why Node's HTTP parser gave up on a connection, in the one error body, as far as the socket still lets us. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  // A text written after an answer has begun would stand in its middle. Node's own handler asks the same.
+  // Node calls this for each further packet of such a connection.
+  if (error.code === 'ECONNRESET' || socket.destroyed || waiting.has(socket)) return;
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
+  // Requests before it are answered first: its answer would be taken for theirs, or stand in the middle of one.
+  if (answer?.req.complete === true && !answer.writableFinished) {
+    waiting.add(socket);
+    answer.once('close', () => {
+      waiting.delete(socket);
+      answerClientError(error, socket);
+    });
+    return;
+  }
   if (!socket.writable || answer?.headersSent === true) {
     socket.destroy();
     return;

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { TObject } from 'typebox';
 import { acceptedType } from '../accepted-type.ts';
 import { addVary } from '../add-vary.ts';
+import { takeExportSlot } from '../export-slots.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
@@ -20,8 +21,14 @@ export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } 
 /** The media types of exports. */
 export type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
 
-/** Records that are read by one statement. */
-const BATCH_SIZE = 500;
+/** Records that the first statement reads, before it is known what they weigh. */
+const FIRST_BATCH_SIZE = 25;
+/** Records that one statement reads at most. */
+const LARGEST_BATCH_SIZE = 500;
+/** How many times as many records a batch may have as the one before. */
+const BATCH_GROWTH = 5;
+/** The length that the text of a batch should have, in characters. */
+const BATCH_LENGTH = 256 * 1024;
 
 /** A list, and the records that are made of it. */
 interface ExportedList<Entity extends object> {
@@ -52,8 +59,8 @@ export class ListExport {
   }
 
   /**
-   * Answers with all records of a list, in their order and without pages. They are read in batches, each where the last one has
-   * ended, so that memory is flat, a slow client holds no connection of the database, and nothing more is read for one that goes away.
+   * Answers with all records of a list, in their order and without pages. They are read in batches of some 256 KiB, each
+   * where the last one has ended and none before the client has taken it, so that memory is flat, a slow client holds no connection of the database, and nothing more is read for one that goes away.
    * A record that is written meanwhile may be in it or not; none is twice in it, unless its place in the order has changed.
    */
   async send<Entity extends object>(
@@ -64,48 +71,63 @@ export class ListExport {
   ): Promise<FastifyReply> {
     const json = jsonWriter(reply, list.schema);
     const write = type === 'text/csv' ? csvWriter(list.schema, json) : lineWriter(json);
-    const batches = batchesOf(request, list);
+    // A HEAD reads one batch and is done.
+    if (request.method !== 'HEAD') takeExportSlot(request, reply);
+    const texts = textsOf(request, list, write);
     // An error of the first batch can still be answered as one, which is no file; a later one cuts the connection.
-    const { value: records = [] } = await batches.next();
-    const first = write(records, true);
+    const { value: first = '' } = await texts.next();
     const ending = type === 'text/csv' ? 'csv' : 'ndjson';
     void reply
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
       .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
     if (request.method === 'HEAD') return reply.send(Readable.from([]));
-    // One batch is read ahead of the client, not the sixteen of a stream of objects.
-    return reply.send(Readable.from(written(first, batches, write), { highWaterMark: 1 }));
+    // Nothing is read ahead of the client: what it has not taken is one batch.
+    return reply.send(Readable.from(begunWith(first, texts), { highWaterMark: 0 }));
   }
 }
 
-async function* batchesOf<Entity extends object>(
+/** Yields the text of each batch, and keeps no record of it while the client reads. */
+async function* textsOf<Entity extends object>(
   request: FastifyRequest,
   { queryset, records }: ExportedList<Entity>,
-): AsyncGenerator<object[], undefined> {
+  write: WriteBatch,
+): AsyncGenerator<string, undefined> {
   const order = queryset.totalOrder();
   const projection = withPosition(records, order);
-  let rest = queryset;
-  for (;;) {
-    checkNotGivenUp(request);
-    const found = await rest.slice(0, BATCH_SIZE).rows(projection);
-    yield found.map(({ record }) => record);
-    if (found.length < BATCH_SIZE) return undefined;
-    rest = queryset.where(after(order, found.at(-1)!.position));
+  const read = async (rest: QuerySet<Entity>, size: number, isFirst: boolean) => {
+    const found = await rest.slice(0, size).rows(projection);
+    const text = write(
+      found.map(({ record }) => record),
+      isFirst,
+    );
     // Entities of a batch are of no use to the next.
     if (records.ofEntities === true) queryset.em.clear();
+    return { text, last: found.length < size ? undefined : found.at(-1)!.position };
+  };
+  let rest = queryset;
+  let size = FIRST_BATCH_SIZE;
+  for (let isFirst = true; ; isFirst = false) {
+    checkNotGivenUp(request);
+    const { text, last } = await read(rest, size, isFirst);
+    yield text;
+    if (last === undefined) return undefined;
+    rest = queryset.where(after(order, last));
+    size = nextSize(size, text.length);
   }
+}
+
+/** Returns how many records weigh about as much as a batch should, by the batch before; a few times as many as it had at most. */
+function nextSize(size: number, length: number): number {
+  const fitting = Math.floor((size * BATCH_LENGTH) / Math.max(length, 1));
+  return Math.max(1, Math.min(fitting, size * BATCH_GROWTH, LARGEST_BATCH_SIZE));
 }
 
 /** Writes records, the first of the list or later ones. */
 type WriteBatch = (records: readonly object[], isFirst: boolean) => string;
 
-async function* written(
-  first: string,
-  others: AsyncGenerator<object[], undefined>,
-  write: WriteBatch,
-): AsyncGenerator<string> {
+async function* begunWith(first: string, others: AsyncGenerator<string, undefined>): AsyncGenerator<string> {
   yield first;
-  for await (const records of others) yield write(records, false);
+  yield* others;
 }
 
 /** Writes each record as JSON by the serializer of its schema, which every form of a list is made of: nothing else is sent. */

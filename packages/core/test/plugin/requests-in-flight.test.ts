@@ -11,7 +11,12 @@ const TICKS = 3;
 
 /** One request, its connection and its handler. */
 class Life {
-  readonly raw = Object.assign(new EventEmitter(), { headersSent: false, end: () => this.raw });
+  readonly raw = Object.assign(new EventEmitter(), {
+    headersSent: false,
+    socket: { bytesWritten: 0, writableLength: 0 },
+    writableLength: 0,
+    end: () => this.raw,
+  });
   readonly reply = { raw: this.raw, sent: false, request: {} };
   readonly entered: RequestInFlight;
   settle: (() => void) | undefined;
@@ -63,6 +68,11 @@ class Walk {
     (life) => this.#all.endBody(life.entered),
     (life) => life.handle(this.#all, (['promise', 'reply', 'nothing'] as const)[this.#random(3)]!),
     (life) => life.answer(),
+    (life) => {
+      life.answer();
+      life.raw.writableLength = 1;
+      this.#readSlowly();
+    },
     (life) => life.close(),
     async (life) => {
       life.settle?.();
@@ -105,6 +115,10 @@ class Walk {
     life.hasBody = true;
     const slowest = this.#all.beginBody(life.entered);
     if (slowest !== undefined) this.#end(this.#lifeOf(slowest));
+  }
+
+  #readSlowly(): void {
+    for (const slow of this.#all.slowReaders({ ticks: TICKS, bytes: 1 })) this.#end(this.#lifeOf(slow));
   }
 
   #tick(): void {
