@@ -1,4 +1,5 @@
 import type { EntityManager, EntityMetadata, MetadataStorage, MikroORM, Platform } from '@mikro-orm/core';
+import { databaseOf } from './database.ts';
 
 /** A document, or a part of a command. */
 export type Document = Record<string, unknown>;
@@ -93,15 +94,7 @@ export interface MongoDriver {
 
 /** Returns MikroORM's driver if it is that of MongoDB; undefined if it is another. */
 export function mongoDriverOf({ driver }: Pick<MikroORM, 'driver'>): MongoDriver | undefined {
-  return isMongoPlatform(driver.getPlatform()) ? (driver as unknown as MongoDriver) : undefined;
-}
-
-function isMongoPlatform(platform: Platform): boolean {
-  let prototype = Object.getPrototypeOf(platform) as object | null;
-  while (prototype !== null && prototype.constructor.name !== 'MongoPlatform') {
-    prototype = Object.getPrototypeOf(prototype) as object | null;
-  }
-  return prototype !== null;
+  return databaseOf(driver) === 'mongodb' ? (driver as unknown as MongoDriver) : undefined;
 }
 
 /** Returns a collection by its name, over the connection that writes. */

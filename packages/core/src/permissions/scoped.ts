@@ -2,6 +2,7 @@ import { type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
+import { declaredMetadata } from '../fields/declared-metadata.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Lookups } from '../language/lookup-name.ts';
 import { wrongOption } from '../options.ts';
@@ -33,7 +34,7 @@ export function scoped<Entity extends object>(
     }
 
     override [CHECK_ENTITY](meta: EntityMetadata | undefined, owner: string): void {
-      if (meta !== undefined && isOf(meta, Utils.className(entity))) return;
+      if (meta !== undefined && isOf(meta, entity)) return;
       throw new ImproperlyConfigured(`${owner}: ${name} stands at a view of ${meta?.className ?? 'no entity'}`);
     }
   }
@@ -41,9 +42,10 @@ export function scoped<Entity extends object>(
   return Scoped;
 }
 
-/** Tells if an entity is the one that is named, or extends it. */
-function isOf(meta: EntityMetadata, name: string): boolean {
+/** Tells if an entity is the one that is given, or extends it. */
+function isOf(meta: EntityMetadata, entity: EntityName): boolean {
+  const wanted: unknown = typeof entity === 'function' ? entity : declaredMetadata(entity).class;
   let each: unknown = meta.class;
-  while (typeof each === 'function' && each.name !== name) each = Object.getPrototypeOf(each);
-  return typeof each === 'function' && each.name !== '';
+  while (typeof each === 'function' && each !== wanted) each = Object.getPrototypeOf(each);
+  return typeof each === 'function';
 }

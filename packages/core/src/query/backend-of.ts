@@ -6,13 +6,13 @@ import { readerOf, type Source } from '../backends/source.ts';
 import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
+import { clientsOf, type Database, databaseOf } from '../mikro/database.ts';
 import { isExtended } from '../mikro/mongo-extension.ts';
 
-/** By the names of MikroORM's classes, so that no driver is imported. */
-const BACKENDS: Readonly<Record<string, (em: EntityManager) => Backend>> = {
-  SqlitePlatform: (em) => new SqlBackend(new SqliteDialect(em)),
-  BasePostgreSqlPlatform: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
-  MongoPlatform: makeMongoBackend,
+const BACKENDS: Readonly<Record<Database, (em: EntityManager) => Backend>> = {
+  sqlite: (em) => new SqlBackend(new SqliteDialect(em)),
+  postgresql: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
+  mongodb: makeMongoBackend,
 };
 
 function makeMongoBackend(em: EntityManager): Backend {
@@ -38,15 +38,11 @@ export function backendOf(source: Source): Backend {
 }
 
 function makeBackend(em: EntityManager): Backend {
-  const platform = em.getPlatform();
-  let prototype = Object.getPrototypeOf(platform) as object | null;
-  while (prototype !== null) {
-    const { name } = prototype.constructor;
-    if (Object.hasOwn(BACKENDS, name)) return BACKENDS[name]!(em);
-    prototype = Object.getPrototypeOf(prototype) as object | null;
-  }
+  const driver = em.getDriver();
+  const database = databaseOf(driver);
+  if (database !== undefined) return BACKENDS[database](em);
   throw new ImproperlyConfigured(
     'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3), PostgreSQL ' +
-      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb); got an ORM on ${platform.constructor.name}`,
+      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb); got an ORM whose driver runs on ${clientsOf(driver)}`,
   );
 }

@@ -1,4 +1,4 @@
-import { defineEntity, p, Platform } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
@@ -104,12 +104,13 @@ t.test('a SQLite whose LIKE was made to mind case is refused', async (t) => {
 });
 
 t.test('a database that is not supported is named, with those that are', async (t) => {
-  class OraclePlatform extends Platform {}
-  const em = { getPlatform: () => new OraclePlatform() };
-  t.throws(() => backendOf(em as never), {
-    name: 'ImproperlyConfigured',
-    message: /SQLite .* PostgreSQL .* MongoDB .* got an ORM on OraclePlatform/,
-  });
+  for (const clients of [['oracledb'], ['kysely', 'libsql'], ['kysely', '@electric-sql/pglite']]) {
+    const em = { getPlatform: () => ({}), getDriver: () => ({ getDependencies: () => clients }) };
+    t.throws(() => backendOf(em as never), {
+      name: 'ImproperlyConfigured',
+      message: new RegExp(`SQLite .* PostgreSQL .* MongoDB .* got an ORM whose driver runs on ${clients.at(-1)}$`),
+    });
+  }
 });
 
 t.test('MongoDB without the extension that keeps references and keys is refused', async (t) => {
