@@ -1,6 +1,7 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
+import { isOtherNumber } from '../fields/value-reader.ts';
 import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
 import { showLoaded } from '../mikro/entities.ts';
 import { nearest } from '../nearest.ts';
@@ -10,6 +11,8 @@ interface Part {
   readonly meta: EntityMetadata;
   readonly start: number;
   readonly names: readonly string[];
+  /** True of each column whose value MikroORM would take for a wrong one: PostgreSQL gives `count(*)` as a text. */
+  readonly areOtherNumbers: readonly boolean[];
   /** The place of the primary key; NULL there means that there is no such record. */
   readonly keyIndex: number;
 }
@@ -48,7 +51,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
       formula === undefined ? (fieldNames[0] as string) : name,
     );
     const keyIndex = start + properties.findIndex(({ primary }) => primary === true);
-    parts.push({ meta: entity, start, names, keyIndex });
+    parts.push({ meta: entity, start, names, areOtherNumbers: properties.map(isOtherNumber), keyIndex });
   }
   // The owner's reference resolves to what is loaded already.
   parts.reverse();
@@ -128,7 +131,10 @@ function mapRow(em: EntityManager, parts: readonly Part[], row: readonly unknown
   for (const part of parts) {
     if (row[part.keyIndex] === null) continue;
     const data: Record<string, unknown> = {};
-    for (const [index, name] of part.names.entries()) data[name] = row[part.start + index];
+    for (const [index, name] of part.names.entries()) {
+      const value = row[part.start + index];
+      data[name] = part.areOtherNumbers[index] === true && value !== null ? Number(value) : value;
+    }
     entity = em.map<object>(part.meta.class, data);
   }
   return entity;

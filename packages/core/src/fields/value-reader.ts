@@ -34,7 +34,13 @@ export function valueReader(
   if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;
   if (runtimeType === 'Date') return dateReader(platform);
   if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : Boolean;
-  return runtimeType === 'number' && type.kind !== 'integer' && type.kind !== 'enum' ? readNumber : undefined;
+  if (runtimeType !== 'number') return undefined;
+  return isOtherNumber(property) || (type.kind !== 'integer' && type.kind !== 'enum') ? readNumber : undefined;
+}
+
+/** Tells if a driver may give a number in another form than that of its property: the type of a formula is the database's to decide. */
+export function isOtherNumber({ formula, runtimeType, customType }: EntityProperty): boolean {
+  return formula !== undefined && runtimeType === 'number' && customType === undefined;
 }
 
 /**

@@ -1,0 +1,79 @@
+/** Formulas: a database may give their values in another type than the property declares, as PostgreSQL does of count(*). */
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { action, ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Author = defineEntity({
+  name: 'Author',
+  properties: {
+    id: p.integer().primary(),
+    name: p.string().length(20),
+    books: p
+      .integer()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    average: p
+      .float()
+      .nullable()
+      .persist(false)
+      .formula((columns) => `(select avg(b.pages) from book b where b.author_id = ${columns.id})`),
+    is_read: p
+      .boolean()
+      .persist(false)
+      .formula((columns) => `(select count(*) > 0 from book b where b.author_id = ${columns.id})`),
+  },
+});
+const Book = defineEntity({
+  name: 'Book',
+  properties: { id: p.integer().primary(), pages: p.integer(), author: () => p.manyToOne(Author) },
+});
+
+const read = readShape(Author, ['id', 'name', 'books', 'average', 'is_read']);
+const write = writeShape(Author, ['name']);
+class PlainViewSet extends ModelViewSet(Author, { read, write, orderingFields: { books: 'books' } }) {
+  touch = action({ detail: true, methods: ['post'] }, async (request) => this.represent(await this.getObject(request)));
+}
+class HookedViewSet extends ModelViewSet(Author, { read, write }) {
+  override represent(author: InferEntity<typeof Author>, request?: FastifyRequest) {
+    return super.represent(author, request);
+  }
+}
+class BookViewSet extends ModelViewSet(Book, {
+  read: readShape(Book, ['id'], { author: readShape(Author, ['books']) }),
+}) {}
+
+forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, orm) => {
+  const em = orm.em.fork();
+  const ada = em.create(Author, { name: 'Ada' } as never);
+  em.create(Author, { name: 'Bob' } as never);
+  for (const pages of [100, 201]) em.create(Book, { pages, author: ada });
+  await em.flush();
+  const router = new Router()
+    .register('plain', PlainViewSet)
+    .register('hooked', HookedViewSet)
+    .register('books', BookViewSet);
+  const app = await testApp(t, orm, [router]);
+  const seen = { id: 1, name: 'Ada', books: 2, average: 150.5, is_read: true };
+  const none = { id: 2, name: 'Bob', books: 0, average: null, is_read: false };
+
+  for (const path of ['plain', 'hooked']) {
+    t.test(`a number is a number, by rows and by entities, at /${path}`, async (t) => {
+      t.strictSame((await app.inject(`/${path}`)).json().results, [seen, none]);
+      t.strictSame((await app.inject(`/${path}/1`)).json(), seen);
+      const patched = await app.inject({ method: 'PATCH', url: `/${path}/1`, payload: { name: 'Ada' } });
+      t.strictSame(patched.json(), seen);
+    });
+  }
+
+  t.test('in actions, in related records, in orders and in what em.find gives', async (t) => {
+    t.strictSame((await app.inject({ method: 'POST', url: '/plain/1/touch' })).json(), seen);
+    t.strictSame((await app.inject('/books/1')).json(), { id: 1, author: { books: 2 } });
+    t.same(
+      (await app.inject('/plain?sort=books')).json().results.map(({ id }: { id: number }) => id),
+      [2, 1],
+    );
+  });
+});
