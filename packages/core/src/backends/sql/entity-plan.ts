@@ -37,11 +37,19 @@ export function makeEntityPlan(
 
 /** The table of an entity, quoted; as MikroORM names it. */
 export function tableSql(plan: EntityPlan, em: EntityManager, meta: EntityMetadata): string {
-  const schema = meta.schema !== undefined && meta.schema !== '*' ? meta.schema : plan.schema;
+  const schema = schemaOf(plan, em, meta);
   const table = quoted(meta.tableName);
-  return schema === undefined || schema === em.getPlatform().getDefaultSchemaName()
-    ? table
-    : `${quoted(schema)}.${table}`;
+  return schema === undefined || schema === defaultSchema(em) ? table : `${quoted(schema)}.${table}`;
+}
+
+/** The schema of an entity's table; undefined if it is the default one, and the entity does not name it. */
+export function schemaOf(plan: EntityPlan, em: EntityManager, { schema }: EntityMetadata): string | undefined {
+  if (schema !== undefined && schema !== '*') return schema;
+  return plan.schema === defaultSchema(em) ? undefined : plan.schema;
+}
+
+function defaultSchema(em: EntityManager): string | undefined {
+  return em.getPlatform().getDefaultSchemaName();
 }
 
 /** Tells an entity's records from those of others in the same table, as text: the values are the program's own. */

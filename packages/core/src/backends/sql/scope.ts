@@ -10,7 +10,7 @@ import { isReference, ownsColumn, referredKey } from '../../fields/property.ts';
 import type { Condition, PlaceApart } from '../../language/condition.ts';
 import { hideAlike, placeApart, type RelatedFilter, type RelatedFilters } from '../entity-filters.ts';
 import { quoted } from './dialects/dialect.ts';
-import { tableSql, type EntityPlan } from './entity-plan.ts';
+import { type EntityPlan, schemaOf, tableSql } from './entity-plan.ts';
 import { SqlText } from './sql-text.ts';
 
 /** The state that the scopes of one statement share. */
@@ -128,7 +128,7 @@ export class Scope {
 
   #columnOf({ alias, meta }: Pick<Joined, 'alias' | 'meta'>, property: EntityProperty): string {
     if (property.formula !== undefined) {
-      return formulaSql(this.context.em, meta, alias, property);
+      return formulaSql(this.context, meta, alias, property);
     }
     const [name, ...others] = property.fieldNames;
     if (name !== undefined && others.length === 0) return `${alias}.${quoted(name)}`;
@@ -181,13 +181,18 @@ function namesOf(steps: readonly EntityProperty[]): string {
 }
 
 /** The SQL of a formula property, given the columns and the table as MikroORM gives them; the columns are quoted. */
-function formulaSql(em: EntityManager, meta: EntityMetadata, alias: string, property: EntityProperty): string {
+function formulaSql(
+  { em, plan }: CompileContext,
+  meta: EntityMetadata,
+  alias: string,
+  property: EntityProperty,
+): string {
   const columns: Record<string, string> = {};
   for (const { name, fieldNames } of Object.values<EntityProperty>(meta.properties)) {
     if (fieldNames?.[0] !== undefined) columns[name] = `${alias}.${quoted(fieldNames[0])}`;
   }
   Object.defineProperty(columns, 'toString', { value: () => alias, enumerable: false });
-  const schema = meta.schema === '*' ? undefined : meta.schema;
+  const schema = schemaOf(plan, em, meta);
   const table: FormulaTable = {
     alias,
     name: meta.tableName,
