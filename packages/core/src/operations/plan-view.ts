@@ -84,7 +84,8 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const responsesOf = (plan: OperationPlan): OperationPlan['responses'] =>
     operationResponses(documented, {
       headers: lists?.headers ?? {},
-      locatesRecord: plan.action === 'create' && plan.variant === undefined,
+      locatesRecord:
+        plan.action === 'create' && plan.variant === undefined && definition.operations.includes('retrieve'),
       isSafe: SAFE_METHODS.has(plan.method),
       takesBody: mayHaveBody(plan.method),
       namesRecords: declared.namesRecords === true || plan.pathParameters.length > 0,

@@ -13,6 +13,7 @@ import type { QuerySet } from '../query/queryset.ts';
 import { namesShowing } from '../shapes/read-shape.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
+import { hasPendingRelations, notFlushed } from '../mikro/pending-relations.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { RecordRequest } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
@@ -209,7 +210,8 @@ export abstract class ModelViewSetBase<
         return records.stored(request, answer, entity);
       },
     );
-    reply.code(201).header('location', resource.key.pathOf(key, request));
+    reply.code(201);
+    if (resource.operations.includes('retrieve')) reply.header('location', resource.key.pathOf(key, request));
     return record;
   }
 
@@ -349,6 +351,9 @@ export abstract class ModelViewSetBase<
    * for each relation and level, however many entities there are. When the view itself calls `represent`, it has done so.
    * Later changes need another call.
    *
+   * Within a transaction, such as that of an action of one record under POST, the changes of `request.em` are flushed first. Outside of one nothing is
+   * written, and it throws an Error if `request.em` has changes of relations, or new or removed entities, that are not flushed.
+   *
    * @example
    * class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id'], { books: many('books.title') }) }) {
    *   thanks = action({ detail: true }, async (request) => {
@@ -358,7 +363,10 @@ export abstract class ModelViewSetBase<
    *   });
    * }
    */
-  loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
+  async loadRelated(request: FastifyRequest, ...entities: Entity[]): Promise<void> {
+    const { em } = request;
+    if (em.isInTransaction()) await em.flush();
+    else if (hasPendingRelations(em)) throw notFlushed(`${this.name}: loadRelated()`);
     return backendOf(request).loadChildren(request, entities, this.#resource.answers.current(request).projection);
   }
 

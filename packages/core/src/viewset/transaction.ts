@@ -27,7 +27,8 @@ const MAX_ATTEMPTS = 20;
 /**
  * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
  * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on MongoDB, which has no savepoints,
- * it is a part of the outer transaction, which cannot be committed if this part fails.
+ * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
+ * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
  *
  * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
  * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.

@@ -7,6 +7,7 @@ import {
   many,
   ModelViewSet,
   type OutputOf,
+  type RecordRequest,
   readShape,
   Router,
   writeShape,
@@ -125,6 +126,26 @@ class GuardedViewSet extends ModelViewSet(Author, { read: author, write }) {
   });
 }
 
+/** Changes which books an author has, and asks at once. */
+class MovingViewSet extends ModelViewSet(Author, { read: author, write }) {
+  add = action({ detail: true, methods: ['post'] }, async (request) => this.#added(request));
+  addOutside = action({ detail: true, methods: ['post'], transaction: false }, async (request) => this.#added(request));
+  addSafely = action({ detail: true }, async (request) => this.#added(request));
+  renameSafely = action({ detail: true }, async (request) => {
+    const record = await this.getObject(request);
+    record.name = 'Shown alone';
+    await this.loadRelated(request, record);
+    return this.represent(record);
+  });
+
+  async #added(request: RecordRequest) {
+    const record = await this.getObject(request);
+    request.em.create(Book, { title: 'Fresh', author: record });
+    await this.loadRelated(request, record);
+    return this.represent(record);
+  }
+}
+
 class PagedViewSet extends ModelViewSet(Author, { read: author, pagination: CursorPagination, pageSize: 2 }) {}
 
 const ADA = {
@@ -147,6 +168,7 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     .register('tags', TagViewSet)
     .register('shouting', ShoutingViewSet)
     .register('guarded', GuardedViewSet)
+    .register('moving', MovingViewSet)
     .register('paged', PagedViewSet);
   const app = await testApp(t, orm, [router], { options: { secret: 'a secret that is thirty-two bytes' } });
   const queries = async (work: () => Promise<unknown>): Promise<string[]> => {
@@ -254,5 +276,19 @@ forEachDatabase(t, { entities: ENTITIES }, async (t, orm, database) => {
     t.equal(unloaded.statusCode, 500);
     const loaded = await app.inject({ method: 'POST', url: '/guarded/2/loaded' });
     t.strictSame(loaded.json(), { ...BOB, books: [...BOB.books, { id: 6, title: 'Yew', tags: [] }] });
+  });
+
+  t.test('loadRelated reads the relations as they were changed, and never what was before', async (t) => {
+    const titles = async (method: 'GET' | 'POST', way: string) => {
+      const response = await app.inject({ method, url: `/moving/3/${way}` });
+      const { books } = response.json<{ books?: { title: string }[] }>();
+      return books?.map(({ title }) => title) ?? response.statusCode;
+    };
+    t.strictSame(await titles('POST', 'add'), ['Fresh'], 'flushed within the transaction');
+    t.equal(await titles('POST', 'add-outside'), 500, 'refused outside of one');
+    t.equal(await titles('GET', 'add-safely'), 500);
+    t.strictSame(await titles('GET', 'rename-safely'), ['Fresh'], 'other changes are not in the way');
+    t.equal((await app.inject('/moving/3')).json().name, 'Cyd', 'and are not written');
+    await orm.em.fork().nativeDelete(Book, { title: 'Fresh' });
   });
 });

@@ -56,6 +56,21 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     t.equal((await app.inject('/books/featured')).statusCode, 200);
   });
 
+  t.test('create tells the path of the record where it can be retrieved', async (t) => {
+    class InboxViewSet extends ModelViewSet(Book, { read, write, operations: ['create', 'list'] }) {}
+    class BookViewSet extends ModelViewSet(Book, { read, write }) {}
+    const views = new Router().register('inbox', InboxViewSet).register('books', BookViewSet);
+    const app = await testApp(t, orm, [views]);
+    for (const [url, isLocated] of Object.entries({ '/inbox': false, '/books': true })) {
+      const made = await app.inject({ method: 'POST', url, payload: { title: 'New' } });
+      t.equal(made.statusCode, 201);
+      t.equal(made.headers.location, isLocated ? `${url}/${made.json().id}` : undefined);
+      const plan = app.viewset.plannedRoutes.find(({ plan: { path, action } }) => path === url && action === 'create');
+      t.equal('location' in (plan?.plan.responses[201]?.headers ?? {}), isLocated, 'and so does its plan');
+      await orm.em.fork().nativeDelete(Book, { id: made.json().id });
+    }
+  });
+
   t.test('a path throttle whose path no route has is a warning that names it', async (t) => {
     const lines: { level: number; path?: string; msg: string }[] = [];
     const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));

@@ -1,0 +1,22 @@
+import { ChangeSetType, type EntityManager, ReferenceKind } from '@mikro-orm/core';
+
+/** Tells if the next flush of an entity manager is to change which entities belong together: what the database has is not up to date. */
+export function hasPendingRelations(em: EntityManager): boolean {
+  const work = em.getUnitOfWork();
+  work.computeChangeSets();
+  if (work.getCollectionUpdates().length > 0) return true;
+  return work.getChangeSets().some(({ type, payload, meta }) => {
+    const isRelation = (name: string): boolean => {
+      const kind = meta.properties[name as never]?.['kind'];
+      return kind !== undefined && kind !== ReferenceKind.SCALAR && kind !== ReferenceKind.EMBEDDED;
+    };
+    return type !== ChangeSetType.UPDATE || Object.keys(payload).some(isRelation);
+  });
+}
+
+/** @param who reads relations, and begins the sentence */
+export function notFlushed(who: string): Error {
+  return new Error(
+    `${who} reads what is stored, and request.em has changes of relations that are not; await request.em.flush() first`,
+  );
+}
