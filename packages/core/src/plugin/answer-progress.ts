@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 interface SocketHandle {
   readonly bytesWritten?: number;
   readonly writeQueueSize?: number;
+  readonly _parent?: SocketHandle;
 }
 
 /** The least that a client has to take of an answer which waits for it. */
@@ -42,7 +43,9 @@ export class AnswerProgress {
   #takenBytes(): number {
     const socket = socketOf(this.#raw);
     const { _handle: handle } = (socket ?? {}) as { _handle?: SocketHandle | null };
-    const { bytesWritten, writeQueueSize } = handle ?? {};
+    // TLS counts a long write as taken or waiting as a whole; the connection below it counts its bytes.
+    const { _parent: below = handle } = handle ?? {};
+    const { bytesWritten, writeQueueSize } = below ?? {};
     if (bytesWritten !== undefined) return bytesWritten - (writeQueueSize ?? 0);
     return socket === null ? 0 : socket.bytesWritten - socket.writableLength;
   }

@@ -1,4 +1,9 @@
 /** Tells of clients that ask for much and read little or nothing: none keeps memory, a slot or an export for long. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { join } from 'node:path';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectHttp2 } from 'node:http2';
 import { Readable } from 'node:stream';
@@ -127,6 +132,50 @@ t.test('exports are so many at once, and each gives its place back', async (t) =
   await until(async () => (await app.inject('/pages.ndjson')).statusCode === 200);
   for (let asked = 0; asked < 4; asked++) t.equal((await app.inject('/pages.ndjson')).statusCode, 200);
   t.equal((await app.inject({ method: 'HEAD', url: '/pages.ndjson' })).statusCode, 200);
+});
+
+t.test('a connection with many requests and no reading is cut off as one', async (t) => {
+  const { app, seen, port } = await newApp(t, STRICT);
+  ask(t, port, '/text').write('GET /text HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+  await until(() => seen.begun === 4);
+  await until(() => seen.closed === 4);
+  await until(async () => (await connections(app)) === 0);
+});
+
+t.test('a client of TLS that does not read is cut off, and one that pauses gets all', async (t) => {
+  const folder = t.testdir({});
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const asked = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-subj',
+    '/CN=x',
+  ];
+  execFileSync('openssl', [...asked, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const https = { key: readFileSync(key), cert: readFileSync(cert) };
+  const { app, port } = await newApp(t, { ...STRICT, readerTimeoutMs: 1000 }, { https });
+  const open = async (): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      get({ port, host: '127.0.0.1', path: '/text', rejectUnauthorized: false, agent: false }, resolve).on(
+        'error',
+        reject,
+      );
+    });
+  let [received, pauses] = [0, 0];
+  for await (const chunk of (await open()) as AsyncIterable<Buffer>) {
+    received += chunk.length;
+    if (received <= (pauses + 1) * 4 * MEGABYTE) continue;
+    pauses += 1;
+    await sleep(300);
+  }
+  t.equal(received, LARGE);
+  (await open()).on('error', () => {}).pause();
+  await until(async () => (await connections(app)) === 0);
 });
 
 t.test('an answer over HTTP/2 that is not read is ended', async (t) => {
