@@ -1,4 +1,4 @@
-import { OptimisticLockError } from '@mikro-orm/core';
+import { OptimisticLockError, TableNotFoundException } from '@mikro-orm/core';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { pointerStep } from '../json.ts';
@@ -178,10 +178,17 @@ function challenged(headers: HttpError['headers'], { challenge }: FastifyRequest
 
 function logError(request: FastifyRequest, answer: HttpError, error: unknown): void {
   const cause = answer.cause ?? error;
+  const words = adviceOn(cause) ?? answer.message;
   if (answer.event !== undefined) logRefusal(request, answer.event, answer.message);
-  if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, answer.message);
+  if (answer.statusCode >= 500 && answer.statusCode !== 503) request.log.error({ err: cause }, words);
   else if (answer.statusCode === 503) request.log.warn({ err: cause }, answer.message);
   else if (!logConflict(request, error)) request.log.debug({ err: error }, answer.message);
+}
+
+/** Says what to do about an error of the server's own; undefined if nobody knows. */
+function adviceOn(cause: unknown): string | undefined {
+  if (!(cause instanceof TableNotFoundException)) return undefined;
+  return 'A table is missing: make those of an empty database by orm.schema.create(), and change those of a database with data by migrations';
 }
 
 /** A constraint that another statement than the write of the view's record violates is for the application to look at. */

@@ -147,6 +147,13 @@ export class Router {
     return this.#names.reverse(name, parameters);
   }
 
+  /** Called by Fastify for `app.register(router)`, as for a bundled plugin: a router itself is none. */
+  protected readonly default = async (): Promise<never> => {
+    throw new ImproperlyConfigured(
+      'Router: a router is no plugin; register that of it: await app.register(router.plugin)',
+    );
+  };
+
   /** The Fastify plugin that mounts what was registered; needs the `viewset` plugin before it. */
   readonly plugin = async (app: FastifyInstance): Promise<void> => {
     if (!app.hasDecorator('viewset')) {

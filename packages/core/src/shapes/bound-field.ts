@@ -236,6 +236,6 @@ function checkWritableProperty(owner: string, property: EntityProperty): void {
 function checkUnique(target: EntityMetadata, property: EntityProperty): void {
   if (isUnique(target, property)) return;
   throw new ImproperlyConfigured(
-    `${target.className}.${property.name} is not unique, so no reference can be made by it`,
+    `${target.className}.${property.name} is not unique, so no reference can be made by it; make the property unique(), or refer by its primary key`,
   );
 }

@@ -31,7 +31,10 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   if (typeof resolved === 'string') throw new ImproperlyConfigured(resolved);
   const { key, steps, property, type, nullable, toMany } = resolved;
   if (toMany) {
-    throw new ImproperlyConfigured(`${meta.className}.${path} leads to many records, which a shape cannot hold`);
+    throw new ImproperlyConfigured(
+      `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ` +
+        `{ ${path.split('.')[0]!}: many(…) }`,
+    );
   }
   // The other side of a one to one has no column here: the path stands for the key at the end of it.
   const isForeign = key.split('.').length === steps.length;

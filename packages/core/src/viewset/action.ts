@@ -240,7 +240,8 @@ const MEDIA_TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+$/;
 
 /** The rule of the path of an action, of whatever source. */
 export const URL_PATH_RULE: OptionRule = [
-  'a path without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs',
+  'a path that is not empty, without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs (left out, it is the ' +
+    "action's name; the view's own path belongs to list, create, retrieve, update and destroy)",
   (value) => typeof value === 'string' && URL_PATH.test(value),
 ];
 

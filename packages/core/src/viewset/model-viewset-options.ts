@@ -350,6 +350,11 @@ export interface ModelViewSetOptions<
 /** The options of any ModelViewSet. */
 export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
 
+const byParameter = (what: string): OptionRule => [
+  `an object of ${what} by the names that clients use, such as { title: 'title' }`,
+  TEXTS_BY_NAME[1],
+];
+
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
 export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
   read: ANYTHING,
@@ -368,9 +373,9 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<obje
   lookupField: TEXT,
   operations: LIST,
   searchFields: TEXTS,
-  filterFields: TEXTS_BY_NAME,
+  filterFields: byParameter('lookups'),
   jsonLogicFields: TEXTS,
-  orderingFields: TEXTS_BY_NAME,
+  orderingFields: byParameter('fields'),
   ordering: TEXTS,
   filters: ANYTHING,
   pagination: ANYTHING,

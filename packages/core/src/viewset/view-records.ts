@@ -68,9 +68,19 @@ export class ViewRecords<Entity extends object, Output extends object> {
     return filters === undefined ? records : records.withFilters(filters);
   }
 
-  /** True of the record that the path of a request names. */
+  /**
+   * True of the record that the path of a request names.
+   * @throws ImproperlyConfigured for a path of the collection, which names none
+   */
   byPath(request: FastifyRequest): Condition {
-    return compare(this.#resource.key.column, 'exact', stateOf(request).pk);
+    const { pk } = stateOf(request);
+    if (pk === undefined) {
+      const { url, config } = request.routeOptions;
+      throw new ImproperlyConfigured(
+        `${this.#view.name}.${config.viewset?.action ?? url}: the path names no record to get; declare the action with { detail: true }`,
+      );
+    }
+    return compare(this.#resource.key.column, 'exact', pk);
   }
 
   /**
