@@ -37,6 +37,12 @@ export class QueryParameters {
     return [...Object.keys(this.#values), ...this.#json.keys()];
   }
 
+  /** The same parameters with one name alone. */
+  only(name: string): QueryParameters {
+    const json = this.#json.has(name) ? new Map([[name, this.#json.get(name)]]) : NO_JSON;
+    return new QueryParameters({ [name]: this.#value(name) }, json);
+  }
+
   /** Tells if a name was sent with anything but the empty value. */
   has(name: string): boolean {
     if (this.#json.has(name)) return true;

@@ -22,7 +22,10 @@ export function orderKey(meta: EntityMetadata, name: string): OrderKey {
   return checkOrderKey(meta, { path: fieldPath(meta, descending ? name.slice(1) : name, '__'), descending });
 }
 
-/** @throws ImproperlyConfigured for a path through a relation to many, and for JSON and bytes */
+/** The types of PostgreSQL that no operator puts into an order. */
+const UNORDERED = /^(?:xml|point|line|lseg|box|path|polygon|circle|hstore)\b/i;
+
+/** @throws ImproperlyConfigured for a path through a relation to many, for JSON and bytes, and for a column of a type without an order */
 export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   const { path } = key;
   if (path.toMany) {
@@ -34,6 +37,10 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
     throw new ImproperlyConfigured(
       `${meta.className} cannot be ordered by "${path.key}": it is of type ${path.type.kind}`,
     );
+  }
+  const unordered = path.property.columnTypes?.find((type) => UNORDERED.test(type));
+  if (unordered !== undefined) {
+    throw new ImproperlyConfigured(`${meta.className} cannot be ordered by "${path.key}": "${unordered}" has no order`);
   }
   return key;
 }
@@ -61,12 +68,12 @@ function withKey(keys: readonly OrderKey[], key: FieldPath): readonly OrderKey[]
   return keys.some(({ path }) => path === key) ? keys : [...keys, { path: key, descending: false }];
 }
 
-const unordered = new WeakMap<EntityMetadata, Order>();
+const withoutOrder = new WeakMap<EntityMetadata, Order>();
 
 /** The order of the primary key, if no other was asked for. */
 export function noOrder(meta: EntityMetadata): Order {
-  let order = unordered.get(meta);
-  if (order === undefined) unordered.set(meta, (order = new Order(meta, [])));
+  let order = withoutOrder.get(meta);
+  if (order === undefined) withoutOrder.set(meta, (order = new Order(meta, [])));
   return order;
 }
 

@@ -181,7 +181,7 @@ export abstract class ModelViewSetBase<
       return await (lists.paginator === null ? this.rows(queryset, request) : this.paginate(request, queryset, reply));
     } catch (error) {
       if (error instanceof InvalidUsage) await lists.check(request);
-      throw error;
+      throw await lists.blamed(request, error);
     }
   }
 

@@ -2,6 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
+import { violationOf } from '../backends/database-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';
@@ -10,7 +11,7 @@ import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { orderKey } from '../language/order.ts';
 import { checkValues, LIST } from '../options.ts';
 import type { Paginator, PaginatorClass } from '../pagination/paginator.ts';
-import type { ParameterDeclaration } from '../parameters.ts';
+import { invalidParameter, type ParameterDeclaration } from '../parameters.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import type { IsShown } from '../shapes/shown-paths.ts';
 import { type ExportFormat, ListExport } from './list-export.ts';
@@ -85,6 +86,40 @@ export class RecordLists implements ListDefinition {
     return found;
   }
 
+  /**
+   * Returns the error to throw for one that a list met: of a value that the database refuses as no value of its column (`inet`, `ltree`, a
+   * native enum), the one that names each parameter at fault. Each is asked by a query of its own, so that a value of the program
+   * is not taken for a client's.
+   */
+  async blamed(request: FastifyRequest, error: unknown): Promise<unknown> {
+    if (violationOf(error)?.kind !== 'value') return error;
+    const given = parametersOf(request);
+    const problems = new InvalidUsageCollector();
+    for (const { name } of this.#filters.flatMap((filter) => [...filter.parameters])) {
+      if (!given.has(name)) continue;
+      await problems.attemptLater(() => this.#ask(request, name));
+    }
+    try {
+      problems.throwIfAny();
+    } catch (blamed) {
+      return blamed;
+    }
+    return error;
+  }
+
+  /** Throws InvalidUsage if the database refuses the value of one parameter. */
+  async #ask(request: FastifyRequest, name: string): Promise<void> {
+    let records = this.records.using(request);
+    const parameters = parametersOf(request).only(name);
+    try {
+      for (const filter of this.#filters) records = await applyFilter(filter, records, request, parameters);
+      await records.exists();
+    } catch (error) {
+      if (violationOf(error)?.kind === 'value') throw invalidParameter(name, 'is no value of its field');
+      throw error;
+    }
+  }
+
   /** Runs no query of its own. */
   async check(request: FastifyRequest): Promise<void> {
     const problems = new InvalidUsageCollector();
@@ -116,9 +151,10 @@ function applyFilter<Entity extends object>(
   filter: Filter,
   queryset: QuerySet<Entity>,
   request: FastifyRequest,
+  parameters = parametersOf(request),
 ): Awaitable<QuerySet<Entity>> {
   return settle(
-    () => filter.apply(queryset, parametersOf(request), request),
+    () => filter.apply(queryset, parameters, request),
     (narrowed) => narrowed,
     (error) => {
       throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
