@@ -21,6 +21,7 @@ class BookViewSet extends ModelViewSet(Book, {
   write: writeShape(Book, ['title']),
   searchFields: ['title'],
   filterFields: { min_pages: 'pages__gte' },
+  jsonLogicFields: ['pages'],
   orderingFields: { title: 'title' },
   pageSize: 20,
   maxPageSize: 50,
