@@ -10,7 +10,8 @@ export function checkEntity(meta: EntityMetadata): void {
 
 function problemOf(meta: EntityMetadata): string | undefined {
   if (meta.embeddable) return 'it is an embeddable, not an entity';
-  if (meta.virtual || meta.expression !== undefined) return 'it is a virtual entity, which has no table';
+  const isVirtual = meta.virtual ?? (meta.expression !== undefined && meta.view !== true);
+  if (isVirtual) return 'it is a virtual entity, which has no table';
   if (meta.compositePK || meta.primaryKeys.length !== 1) return 'its primary key is not one column';
   if (isTablePerType(meta)) return 'it is spread over several tables (table-per-type inheritance)';
   return hidingTarget(meta);

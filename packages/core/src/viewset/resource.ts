@@ -98,6 +98,7 @@ export class Resource implements ViewDefinition {
     const { operations } = this;
     const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
     const { meta } = records;
+    if (meta.readonly === true) checkReadOnly(name, meta, options);
     this.orm = orm;
     this.overridden = overridden;
     this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
@@ -252,4 +253,16 @@ function makeSelections(
     expand &&
     resolveOption(name, 'expand', Object.keys(expand).join(', '), () => readShape(entity, [], expand as never));
   return new Selections(name, expandable, fields);
+}
+
+/** @throws ImproperlyConfigured for a view that would write records that MikroORM only reads: those of a view of the database, or `readonly` */
+function checkReadOnly(name: string, { className }: EntityMetadata, options: AnyModelOptions): void {
+  const isWriting = operationsOf(options).some((operation) => operation !== 'list' && operation !== 'retrieve');
+  const option =
+    (['write', 'bulk'] as const).find((each) => options[each] !== undefined) ?? (isWriting ? 'operations' : undefined);
+  if (option === undefined) return;
+  throw new ImproperlyConfigured(
+    `${name}: option "${option}" would write ${className}, which is read-only in MikroORM (a view of the database, or readonly: true): ` +
+      'leave it out, and have list and retrieve',
+  );
 }

@@ -147,3 +147,18 @@ t.test('a lookup that is not there, or does not fit, is named with those that do
   t.match(resolveLookup(meta, 'tags__rank'), { lookup: 'exact', path: { key: 'tags.rank' } });
   t.equal(resolveLookup(meta, 'price__gte'), resolveLookup(meta, 'price__gte'), 'is resolved once');
 });
+
+t.test('a view entity on MongoDB is refused', async (t) => {
+  const properties = { _id: p.string().primary() };
+  const View = defineEntity({ name: 'View', view: true, expression: 'select 1', properties });
+  const options = {
+    dbName: 'none',
+    clientUrl: 'mongodb://127.0.0.1:1',
+    entities: [View],
+    extensions: [MongoExtension],
+  };
+  t.throws(() => QuerySet.of(new MongoORM(options).em.fork(), View), {
+    name: 'ImproperlyConfigured',
+    message: /View is not supported: MongoDB has no view entities/,
+  });
+});

@@ -12,6 +12,7 @@ import type { Reading } from '../reading.ts';
 import { checkFields } from './check-fields.ts';
 import { readChildRows } from './children.ts';
 import { countRows, pageSource, readRows } from './read-command.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
 import { lockRecords } from './record-lock.ts';
 import { insertDocument, mayBeReferredTo, removeDocument, updateDocument } from './write-document.ts';
 
@@ -22,6 +23,9 @@ export class MongoBackend extends ReadingBackend<Question> {
 
   override checkEntity(meta: EntityMetadata): void {
     super.checkEntity(meta);
+    if (meta.view === true) {
+      throw new ImproperlyConfigured(`${meta.className} is not supported: MongoDB has no view entities`);
+    }
     checkFields(meta);
   }
 

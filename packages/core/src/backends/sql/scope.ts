@@ -90,7 +90,7 @@ export class Scope {
     const last = steps.at(-1);
     if (
       last !== undefined &&
-      this.#isBound(last) &&
+      this.#isBound(steps) &&
       referredKey(last) === property &&
       this.filterOf(steps) === undefined
     ) {
@@ -135,9 +135,13 @@ export class Scope {
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
   }
 
-  /** True if a foreign key is the key of a record that is there: the database sees to it. */
-  #isBound(step: EntityProperty): boolean {
-    return ownsColumn(step) && step.createForeignKeyConstraint && this.context.plan.hasConstraints;
+  /** True if a foreign key is the key of a record that is there: the database sees to it, but for the columns of a view. */
+  #isBound(steps: readonly EntityProperty[]): boolean {
+    const step = steps.at(-1) as EntityProperty;
+    const owner = steps.at(-2)?.targetMeta ?? this.meta;
+    return (
+      owner.view !== true && ownsColumn(step) && step.createForeignKeyConstraint && this.context.plan.hasConstraints
+    );
   }
 
   #addJoin(steps: readonly EntityProperty[]): Joined {
@@ -146,7 +150,7 @@ export class Scope {
     const meta = step.targetMeta as EntityMetadata;
     const alias = nextAlias(this.context);
     const filter = this.filterOf(steps);
-    const always = parent.always && step.nullable !== true && (filter?.required ?? this.#isBound(step));
+    const always = parent.always && step.nullable !== true && (filter?.required ?? this.#isBound(steps));
     const joined = new Scope(this.context, meta, alias, `${this.keyOf(steps)}.`);
     const on = new SqlText().add(this.#link(step, meta, parent.alias, alias));
     if (filter !== undefined) {
