@@ -37,7 +37,7 @@ export function parseFieldText(type: FieldType, text: string): unknown {
     case 'number':
       return expect(NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined, 'a number');
     case 'decimal':
-      return expect(DECIMAL.test(text) ? text : undefined, 'a decimal number');
+      return expect(plainDecimal(text), 'a decimal number');
     case 'boolean':
       return expect(text === 'true' ? true : text === 'false' ? false : undefined, 'true or false');
     case 'datetime':
@@ -56,6 +56,20 @@ export function parseFieldText(type: FieldType, text: string): unknown {
     case 'binary':
       throw new FieldValueError('cannot be compared with a value');
   }
+}
+
+const WITH_EXPONENT = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?[eE]([+-]?\d{1,4})$/;
+
+/** Writes a decimal number without an exponent, as JavaScript writes small and large numbers with one (`1e-7`); undefined for another text. */
+function plainDecimal(text: string): string | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
+  if (exponent === undefined) return DECIMAL.test(text) ? text : undefined;
+  const point = whole.length + Number(exponent);
+  const digits = `${'0'.repeat(Math.max(0, 1 - point))}${whole}${fraction}`.padEnd(point, '0');
+  const place = Math.max(1, point);
+  const integral = digits.slice(0, place).replace(/^0+(?=\d)/, '');
+  const written = `${sign}${integral}${digits.length > place ? `.${digits.slice(place)}` : ''}`;
+  return DECIMAL.test(written) ? written : undefined;
 }
 
 /**

@@ -61,6 +61,8 @@ export interface BoundChildren {
 
 /** The fields of a body, and the check of all that is said of one. */
 export interface BoundInput {
+  /** The schema of a body that creates a record. */
+  readonly schema: TObject;
   readonly fields: readonly BoundField[];
   /** The references of a body, by the paths of their relations: `author`, `books.tags` of children. */
   readonly references: ReadonlyMap<string, Reference>;

@@ -1,7 +1,7 @@
 import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
-import type { TObject } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToOne, ownsColumn } from '../fields/property.ts';
+import type { BoundInput } from '../shapes/bound-input.ts';
 import { shapeField } from '../shapes/shape-field.ts';
 import { canBeLeftOut } from '../shapes/write-shape.ts';
 import { isBareClass, isHeard } from './write-plan.ts';
@@ -11,7 +11,8 @@ interface Creation {
   readonly name: string;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
-  readonly schema: TObject;
+  /** The bodies of new records. */
+  readonly input: BoundInput;
   /** The fields that the path of a nested view says. */
   readonly filled: readonly string[];
   /** The hooks that the view overrides. */
@@ -25,8 +26,23 @@ interface Creation {
  *
  * @throws ImproperlyConfigured that names the columns that nothing fills
  */
-export function checkCreatable({ name, orm, meta, schema, filled, overridden }: Creation): void {
+export function checkCreatable(creation: Creation): void {
+  const { overridden, input } = creation;
   if (overridden.includes('create') || overridden.includes('performCreate')) return;
+  checkStorable(creation);
+  checkChildren(creation, input);
+}
+
+function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: BoundInput): void {
+  for (const { children } of fields) {
+    if (children === undefined) continue;
+    const { target: meta, owner, shape } = children;
+    checkStorable({ ...creation, meta, input: shape, filled: [owner] });
+    checkChildren(creation, shape);
+  }
+}
+
+function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
   // Without its own check MikroORM leaves it to the database, and so to its triggers.
   if (!orm.config.get('validateRequired')) return;
   if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
@@ -38,7 +54,7 @@ export function checkCreatable({ name, orm, meta, schema, filled, overridden }: 
   if (missing.length === 0) return;
   const listed = missing.map((property) => `"${property.name}"`).join(', ');
   throw new ImproperlyConfigured(
-    `${name}: create stores no ${meta.className} without ${listed}: a client need not send it in the write shape, it has no ` +
+    `${name}: a new ${meta.className} cannot be stored without ${listed}: a client need not send it in the write shape, it has no ` +
       `default, and the view overrides no performCreate that could fill it in`,
   );
 }

@@ -123,7 +123,7 @@ export class Resource implements ViewDefinition {
 
     const filled = [...taken, ...(input?.filled ?? [])];
     if (input !== undefined && operations.includes('create')) {
-      checkCreatable({ name, orm, meta, schema: input.create.schema, overridden, filled });
+      checkCreatable({ name, orm, meta, input: input.create, overridden, filled });
     }
     const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
     const fields = new Set([...shown, ...(input?.fields ?? []), ...filled]);

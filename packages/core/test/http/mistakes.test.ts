@@ -309,7 +309,7 @@ forEachDatabase(t, { entities: [...LIBRARY, Note, Volume, Coded], only: ['sqlite
     class VolumeViewSet extends ModelViewSet(Volume, { read: shape, write }) {}
     t.match(await mount(VolumeViewSet), {
       message:
-        'VolumeViewSet: create stores no Volume without "publisher": a client need not send it in the write shape, it has no ' +
+        'VolumeViewSet: a new Volume cannot be stored without "publisher": a client need not send it in the write shape, it has no ' +
         'default, and the view overrides no performCreate that could fill it in',
     });
     const optional = writeShape(Volume, ['title', 'publisher'], {}, { optional: ['publisher', 'title'] });

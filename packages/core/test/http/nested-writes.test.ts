@@ -12,7 +12,7 @@ import {
   type WriteData,
   writeShape,
 } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 import { Author, Book, Chapter, fillTags, SHELVES } from '../support/shelves.ts';
 import { recordQueries } from '../query/record-queries.ts';
@@ -367,6 +367,29 @@ forEachDatabase(t, { entities: SHELVES }, async (t, orm) => {
     t.throws(() => refs('tags', { maximum: 3 } as never), /unknown option "maximum"/);
     t.throws(() => refs(5 as never), /must be the path of a relation/);
   });
+});
+
+t.test('children that could not be stored stop the start, at every level', async (t) => {
+  const orm = await openSqlite(t, { entities: SHELVES });
+  const mount = (View: new () => never) => testApp(t, orm, [new Router().register('authors', View)]);
+  const view = (books: typeof book) => {
+    const write = writeShape(Author, ['name'], { books: nested(books) });
+    return class AuthorViewSet extends ModelViewSet(Author, { read, write }) {} as never;
+  };
+  const untitled = writeShape(Book, ['isbn']) as unknown as typeof book;
+  await t.rejects(mount(view(untitled)), { message: /^AuthorViewSet: a new Book cannot be stored without "title"/ });
+  const noHeading = nested(writeShape(Chapter, [], { tags: refs('tags.name') }));
+  const below = writeShape(Book, ['title', 'isbn'], { chapters: noHeading }) as unknown as typeof book;
+  await t.rejects(mount(view(below)), { message: /^AuthorViewSet: a new Chapter cannot be stored without "heading"/ });
+  class FillingViewSet extends ModelViewSet(Author, {
+    read,
+    write: writeShape(Author, ['name'], { books: nested(untitled) }),
+  }) {
+    override performCreate(request: FastifyRequest, data: WriteData<never, never>) {
+      return super.performCreate(request, data);
+    }
+  }
+  await t.resolves(mount(FillingViewSet as never), 'performCreate may fill it in');
 });
 
 /** The books of an author with all that is below them, hidden ones left out. */
