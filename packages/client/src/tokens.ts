@@ -42,12 +42,19 @@ export class Tokens {
     const current = this.#inPlaceOf(stale);
     if (current && current !== refused) return current;
     const fresh = await this.#refresh!();
-    this.#renewed = { stale, fresh };
+    this.#renewed = (await this.#given()) === stale ? { stale, fresh } : undefined;
     return fresh;
   }
 
+  /**
+   * A source that gives anything else than it gave at the renewal has noticed it. Its word counts from then on, even if it gives the
+   * same again: after a logout it has no token, as before the login.
+   */
   #inPlaceOf(given: MaybeToken): MaybeToken {
-    return this.#renewed !== undefined && this.#renewed.stale === given ? this.#renewed.fresh : given;
+    if (this.#renewed === undefined) return given;
+    if (this.#renewed.stale === given) return this.#renewed.fresh;
+    this.#renewed = undefined;
+    return given;
   }
 
   #given(): MaybeToken | Promise<MaybeToken> {

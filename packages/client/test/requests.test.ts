@@ -183,6 +183,29 @@ t.test('a 401 that no other token would change is thrown as it is', async (t) =>
   t.strictSame([error.status, (error.cause as Error).message], [401, 'logged out']);
 });
 
+t.test('a token that came by a renewal is not sent any more once its user has logged out', async (t) => {
+  const { url, seen } = await answeringServer(t, ({ headers }) => (headers.authorization ? { body: BOOK } : EXPIRED));
+  for (const between of [0, 1]) {
+    let token: string | null = null;
+    let isLoggedIn = true;
+    const refresh = async (): Promise<string> => {
+      if (!isLoggedIn) throw new Error('logged out');
+      return (token = 'mine');
+    };
+    const api = createClient<Api>({ url, token: () => token, refresh });
+    t.match(await api.books.retrieve(1), BOOK, 'the page was loaded, and has no token in memory yet');
+    for (let call = 0; call < between; call++) await api.books.retrieve(1);
+    token = null;
+    isLoggedIn = false;
+    seen.length = 0;
+    t.equal((await errorOf(api.books.retrieve(1))).status, 401);
+    t.strictSame(
+      seen.map(({ headers }) => headers.authorization),
+      [undefined],
+    );
+  }
+});
+
 t.test('a call with a token of its own, or with none, renews nothing', async (t) => {
   const { url, seen } = await answeringServer(t, ({ headers }) =>
     headers.authorization === 'Bearer mine' ? { body: BOOK } : EXPIRED,
