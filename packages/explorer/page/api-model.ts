@@ -1,4 +1,5 @@
 import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
+import { templatePattern } from './path-template.ts';
 import { textOf } from './records.ts';
 import { describe, propertiesOf } from './schema.ts';
 import { humanized } from './words.ts';
@@ -211,7 +212,7 @@ export function placeOf(api: Api, pathname: string): Place {
   for (const kind of ['collection', 'record'] as const) {
     const resource = api.resources.find((each) => {
       const isThere = kind === 'collection' ? each.list !== undefined : each.retrieve !== undefined;
-      return isThere && patternOf(kind === 'collection' ? each.path : each.recordPath).test(path);
+      return isThere && templatePattern(kind === 'collection' ? each.path : each.recordPath).test(path);
     });
     if (resource !== undefined) return { kind, path, resource };
   }
@@ -221,11 +222,6 @@ export function placeOf(api: Api, pathname: string): Place {
 /** Returns the path of a place, with which a slash at the end makes no difference. */
 export function pathOfPlace(pathname: string): string {
   return pathname === '/' ? pathname : pathname.replace(/\/+$/, '');
-}
-
-function patternOf(template: string): RegExp {
-  const escaped = template.split(/\{[^{}]+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
-  return new RegExp(`^${escaped.join('[^/]+')}$`);
 }
 
 /** Fills the parameters of a template with the steps of a path above it: of `/authors/7/books`, `{author}` is 7. */
@@ -253,7 +249,7 @@ export function collectionsBelow(api: Api, resource: Resource): readonly Resourc
     return (
       each.list !== undefined &&
       steps.length === depth + 1 &&
-      patternOf(resource.recordPath).test(steps.slice(0, -1).join('/'))
+      templatePattern(resource.recordPath).test(steps.slice(0, -1).join('/'))
     );
   });
 }

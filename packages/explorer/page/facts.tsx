@@ -3,7 +3,7 @@ import type { ApiDocument, Schema } from './openapi.ts';
 import { isRow, type Row } from './records.ts';
 import { RowsTable } from './rows-table.tsx';
 import { describe, propertiesOf } from './schema.ts';
-import { isStoredFile, StoredFile } from './stored-file.tsx';
+import { StoredFile, storedFileOf } from './stored-file.tsx';
 import { texts } from '../src/texts.ts';
 import { Value } from './value.tsx';
 import { humanized } from './words.ts';
@@ -58,22 +58,30 @@ function Fact({
   readonly schema: Schema | undefined;
 }): JSX.Element {
   const described = describe(document, schema, name);
-  if (described.kind === 'stored file' && isStoredFile(value)) return <StoredFile file={value} isFull />;
+  const file = storedFileOf(value, described);
+  if (file !== undefined) return <StoredFile file={file} isFull />;
   if (Array.isArray(value) && value.length > 0 && value.every(isRow)) {
     return <RowsTable document={document} schema={described.schema.items} rows={value} label={humanized(name)} />;
   }
-  if (isRow(value) && described.kind === 'object') return <Pairs row={value} />;
+  const { kind, schema: inner } = described;
+  if (isRow(value) && kind === 'object') return <Pairs document={document} schema={inner} row={value} />;
   if (isRow(value)) return <pre tabIndex={0}>{JSON.stringify(value, undefined, 2).slice(0, SHOWN)}</pre>;
   return <Value value={value} described={described} length={SHOWN} />;
 }
 
 /** The fields of an object in one line. */
-function Pairs({ row }: { readonly row: Row }): JSX.Element {
+function Pairs({
+  document,
+  schema,
+  row,
+}: Pick<Parameters<typeof Facts>[0], 'document' | 'schema' | 'row'>): JSX.Element {
+  const schemas = new Map(propertiesOf(document, schema));
   return (
     <>
       {Object.entries(row).map(([name, value]) => (
         <span class="pair" key={name}>
-          <span class="pair-name">{humanized(name)}</span> <Value value={value} length={200} />
+          <span class="pair-name">{humanized(name)}</span>
+          <Value value={value} described={describe(document, schemas.get(name), name)} length={200} />
         </span>
       ))}
     </>

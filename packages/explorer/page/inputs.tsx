@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { InputProps } from './form-facts.ts';
 import { textOf } from './records.ts';
-import { isStoredFile, StoredFile, type StoredFileValue } from './stored-file.tsx';
+import { StoredFile, storedFileOf, type StoredFileValue } from './stored-file.tsx';
 import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
 
@@ -155,7 +155,7 @@ function localText(date: Date): string {
 export function FileInput(props: InputProps): JSX.Element {
   const { id, name, described, value, onChange, aria } = props;
   const lastStored = useRef<StoredFileValue | undefined>(undefined);
-  if (isStoredFile(value)) lastStored.current = value;
+  lastStored.current = storedFileOf(value, described) ?? lastStored.current;
   const stored = lastStored.current;
   const input = useRef<HTMLInputElement>(null);
   const chosen = value instanceof File ? value : undefined;

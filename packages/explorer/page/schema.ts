@@ -20,6 +20,8 @@ export type Kind =
 
 /** A schema without its references, and without null, which stands beside it. */
 export interface Described {
+  /** The document that the schema stands in. */
+  readonly document: ApiDocument;
   readonly kind: Kind;
   readonly nullable: boolean;
   readonly schema: Schema;
@@ -48,11 +50,11 @@ export function describe(document: ApiDocument, given: Schema | undefined, name 
   const types = [inner.type ?? []].flat();
   const schema: Schema = inner;
   const nullable = hasNullPart || types.includes('null') || inner.enum?.includes(null) === true;
-  if (isChoice) return { kind: 'choice', nullable, schema, choices: literals, key };
+  if (isChoice) return { document, kind: 'choice', nullable, schema, choices: literals, key };
   const type = types.filter((each) => each !== 'null');
   const choices = (inner.enum ?? (inner.const === undefined ? [] : [inner.const])).filter((value) => value !== null);
   const kind = kindOf(schema, type.length === 1 ? type[0] : undefined, choices, name);
-  return { kind, nullable, schema, choices, key };
+  return { document, kind, nullable, schema, choices, key };
 }
 
 /** Makes one object of several that a value may be, with the fields of all, or one list of several; undefined of anything else. */

@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Refusal, sendForFile, sentenceOf } from './exchanges.ts';
+import { isFilePath } from './file-paths.ts';
 import { notice } from './notice.tsx';
 import { isRow } from './records.ts';
 import { saveFile } from './save-file.ts';
+import type { Described } from './schema.ts';
 import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
 
@@ -17,12 +19,14 @@ export interface StoredFileValue {
   readonly type: string;
 }
 
-/** Tells if the value of a field that the document says is a file has the parts of one, and leads to this server. */
-export function isStoredFile(value: unknown): value is StoredFileValue {
-  if (!isRow(value)) return false;
+/** Returns the file that a value is, if the document declares its field as a file and its URL as a file's path; undefined otherwise. */
+export function storedFileOf(value: unknown, { document, kind }: Described): StoredFileValue | undefined {
+  if ((kind !== 'stored file' && kind !== 'file') || !isRow(value)) return undefined;
   const { url, name, size, type } = value;
   const isWhole = typeof name === 'string' && typeof size === 'number' && typeof type === 'string';
-  return isWhole && typeof url === 'string' && /^\/(?!\/)/.test(url);
+  return isWhole && typeof url === 'string' && isFilePath(document, url)
+    ? (value as unknown as StoredFileValue)
+    : undefined;
 }
 
 /** The largest picture that is fetched to be looked at, in bytes. */

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Described } from './schema.ts';
 import { isRow, textOf } from './records.ts';
-import { isStoredFile, StoredFile } from './stored-file.tsx';
+import { StoredFile, storedFileOf } from './stored-file.tsx';
 import { texts } from '../src/texts.ts';
 import { shortened } from './words.ts';
 
@@ -36,7 +36,8 @@ export function Value({
     const words = (value as unknown[]).slice(0, 20).map(shortText).join(', ');
     return <bdi>{shortened(words, length)}</bdi>;
   }
-  if (described?.kind === 'stored file' && isStoredFile(value)) return <StoredFile file={value} />;
+  const file = described === undefined ? undefined : storedFileOf(value, described);
+  if (file !== undefined) return <StoredFile file={file} />;
   return <bdi>{shortened(shortText(value), length)}</bdi>;
 }
 

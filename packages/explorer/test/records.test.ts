@@ -1,5 +1,6 @@
 import t from 'tap';
 import { skipWithoutBrowser } from './support/browser.ts';
+import { ADMIN } from './support/shelves.ts';
 import { openLibrary } from './support/visitor.ts';
 
 t.setTimeout(110_000);
@@ -54,6 +55,22 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByText('Reload the record to see it as it is now').waitFor();
     await page.getByRole('button', { name: 'Reload' }).click();
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#record-price')?.value === '77');
+  });
+
+  t.test('a JSON value shaped like a stored file is shown as text, and never fetched', async (t) => {
+    const answer = await app.inject({ method: 'POST', url: '/api/auth/login', payload: ADMIN });
+    const headers = { authorization: `Bearer ${answer.json<{ access_token: string }>().access_token}` };
+    const notes = { url: '/api/authors/1', name: 'planted.png', size: 5, type: 'image/png' };
+    t.equal((await app.inject({ method: 'PATCH', url: '/api/books/7', headers, payload: { notes } })).statusCode, 200);
+    const asked: string[] = [];
+    for (const path of ['/api/books/7', '/api/books#columns=title,notes']) {
+      const page = await visit(path);
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await page.reload();
+      await page.getByText('planted.png').first().waitFor();
+      t.equal(await page.getByRole('button', { name: 'planted.png' }).count(), 0, path);
+    }
+    t.notOk(asked.includes('/api/authors/1'));
   });
 
   t.test('a related record is found by searching among ten thousand', async (t) => {
