@@ -1,5 +1,6 @@
 import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { dateBeyond } from '../fields/calendar.ts';
 import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
 import { isOtherNumber } from '../fields/value-reader.ts';
 import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
@@ -11,8 +12,8 @@ interface Part {
   readonly meta: EntityMetadata;
   readonly start: number;
   readonly names: readonly string[];
-  /** True of each column whose value MikroORM would take for a wrong one: PostgreSQL gives `count(*)` as a text. */
-  readonly areOtherNumbers: readonly boolean[];
+  /** Read the values that MikroORM would take for wrong ones; undefined for a column that has none. */
+  readonly readers: readonly (((raw: unknown) => unknown) | undefined)[];
   /** The place of the primary key; NULL there means that there is no such record. */
   readonly keyIndex: number;
 }
@@ -51,7 +52,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
       formula === undefined ? (fieldNames[0] as string) : name,
     );
     const keyIndex = start + properties.findIndex(({ primary }) => primary === true);
-    parts.push({ meta: entity, start, names, areOtherNumbers: properties.map(isOtherNumber), keyIndex });
+    parts.push({ meta: entity, start, names, readers: properties.map(readerOf), keyIndex });
   }
   // The owner's reference resolves to what is loaded already.
   parts.reverse();
@@ -64,6 +65,13 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
       return entity;
     },
   };
+}
+
+/** PostgreSQL gives `count(*)` as a text, and dates that MikroORM cannot read. */
+function readerOf(property: EntityProperty): ((raw: unknown) => unknown) | undefined {
+  if (isOtherNumber(property)) return Number;
+  if (property.runtimeType !== 'Date' || property.customType !== undefined) return undefined;
+  return (raw) => (typeof raw === 'string' ? (dateBeyond(raw) ?? raw) : raw);
 }
 
 function addPopulated(
@@ -133,7 +141,8 @@ function mapRow(em: EntityManager, parts: readonly Part[], row: readonly unknown
     const data: Record<string, unknown> = {};
     for (const [index, name] of part.names.entries()) {
       const value = row[part.start + index];
-      data[name] = part.areOtherNumbers[index] === true && value !== null ? Number(value) : value;
+      const read = part.readers[index];
+      data[name] = read === undefined || value === null ? value : read(value);
     }
     entity = em.map<object>(part.meta.class, data);
   }

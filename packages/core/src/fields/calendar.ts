@@ -4,6 +4,38 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const TIME = /^(\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+/** The greatest distance of a Date of JavaScript from 1970, in milliseconds. */
+const FARTHEST_MS = 8.64e15;
+const BEFORE_CHRIST =
+  /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?:([+-])(\d\d)(?::(\d\d))?)?)? BC$/;
+
+/**
+ * Reads the dates and times of PostgreSQL that ISO 8601 writes in another way: `0044-03-15 BC`, in the year -43; and `infinity` and
+ * `-infinity`, which become the last and the first instant that a Date can be. Undefined for any other text.
+ */
+export function dateBeyond(text: string): Date | undefined {
+  // Nearly every date ends in a digit or a Z.
+  const last = text.at(-1);
+  if (last !== 'C' && last !== 'y') return undefined;
+  if (text === 'infinity') return new Date(FARTHEST_MS);
+  if (text === '-infinity') return new Date(-FARTHEST_MS);
+  const match = BEFORE_CHRIST.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map((part) => Number(part ?? 0));
+  const [, , , , , , , fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match;
+  const date = new Date(0);
+  date.setUTCFullYear(1 - year!, month! - 1, day);
+  date.setUTCHours(hour, minute, second, Number(fraction.padEnd(3, '0').slice(0, 3)));
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
+  return new Date(date.getTime() - (sign === '-' ? -offset : offset));
+}
+
+/** Writes a date of a database by ISO 8601: `2024-12-31`, and `-000043-03-15` for `0044-03-15 BC`. */
+export function isoDate<Stored>(date: Stored): Stored | string {
+  if (typeof date !== 'string') return date;
+  return dateBeyond(date)?.toISOString().split('T')[0] ?? date;
+}
+
 /** A date that lies between two milliseconds, as a Date of JavaScript cannot. */
 export class PreciseDate extends Date {
   /** The microseconds since the millisecond: above 0, below 1000, with nanoseconds behind the point. */

@@ -8,6 +8,7 @@ import {
   UuidType,
   type Platform,
 } from '@mikro-orm/core';
+import { dateBeyond } from './calendar.ts';
 import type { FieldPath } from './field-path.ts';
 import { customTypeOf, fieldType } from './field-type.ts';
 import { isEmbeddable, partsOf, targetOf, valueProperty } from './property.ts';
@@ -96,6 +97,8 @@ function dateReader(platform: Platform): Reader {
     if (raw instanceof Date) return raw;
     // SQLite keeps milliseconds.
     if (typeof raw !== 'string') return new Date(Number(raw));
+    const beyond = dateBeyond(raw);
+    if (beyond !== undefined) return beyond;
     const isLocal = zone !== undefined && zone !== 'local' && !HAS_OFFSET.test(raw);
     return platform.parseDate(isLocal ? raw + zone : raw);
   };

@@ -1,5 +1,6 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
+import { isoDate } from '../fields/calendar.ts';
 import type { FieldType } from '../fields/field-type.ts';
 import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
 import { isEmbeddable, isToOne, partsOf, targetOf } from '../fields/property.ts';
@@ -130,6 +131,7 @@ export function wireWriter(
   }
   if (list) return undefined;
   if (type.kind === 'datetime') return (value: Date) => value.toISOString();
+  if (type.kind === 'date') return isoDate;
   if (type.kind === 'objectId') return String;
   if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
   return type.kind === 'binary' ? toBase64 : undefined;

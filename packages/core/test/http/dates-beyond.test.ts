@@ -1,0 +1,59 @@
+/** Dates that PostgreSQL stores and ISO 8601 writes in another way, or not at all: years before Christ, and infinity. */
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import t from 'tap';
+import { ModelViewSet, readShape, Router } from '../../src/index.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { testApp } from '../support/library.ts';
+
+const Reign = defineEntity({
+  name: 'Reign',
+  properties: { id: p.integer().primary(), name: p.string().length(20), since: p.datetime(), day: p.date() },
+});
+const read = readShape(Reign, ['id', 'since', 'day']);
+class RowsViewSet extends ModelViewSet(Reign, {
+  read,
+  exports: ['csv', 'ndjson'],
+  orderingFields: { since: 'since' },
+}) {}
+class EntitiesViewSet extends ModelViewSet(Reign, { read }) {
+  override represent(reign: InferEntity<typeof Reign>, request?: FastifyRequest) {
+    return super.represent(reign, request);
+  }
+}
+
+forEachDatabase(t, { entities: [Reign], only: ['postgresql'] }, async (t, orm) => {
+  await orm.em.getConnection().execute(
+    `insert into reign (name, since, day) values
+       ('caesar', '0044-03-15 12:00:00+00 BC', '0044-03-15 BC'), ('god', 'infinity', 'infinity'), ('chaos', '-infinity', '-infinity'), ('now', '2026-01-02 03:04:05+00', '2026-01-02')`,
+  );
+  const app = await testApp(t, orm, [new Router().register('rows', RowsViewSet).register('entities', EntitiesViewSet)]);
+  const expected = [
+    { id: 1, since: '-000043-03-15T12:00:00.000Z', day: '-000043-03-15' },
+    { id: 2, since: '+275760-09-13T00:00:00.000Z', day: '+275760-09-13' },
+    { id: 3, since: '-271821-04-20T00:00:00.000Z', day: '-271821-04-20' },
+    { id: 4, since: '2026-01-02T03:04:05.000Z', day: '2026-01-02' },
+  ];
+  for (const path of ['rows', 'entities']) {
+    t.test(`at /${path} one such record keeps nobody from the others`, async (t) => {
+      const list = await app.inject(`/${path}`);
+      t.equal(list.statusCode, 200, list.body);
+      t.strictSame(list.json().results, expected);
+      for (const record of expected) t.strictSame((await app.inject(`/${path}/${record.id}`)).json(), record);
+    });
+  }
+  t.test('exports and orders', async (t) => {
+    const lines = (await app.inject({ url: '/rows', headers: { accept: 'application/x-ndjson' } })).body
+      .trim()
+      .split('\n');
+    t.strictSame(
+      lines.map((line) => JSON.parse(line)),
+      expected,
+    );
+    const sorted = (await app.inject('/rows?sort=since')).json<{ results: { id: number }[] }>().results;
+    t.same(
+      sorted.map(({ id }) => id),
+      [3, 1, 4, 2],
+    );
+  });
+});
