@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { build, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
 import t from 'tap';
 import { createPostgreSqlDatabase, skipPostgreSql } from '../../core/test/support/databases.ts';
 
@@ -27,10 +27,8 @@ const nativeClient: Plugin = {
 
 const folder = await mkdtemp(join(tmpdir(), 'minified-'));
 t.teardown(() => rm(folder, { recursive: true }));
-const outfile = join(folder, 'server.mjs');
-await build({
+const options: BuildOptions = {
   entryPoints: [fileURLToPath(new URL('support/minified-server.ts', import.meta.url))],
-  outfile,
   bundle: true,
   minify: true,
   platform: 'node',
@@ -39,10 +37,14 @@ await build({
   external: ['pg-native', '@mikro-orm/entity-generator', '@mikro-orm/migrations', '@mikro-orm/seeder'],
   plugins: [nativeClient],
   logLevel: 'silent',
-});
+};
+const outfile = join(folder, 'server.mjs');
+const named = join(folder, 'named.mjs');
+await build({ ...options, outfile });
+await build({ ...options, outfile: named, keepNames: true });
 
-const answersOf = async (url?: string): Promise<unknown> => {
-  const { stdout } = await run(process.execPath, [outfile], { env: { ...process.env, MINIFIED_POSTGRES_URL: url } });
+const answersOf = async (server: string, url?: string): Promise<unknown> => {
+  const { stdout } = await run(process.execPath, [server], { env: { ...process.env, MINIFIED_POSTGRES_URL: url } });
   return JSON.parse(stdout);
 };
 
@@ -56,9 +58,13 @@ const EXPECTED = [
 ];
 
 t.test('on SQLite', async (t) => {
-  t.match(await answersOf(), EXPECTED);
+  t.match(await answersOf(outfile), EXPECTED);
 });
 
 t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
-  t.match(await answersOf(await createPostgreSqlDatabase(t)), EXPECTED);
+  t.match(await answersOf(outfile, await createPostgreSqlDatabase(t)), EXPECTED);
+});
+
+t.test('with the names of classes kept, as the page on deployment has it', async (t) => {
+  t.match(await answersOf(named), EXPECTED);
 });
