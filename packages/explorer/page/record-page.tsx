@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { ActionButtons, ActionPanel } from './action-panel.tsx';
-import { type Api, collectionsBelow, fillPath, type Resource } from './api-model.ts';
+import { type Api, collectionsBelow, fillPath, type Operation, type Resource } from './api-model.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { DeleteButton } from './delete-button.tsx';
 import { useIsEntered } from './drafts.ts';
@@ -16,7 +17,7 @@ import { NotOffered, Problem, Waiting } from './states.tsx';
 import { useStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 import { updateDraft, UpdateForm } from './update-form.tsx';
-import { useAnswer } from './use-answer.ts';
+import { type Awaited, useAnswer } from './use-answer.ts';
 import { useFormState } from './use-form-state.ts';
 import { humanized, shortened } from './words.ts';
 
@@ -31,11 +32,10 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
   const { fragment, query } = useStore(here);
   const person = useStore(session);
   const { retrieve } = resource;
-  const awaited = useAnswer(retrieve, hrefOf(path, only(query, ['expand']), new URLSearchParams()), isRow);
-  const { answer, refusal, reload, restart } = awaited;
+  const { row: read, tag, refusal, isWaiting, reload, restart } = useRecord(retrieve, path, only(query, ['expand']));
   // A form does not take the place of what was there to be read.
   const isUndecidedYet = isUndecided(resource.update, person, path);
-  const row = isRow(answer?.body) && !isUndecidedYet ? answer.body : undefined;
+  const row = isUndecidedYet ? undefined : read;
   const title = row === undefined ? humanized(resource.singular) : shortened(titleOf(resource, row), 200);
   const actions = resource.recordActions.filter((each) => isOffered(each, person, fillPath(each.path, path)));
   const wanted = resource.recordActions.find(({ id }) => id === fragment.get('action'));
@@ -58,7 +58,7 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
         </div>
       </div>
       {refusal === undefined && <Below api={api} resource={resource} path={path} />}
-      <Waiting isWaiting={awaited.isWaiting || (isUndecidedYet && refusal === undefined)} />
+      <Waiting isWaiting={isWaiting || (isUndecidedYet && refusal === undefined)} />
       {refusal !== undefined && <Problem refusal={refusal} onRetry={reload} />}
       {form === 'refused' && row !== undefined && <NotOffered title={wanted!.summary} />}
       {action !== undefined && (
@@ -68,18 +68,44 @@ export function RecordPage({ api, resource, path }: RecordProps): JSX.Element {
         </>
       )}
       {row !== undefined && action === undefined && (
-        <RecordView
-          api={api}
-          resource={resource}
-          path={path}
-          row={row}
-          tag={answer?.headers.get('etag') ?? undefined}
-          reload={reload}
-          restart={restart}
-        />
+        <RecordView api={api} resource={resource} path={path} row={row} tag={tag} reload={reload} restart={restart} />
       )}
     </>
   );
+}
+
+/** A record as it was read, with its entity tag. */
+interface ReadRecord extends Omit<Awaited, 'answer'> {
+  readonly row: Row | undefined;
+  readonly tag: string | undefined;
+}
+
+/**
+ * Reads a record. One that is expanded has no entity tag, so it is read whole as well: what a form changes is of that reading, and its tag
+ * tells if somebody else was faster.
+ */
+function useRecord(retrieve: Operation | undefined, path: string, expansion: URLSearchParams): ReadRecord {
+  const isExpanded = expansion.size > 0;
+  const whole = useAnswer(retrieve, path, isRow);
+  const expanded = useAnswer(isExpanded ? retrieve : undefined, hrefOf(path, expansion, new URLSearchParams()), isRow);
+  const [body, added] = [whole.answer?.body, isExpanded ? expanded.answer?.body : {}];
+  const row = useMemo(
+    () => (isRow(body) && isRow(added) ? { ...added, ...body } : undefined),
+    [body, isExpanded && added],
+  );
+  const both = isExpanded ? [whole, expanded] : [whole];
+  return {
+    row,
+    tag: whole.answer?.headers.get('etag') ?? undefined,
+    refusal: both.find(({ refusal }) => refusal !== undefined)?.refusal,
+    isWaiting: both.some(({ isWaiting }) => isWaiting),
+    reload: () => {
+      for (const { reload } of both) reload();
+    },
+    restart: () => {
+      for (const { restart } of both) restart();
+    },
+  };
 }
 
 /** The collections below a record. */

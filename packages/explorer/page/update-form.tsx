@@ -52,12 +52,15 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
   const save = async (changes: Values, known: string | undefined): Promise<void> => {
     setConflict(undefined);
     try {
-      const { body, headers } = await send({
+      const answer = await send({
         operation: update,
         url: path,
         body: bodyOf(update, changes),
         headers: ifMatch(known),
       });
+      // An answer in another form than that of reading has no tag, by which the next change has to be compared.
+      const isWhole = known === undefined || answer.headers.has('etag') || resource.retrieve === undefined;
+      const { body, headers } = isWhole ? answer : await send({ operation: resource.retrieve, url: path });
       const reading = { row: isRow(body) ? body : base.row, tag: headers.get('etag') ?? undefined };
       setWritten({ over: row, reading });
       draft.settle(draft, reading);
