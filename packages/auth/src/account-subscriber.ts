@@ -7,9 +7,10 @@ import {
   ChangeSetType,
   Utils,
 } from '@mikro-orm/core';
-import { wrongOption } from '@viewset/core';
+import { InvalidUsage, wrongOption } from '@viewset/core';
 import type { AccountFields, AccountModel, AccountSchema } from './account-contract.ts';
 import { normalizeEmail } from './email-address.ts';
+import { TOO_MANY_BYTES } from './password-field.ts';
 import { PasswordHasher } from './password-hasher.ts';
 
 /** The hash that stands in an account's `password`, put there by us: whatever else stands there is a password. */
@@ -23,7 +24,7 @@ export function markHashed(account: object, hash: string): void {
 /**
  * Keeps what must hold of every account that goes through the unit of work, whoever saves it: the password is stored
  * as a bcrypt hash, the address trimmed and in lower case. What looks like a hash is hashed like any other password; a
- * hash that is already stored is left alone. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` pass it by.
+ * hash that is already stored is left alone. A password above 72 bytes of UTF-8 is InvalidUsage, a 400 at `/password`. `em.nativeInsert`, `em.nativeUpdate` and `em.upsert` pass it by.
  *
  * The plugin registers one with the ORM that it finds, however many applications share it. Give one to `MikroORM.init` yourself where accounts are made
  * without the plugin, as in a seeder; both at once do no harm.
@@ -81,10 +82,17 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
   async #hashOf(account: AccountFields): Promise<string> {
     const known = hashes.get(account);
     if (known !== undefined && known === account.password) return known;
-    const hash = await this.#hasher.hash(account.password);
+    const hash = await this.#hasher.hash(account.password).catch(refused);
     hashes.set(account, hash);
     return hash;
   }
+}
+
+/** A password came from a client, whatever write shape took it in. */
+function refused(error: unknown): never {
+  if (!(error instanceof RangeError)) throw error;
+  const details = [{ in: 'body', path: '/password', message: TOO_MANY_BYTES }] as const;
+  throw new InvalidUsage(`The password ${TOO_MANY_BYTES}`, { details, cause: error });
 }
 
 /** An ORM has no way to remove a subscriber, and may outlive many applications. */

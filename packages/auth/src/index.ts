@@ -7,6 +7,7 @@ export { authSettings, type AuthSettings } from './settings.ts';
 export type { AccountFields, AccountSchema } from './account-contract.ts';
 export { AccountUser } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
+export { passwordField, type PasswordLengths } from './password-field.ts';
 export { PasswordHasher } from './password-hasher.ts';
 
 export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './authentication.ts';

@@ -1,6 +1,7 @@
 import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
 import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
+import { passwordField } from './password-field.ts';
 import { MAX_PASSWORD_BYTES, normalizePassword } from './password-hasher.ts';
 
 const MIN_PASSWORD_LENGTH = 6;
@@ -29,15 +30,6 @@ const Email = Type.Refine(
   (text: unknown) => typeof text !== 'string' || isEmail(text),
   () => `must be an e-mail address of at most ${MAX_EMAIL_LENGTH} characters`,
 );
-/** A password that is too long in characters is told so, and not also that it is too long in bytes. */
-const Password = Type.Refine(
-  Type.String(password),
-  (text: unknown) =>
-    typeof text !== 'string' ||
-    Buffer.byteLength(text) <= MAX_PASSWORD_BYTES ||
-    Array.from(text).length > MAX_PASSWORD_LENGTH,
-  () => `must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`,
-);
 const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
 type Normalize = (text: string) => string;
@@ -50,10 +42,13 @@ export const readCredentials = bodyReader(Type.Object({ email: Credential, passw
   email: normalizeEmail,
 });
 /** The Account write shape of the specification. */
-export const readAccount = bodyReader(Type.Object({ email: Email, password: Password, name: Type.String(name) }), {
-  email: normalizeEmail,
-  password: normalizePassword,
-});
+export const readAccount = bodyReader(
+  Type.Object({ email: Email, password: passwordField(), name: Type.String(name) }),
+  {
+    email: normalizeEmail,
+    password: normalizePassword,
+  },
+);
 export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});

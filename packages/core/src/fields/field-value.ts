@@ -64,6 +64,9 @@ const WITH_EXPONENT = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?[eE]([+-]?\d{1,4})$/;
 function plainDecimal(text: string): string | undefined {
   const [, sign = '', whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
   if (exponent === undefined) return DECIMAL.test(text) ? text : undefined;
+  // What no number of JavaScript is, nobody has written of one: 1e400, and 1e-400, which would be 0.
+  const size = Math.abs(Number(text));
+  if (size === Infinity || (size === 0 && /[1-9]/.test(whole + fraction))) return undefined;
   const point = whole.length + Number(exponent);
   const digits = `${'0'.repeat(Math.max(0, 1 - point))}${whole}${fraction}`.padEnd(point, '0');
   const place = Math.max(1, point);

@@ -1,0 +1,38 @@
+import { checkOptionNames, wrongOption } from '@viewset/core';
+import { type TString, Type } from 'typebox';
+import { MAX_PASSWORD_BYTES } from './password-hasher.ts';
+
+/** The lengths of a password, in characters. */
+export interface PasswordLengths {
+  /** Default: 6, as the specification has it. */
+  readonly minLength?: number;
+  /** Default: 50. */
+  readonly maxLength?: number;
+}
+
+/** Says why bcrypt does not take a password (it would cut it in silence). */
+export const TOO_MANY_BYTES = `must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`;
+
+/**
+ * Makes the schema of a password in a body, for the write shapes of views of accounts: its length in characters, and at most 72 bytes of
+ * UTF-8, which is all that bcrypt reads. A password that breaks a bound is a 400 that names the field.
+ *
+ * @throws ImproperlyConfigured for an unknown option, and for lengths that are no whole numbers or leave no password
+ * @example
+ * writeShape(Account, ['name', 'email'], { password: passwordField({ minLength: 12 }) });
+ * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must have at least 12 characters' }]
+ */
+export function passwordField(lengths: PasswordLengths = {}): TString {
+  checkOptionNames('passwordField()', lengths, ['minLength', 'maxLength']);
+  const { minLength = 6, maxLength = 50 } = lengths;
+  if (!Number.isSafeInteger(minLength) || minLength < 1) {
+    throw wrongOption('passwordField()', 'minLength', 'a whole number above 0', minLength);
+  }
+  if (!Number.isSafeInteger(maxLength) || maxLength < minLength) {
+    throw wrongOption('passwordField()', 'maxLength', `a whole number of at least ${minLength}`, maxLength);
+  }
+  // A password that is too long in characters is told so, and not also that it is too long in bytes.
+  const fits = (text: unknown): boolean =>
+    typeof text !== 'string' || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES || Array.from(text).length > maxLength;
+  return Type.Refine(Type.String({ minLength, maxLength }), fits, () => TOO_MANY_BYTES);
+}
