@@ -93,7 +93,7 @@ withShop({}, async (t, shop) => {
       ['-0', ['a', 'b', 'B', 'c, d', "it's 100%"]],
       ['1e-7', ['a', 'b', 'B', 'c, d', "it's 100%"]],
       ['1.00000001E-1', ['b', 'B', 'c, d', "it's 100%"]],
-      ['1e5', []],
+      ['1e9', []],
       [`-${'9'.repeat(400)}`, ['a', 'b', 'B', 'c, d', "it's 100%"]],
     ] as const) {
       t.same(await namesOf(shop, `min_price=${value}`), names, `min_price=${value.slice(0, 40)}`);
