@@ -95,7 +95,9 @@ export function checkFieldJson(type: FieldType, json: unknown): unknown {
     case 'number':
       return expect(Number.isFinite(json) ? (json as number) : undefined, 'a number');
     case 'decimal':
-      if (typeof json === 'string' && type.mode !== 'number') return parseFieldText(type, json);
+      if (typeof json === 'string' && type.mode !== 'number') {
+        return expect(DECIMAL.test(json) ? json : undefined, 'a decimal number');
+      }
       return expect(Number.isFinite(json) ? (json as number) : undefined, 'a number');
     case 'boolean':
       return expect(typeof json === 'boolean' ? json : undefined, 'true or false');
