@@ -21,7 +21,7 @@ export type {
 } from './viewset/model-viewset-options.ts';
 export type { ReadShapes } from './viewset/read-shapes.ts';
 export type { AnsweringOperation } from './viewset/answer.ts';
-export type { Operation } from './viewset/view-definition.ts';
+export type { Operation } from './viewset/operation.ts';
 export {
   action,
   type Action,

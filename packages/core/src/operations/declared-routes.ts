@@ -2,7 +2,6 @@ import { type TSchema, Type } from 'typebox';
 import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { naming, wrongOption } from '../options.ts';
-import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { checkSpelling } from '../schema/compile-schema.ts';
@@ -15,18 +14,16 @@ import { EXPORT_TYPES } from '../viewset/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { ParentProof } from '../viewset/parent.ts';
 import { inTransaction } from '../viewset/transaction.ts';
+import type { WriteOperation, Operation } from '../viewset/operation.ts';
 import type {
   BodyRefusal,
-  BulkOperation,
   FormFields,
-  Operation,
   OperationSchemas,
   Preconditions,
   ViewContext,
   ViewDefinition,
 } from '../viewset/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
-import type { WriteOperation } from '../viewset/write-plan.ts';
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 
 /** Makes the rules that a route is held to: the application's and those declared, with the scopes of their counters. */
@@ -41,8 +38,6 @@ export interface MountedView {
   /** First half of its routes' names, `products`. */
   readonly basename: string;
   readonly context: ViewContext;
-  /** The permissions of the view. */
-  readonly permissions: readonly Permission[];
   /** The actions of the view and those that its router adds, by name. */
   readonly actions: ReadonlyMap<string, Action>;
   /** Makes the path of an action that declares none. */
@@ -121,7 +116,7 @@ function requireNoTransaction({ name }: ViewSet, { action, transactionReasons }:
   if (reasons.length > 0) throw lacksTransactions(`${name}.${action} (${reasons.join('; ')})`);
 }
 
-function declaredOperations({ view, definition, permissions }: MountedView): DeclaredRoute[] {
+function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] {
   return OPERATION_ROUTES.filter(
     ({ operation, method }) =>
       definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
@@ -129,8 +124,9 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
     const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
     const { body, response, documented, readShapes, validateBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
+    const { customized } = definition;
     // The library's own operations store all that they write or nothing.
-    const isOwn = view instanceof ModelViewSetBase && view[operation] === ModelViewSetBase.prototype[operation];
+    const isOwn = customized !== undefined && !customized.handles[operation];
     const isWriting = !SAFE_METHODS.has(method);
     return {
       action: operation,
@@ -155,19 +151,9 @@ function declaredOperations({ view, definition, permissions }: MountedView): Dec
       form,
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
-      transactionReasons: () => [
-        ...(isWriting && reachesOwn(view, operation)
-          ? [
-              ...(definition.writes?.transactionReasons(operation as WriteOperation) ?? []),
-              ...permissionReasons(permissions, operation),
-            ]
-          : []),
-        ...(operation === 'create' && definition.createsSeveral === true && reachesOwn(view, 'createMany')
-          ? [`${view.name} creates several at once ("bulk")`]
-          : []),
-      ],
+      transactionReasons: () => (isWriting ? (definition.transactionReasons?.(operation as WriteOperation) ?? []) : []),
       handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
-      proof: isOwn && findsByPath(view) ? PROOFS[operation] : 'none',
+      proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
     };
   });
 }
@@ -196,28 +182,6 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
   return exported.flat();
 }
 
-/**
- * Tells if a request comes by the library's own operation: the view does not override it, or each override goes on with `super`. A function
- * tells that by its text alone.
- */
-function reachesOwn(view: ViewSet, operation: string): boolean {
-  const isSuper = new RegExp(`\\bsuper\\s*(?:\\.\\s*${operation}\\b|\\[\\s*['"]${operation}['"])`);
-  for (let place: object = view; place !== ModelViewSetBase.prototype; place = Object.getPrototypeOf(place) as object) {
-    if (place === Object.prototype) return false;
-    const own = Object.getOwnPropertyDescriptor(place, operation)?.value as unknown;
-    if (typeof own === 'function' && !isSuper.test(Function.prototype.toString.call(own))) return false;
-  }
-  return true;
-}
-
-/** A record is looked at before it is written, or after it is created, so that the write can be undone. */
-function permissionReasons(permissions: readonly Permission[], operation: Operation): string[] {
-  const question = operation === 'create' ? HIDES_RECORDS : ASKS_OF_RECORDS;
-  return permissions
-    .filter((permission) => permission[question])
-    .map(({ constructor }) => `the permission ${constructor.name} has to see the record`);
-}
-
 /** An array creates several records, if the view takes one. */
 function createHandler(view: ViewSet): OperationHandler {
   if (!(view instanceof ModelViewSetBase)) return view.create!.bind(view);
@@ -230,9 +194,9 @@ function createHandler(view: ViewSet): OperationHandler {
  * give one kind of body each, the same has a path of its own.
  */
 const BULK_ROUTES: readonly {
-  readonly operation: BulkOperation;
+  readonly operation: WriteOperation;
   readonly method: OperationMethod;
-  readonly handler: `${BulkOperation}Many`;
+  readonly handler: `${WriteOperation}Many`;
   readonly variant?: 'bulk';
 }[] = [
   { operation: 'create', method: 'POST', handler: 'createMany', variant: 'bulk' },
@@ -244,6 +208,7 @@ const BULK_ROUTES: readonly {
 function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
   return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
+    const { customized } = definition;
     const schemas = definition.bulkSchemas?.(operation);
     if (schemas === undefined) return [];
     const { body, response, documented, readShapes, querystring, validateBody, refuseBody, validateQuery } = schemas;
@@ -264,8 +229,8 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       isCommaSeparated: true,
       namesRecords: operation !== 'create',
       preconditions: definition.preconditions,
-      transaction: view[handler] === ModelViewSetBase.prototype[handler],
-      transactionReasons: () => (reachesOwn(view, handler) ? ['it writes several records'] : []),
+      transaction: customized?.handlesSeveral[operation] === false,
+      transactionReasons: () => (customized?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
       handler: view[handler].bind(view),
       proof: 'none' as const,
     };
@@ -303,7 +268,7 @@ function declaredActions({ view, definition, actions, actionPath }: MountedView)
         transactionReasons: () =>
           transaction ? ['an action of one record locks it, unless it says "transaction: false"'] : [],
         handler: actionHandler(handler, prepare, transaction),
-        proof: prepare !== undefined && findsByPath(view) ? 'record' : 'none',
+        proof: prepare !== undefined && definition.customized?.findsRecord === false ? 'record' : 'none',
       };
     });
   });
@@ -317,11 +282,6 @@ const PROOFS: Readonly<Record<Operation, ParentProof>> = {
   update: 'record',
   destroy: 'record',
 };
-
-/** True if the records that a view finds are those of the parents in the path. */
-function findsByPath(view: ViewSet): boolean {
-  return view instanceof ModelViewSetBase && view.getObject === ModelViewSetBase.prototype.getObject;
-}
 
 /** A detail action acts on a record that exists and that the request may touch, even if the handler does not ask. */
 function actionHandler(

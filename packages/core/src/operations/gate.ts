@@ -5,7 +5,7 @@ import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permi
 import { stateOf } from '../viewset/request-state.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/view-definition.ts';
-import { permissionDenied, ViewSet } from '../viewset/viewset.ts';
+import { hasThrottleRate, permissionDenied, type ViewSet } from '../viewset/viewset.ts';
 
 /** The operations that ask about each record, whether the path names one or the body several. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);
@@ -49,11 +49,6 @@ function runSteps(steps: readonly Step[], first: number, request: FastifyRequest
     const pending = steps[index]!(request);
     if (isPromise(pending)) return pending.then(() => runSteps(steps, index + 1, request));
   }
-}
-
-/** Tells if a view counts requests by a hook of its own. */
-export function hasThrottleRate(view: ViewSet): boolean {
-  return view.throttleRate !== ViewSet.prototype.throttleRate;
 }
 
 /** Counts a request by the view's `throttleRate`. Throws TooManyRequests. */

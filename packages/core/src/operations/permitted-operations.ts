@@ -10,7 +10,8 @@ import { stateOf } from '../viewset/request-state.ts';
 import { SharedLookUps } from '../viewset/shared-look-ups.ts';
 import { SHOWS } from '../viewset/shown-view.ts';
 import { RuleList } from '../throttle/request-limiter.ts';
-import { askView, compileAdmission, hasThrottleRate, type Step } from './gate.ts';
+import { hasThrottleRate } from '../viewset/viewset.ts';
+import { askView, compileAdmission, type Step } from './gate.ts';
 import type { OperationPlan } from './operation-plan.ts';
 import type { PlannedRoute } from './plan-view.ts';
 

@@ -15,10 +15,10 @@ import {
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
-import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';
-import { type BodyRefusal, type FormFields, OPERATIONS, type ViewDefinition } from '../viewset/view-definition.ts';
-import { ViewSet } from '../viewset/viewset.ts';
+import { OPERATIONS } from '../viewset/operation.ts';
+import type { BodyRefusal, FormFields, ViewDefinition } from '../viewset/view-definition.ts';
+import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
@@ -59,7 +59,7 @@ export function planView(mounted: MountedView): PlannedRoute[] {
   const { view } = mounted;
   const declared = declaredRoutes(mounted);
   // A view of an entity that says so may be there for those that are nested in it, or refer to its records.
-  if (declared.length === 0 && !(view instanceof ModelViewSetBase)) {
+  if (declared.length === 0 && mounted.definition.customized === undefined) {
     throw new ImproperlyConfigured(`${view.name} has no route: it has no action, and none of ${OPERATIONS.join(', ')}`);
   }
   const routes = declared.map((each) => planRoute(mounted, declared, each));
@@ -73,7 +73,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
   const { options } = declared;
   const own = options.permissionClasses;
   const permissions =
-    own === undefined ? mounted.permissions : makePermissions(own, `${view.name}.${declared.action}`, view.meta);
+    own === undefined ? definition.permissions : makePermissions(own, `${view.name}.${declared.action}`, view.meta);
   const isNarrowed = own !== undefined && options.scope !== 'unrestricted';
   const answers = Object.entries(options.responses ?? {});
   if (options.response !== undefined) answers.unshift(['200', options.response]);
@@ -95,7 +95,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
       hasEntity: view.meta !== undefined,
       sendsTag: tagsAnswers,
       headerParameters: plan.headerParameters,
-      mayThrottle: context.defaults.hasThrottleRate || view.throttleRate !== ViewSet.prototype.throttleRate,
+      mayThrottle: context.defaults.hasThrottleRate || hasThrottleRate(view),
       hasRules: plan.rules.has('address') || plan.rules.has('user'),
     });
   const parameters = queryParametersOf(definition, declared, view.documentation.parameterWords ?? {});
@@ -105,7 +105,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     definition,
     parent: context.parent,
     answers,
-    scopes: isNarrowed ? mounted.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
+    scopes: isNarrowed ? definition.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
     refuseBody: declared.refuseBody,
     form: declared.form,

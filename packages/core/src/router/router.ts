@@ -3,13 +3,13 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastify-route.ts';
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
-import { makePermissions } from '../permissions/permission.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
 import { type Answered, ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
-import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
+import { OPERATIONS } from '../viewset/operation.ts';
+import { DEFINE } from '../viewset/view-definition.ts';
 import { Parent } from '../viewset/parent.ts';
 import { SHOWS, ShownView } from '../viewset/shown-view.ts';
 import { checkHabits } from '../viewset/habits.ts';
@@ -303,13 +303,11 @@ export class Router {
       parent: parent && this.#placeBelow(app, parent),
     };
     const definition = view[DEFINE](context);
-    const permissions = makePermissions(view.permissionClasses ?? defaults.permissionClasses, view.name, view.meta);
     const routes = planView({
       view,
       definition,
       basename,
       context,
-      permissions,
       actions: this.actions(view),
       actionPath: (name) => this.actionPath(name),
       makeRules,
@@ -318,7 +316,7 @@ export class Router {
     if (view instanceof ModelViewSetBase) {
       const shown = view as RegisteredParent['view'];
       const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
-      shownViews.set(shown, new ShownView({ ...shown[SHOWS], permissions, plan: route?.plan }));
+      shownViews.set(shown, new ShownView({ ...shown[SHOWS], permissions: definition.permissions, plan: route?.plan }));
     }
     for (const route of routes) {
       const { plan } = route;

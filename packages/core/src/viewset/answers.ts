@@ -11,6 +11,7 @@ import type { ParameterDeclaration, QueryParameters } from '../parameters.ts';
 import { checkProjection } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
+import type { Customized } from './customized.ts';
 import { isPlainColumn } from './plain-column.ts';
 import type { ShapesByName } from './read-shapes.ts';
 import { parametersOf, type RequestState, stateOf } from './request-state.ts';
@@ -31,8 +32,7 @@ interface AnswerDeclarations {
   readonly meta: EntityMetadata;
   /** The column whose value names a record. */
   readonly key: FieldPath;
-  /** The hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  readonly customized: Customized;
   /** Undefined if clients select nothing. */
   readonly selections: Selections | undefined;
 }
@@ -58,9 +58,9 @@ export class Answers {
   #representing: Answer | undefined;
 
   constructor(declarations: AnswerDeclarations) {
-    const { shapes, overridden, selections } = declarations;
+    const { shapes, customized, selections } = declarations;
     this.#declarations = declarations;
-    this.#isChosen = overridden.includes('readShapeFor');
+    this.#isChosen = customized.choosesShapes;
     const made = new Map<ReadShape<object, object>, Answer>();
     const answerOf = (key: string, name = key): Answer => {
       const shape = shapes.get(key)!;
@@ -166,12 +166,12 @@ export class Answers {
   }
 
   #make(name: string, shape: ReadShape<object, object>, whole?: Answer): Answer {
-    const { view, orm, meta, key, overridden } = this.#declarations;
+    const { view, orm, meta, key, customized } = this.#declarations;
     const { schema } = shape;
     const read = shape.bind(meta, orm.em.getPlatform());
     checkProjection(orm.em, read);
     const isPlain = read.related === undefined && read.paths.every(isPlainColumn);
-    const isRepresented = overridden.includes('represent');
+    const isRepresented = customized.represents;
     const takesRequest = read.forRequest !== undefined || (isRepresented && view.represent.length > 1);
     const answerFor = (request: FastifyRequest | undefined): Answer => {
       const projection = (request && read.forRequest?.(request)) ?? read;

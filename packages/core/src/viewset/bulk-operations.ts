@@ -22,8 +22,6 @@ interface BulkParts<Entity extends object, Output extends object> {
   readonly resource: Resource;
   readonly records: ViewRecords<Entity, Output>;
   readonly writes: ViewWrites<Entity>;
-  /** The operations and hooks that the view overrides. */
-  readonly overridden: readonly string[];
 }
 
 /**
@@ -34,14 +32,12 @@ export class BulkOperations<Entity extends object, Output extends object> {
   readonly #resource: Resource;
   readonly #records: ViewRecords<Entity, Output>;
   readonly #writes: ViewWrites<Entity>;
-  readonly #overridden: readonly string[];
 
-  constructor({ view, resource, records, writes, overridden }: BulkParts<Entity, Output>) {
+  constructor({ view, resource, records, writes }: BulkParts<Entity, Output>) {
     this.#view = view;
     this.#resource = resource;
     this.#records = records;
     this.#writes = writes;
-    this.#overridden = overridden;
   }
 
   /** POST of an array on the collection. */
@@ -82,7 +78,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
     await this.#writes.together(request, async () => {
       const entities = await this.#writable(request, keys, 'query');
-      const isHooked = this.#overridden.includes('performDestroy');
+      const isHooked = this.#resource.customized.performs.destroy;
       for (const entity of entities) {
         if (isHooked) await this.#view.performDestroy(request, entity);
         else removeEntity(request.em, entity);
@@ -94,7 +90,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   async #createEach(request: FastifyRequest, judged: readonly Judged[]): Promise<Entity[]> {
     const entities: Entity[] = [];
-    const isHooked = this.#overridden.includes('performCreate');
+    const isHooked = this.#resource.customized.performs.create;
     checkNotGivenUp(request);
     for (const { resolved, extra } of judged) {
       const made = isHooked ? this.#view.performCreate(request, resolved, extra) : this.#writes.make(request, resolved);
@@ -106,7 +102,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   async #updateEach(request: FastifyRequest, entities: readonly Entity[], judged: readonly Judged[]): Promise<void> {
     const writesChildren = this.#resource.input!.update.fields.some(({ children }) => children !== undefined);
-    const isHooked = this.#overridden.includes('performUpdate') || writesChildren;
+    const isHooked = this.#resource.customized.performs.update || writesChildren;
     for (const [index, { resolved, extra }] of judged.entries()) {
       if (isHooked) await this.#view.performUpdate(request, entities[index]!, resolved, extra);
       else assignValues(request.em, entities[index]!, resolved);

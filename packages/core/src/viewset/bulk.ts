@@ -12,11 +12,12 @@ import { keyText } from '../shapes/references.ts';
 import { withProperties } from '../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { writeSchema } from '../shapes/wire-format.ts';
-import type { BulkOperation } from './view-definition.ts';
+import type { Customized } from './customized.ts';
+import { type WriteOperation, WRITES } from './operation.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The greatest numbers of records that requests may create, update and destroy at once. */
-export type BulkOption = number | Readonly<Partial<Record<BulkOperation, number>>>;
+export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;
 
 export const BULK_RULE: OptionRule = [
   'a whole number above 0, or an object of these',
@@ -36,32 +37,30 @@ export interface BulkDeclarations {
   readonly key: FieldPath;
   readonly operations: readonly string[];
   readonly requiresMatch: boolean;
-  /** The operations and hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  readonly customized: Customized;
 }
 
 /** The requests of a view that are about several records. */
 export class Bulk {
-  readonly #limits: Readonly<Partial<Record<BulkOperation, number>>>;
+  readonly #limits: Readonly<Partial<Record<WriteOperation, number>>>;
   readonly #input: ViewInput | undefined;
   readonly #key: FieldPath;
   readonly #field: ShapeField;
 
-  constructor({ name: view, meta, option, input, key, operations, requiresMatch, overridden }: BulkDeclarations) {
+  constructor({ name: view, meta, option, input, key, operations, requiresMatch, customized }: BulkDeclarations) {
     const owner = `${view}.bulk`;
     if (isRecord(option)) checkOptions(owner, option, { create: POSITIVE, update: POSITIVE, destroy: POSITIVE });
-    const offered = (['create', 'update', 'destroy'] as const).filter((operation) => operations.includes(operation));
+    const offered = WRITES.filter((operation) => operations.includes(operation));
     this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
     this.#input = input;
     this.#key = key;
     this.#field = shapeField(meta, key.key);
-    const declared = Object.keys(this.#limits) as BulkOperation[];
+    const declared = Object.keys(this.#limits) as WriteOperation[];
     if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);
     const wrong = declared.find((operation) => !offered.includes(operation));
     if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
     for (const operation of declared) {
-      const asked = operation === 'create' ? [operation] : [operation, 'getObject'];
-      const passed = asked.find((name) => overridden.includes(name) && !overridden.includes(`${operation}Many`));
+      const passed = customized.passedBySeveral(operation);
       if (passed === undefined) continue;
       throw new ImproperlyConfigured(
         `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
@@ -74,7 +73,7 @@ export class Bulk {
     }
   }
 
-  limit(operation: BulkOperation): number | undefined {
+  limit(operation: WriteOperation): number | undefined {
     return this.#limits[operation];
   }
 

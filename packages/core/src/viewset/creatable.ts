@@ -1,10 +1,12 @@
 import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isToOne, ownsColumn } from '../fields/property.ts';
+import { hasOwnCode } from '../mikro/entity-code.ts';
+import { isHeard } from '../mikro/subscribers.ts';
 import type { BoundInput } from '../shapes/bound-input.ts';
 import { shapeField } from '../shapes/shape-field.ts';
 import { canBeLeftOut } from '../shapes/write-shape.ts';
-import { isBareClass, isHeard } from './write-plan.ts';
+import type { Customized } from './customized.ts';
 
 /** The declarations of a view that decide what a new record holds. */
 interface Creation {
@@ -15,8 +17,7 @@ interface Creation {
   readonly input: BoundInput;
   /** The fields that the path of a nested view says. */
   readonly filled: readonly string[];
-  /** The hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  readonly customized: Customized;
 }
 
 /**
@@ -27,8 +28,8 @@ interface Creation {
  * @throws ImproperlyConfigured that names the columns that nothing fills
  */
 export function checkCreatable(creation: Creation): void {
-  const { overridden, input } = creation;
-  if (overridden.includes('create') || overridden.includes('performCreate')) return;
+  const { customized, input } = creation;
+  if (customized.handles.create || customized.performs.create) return;
   checkStorable(creation);
   checkChildren(creation, input);
 }
@@ -45,7 +46,7 @@ function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: 
 function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
   // Without its own check MikroORM leaves it to the database, and so to its triggers.
   if (!orm.config.get('validateRequired')) return;
-  if (!isBareClass(meta.class) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
+  if (hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
   const sent = new Set([...(schema.required ?? []), ...filled]);
   for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
     if (value !== undefined) sent.add(field);

@@ -7,7 +7,7 @@ import { namesShowing, toReadShape } from '../shapes/read-shape.ts';
 import { WriteShape } from '../shapes/write-shape.ts';
 import { filePath } from './file-actions.ts';
 import { isShape } from './read-shapes.ts';
-import { type Operation, operationsOf } from './view-definition.ts';
+import { type Operation, operationsOf } from './operation.ts';
 
 /** Names the property of a view of an entity that says what links to its files are made of. */
 export const FILE_LINKS: unique symbol = Symbol('viewset.file-links');

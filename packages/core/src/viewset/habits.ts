@@ -1,7 +1,7 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { actionsOf } from './action.ts';
 import { ownMembers } from './own-members.ts';
-import type { Operation } from './view-definition.ts';
+import type { Operation } from './operation.ts';
 
 /** Leaves out what tells `search_fields` from `searchFields`. */
 export function spelledAlike(name: string): string {

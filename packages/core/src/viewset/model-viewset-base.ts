@@ -28,11 +28,12 @@ import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts
 import { FILE_RECORD, Resource } from './resource.ts';
 import { SharedLookUps } from './shared-look-ups.ts';
 import { type AskedPlan, type RecordView, refuses, SHOWS } from './shown-view.ts';
+import type { WriteOperation } from './operation.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
 import { type AnswerOf, byAuthor, slicedAway, ViewRecords } from './view-records.ts';
-import { ViewWrites } from './view-writes.ts';
-import type { WriteExplanation, WriteOperation, WriteTarget } from './write-plan.ts';
+import { ViewWrites, type WriteTarget } from './view-writes.ts';
+import type { WriteExplanation } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
 export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
@@ -66,26 +67,6 @@ interface Ways<Entity, Output extends object, Result> {
   /** Writes the entity, in a transaction. */
   readonly work: (entity: Entity) => Promise<Result>;
 }
-
-/** The operations and hooks whose overrides decide how records are read and written. */
-const HOOKS = [
-  'list',
-  'retrieve',
-  'create',
-  'createMany',
-  'update',
-  'updateMany',
-  'destroy',
-  'destroyMany',
-  'getQueryset',
-  'getObject',
-  'checkObjectPermissions',
-  'represent',
-  'readShapeFor',
-  'performCreate',
-  'performUpdate',
-  'performDestroy',
-] as const;
 
 /**
  * The five operations on the records of one entity. Extend `ModelViewSet(Entity, options)`, and override the small
@@ -425,13 +406,18 @@ export abstract class ModelViewSetBase<
   override [DEFINE](context: ViewContext): ViewDefinition {
     const { entity } = this;
     checkClassBody(this, Utils.className(entity));
-    const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
-    const resource = new Resource(this, overridden, entity as EntityName<object>, this.#options, context);
+    const resource = new Resource(
+      this,
+      ModelViewSetBase.prototype,
+      entity as EntityName<object>,
+      this.#options,
+      context,
+    );
     const records = new ViewRecords<Entity, Outputs[AnsweringOperation]>(
       this,
       entity,
       resource,
-      overridden.includes('getQueryset'),
+      resource.customized.selectsRecords,
     );
     const writes = new ViewWrites(entity, resource);
     const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({
@@ -439,7 +425,6 @@ export abstract class ModelViewSetBase<
       resource,
       records,
       writes,
-      overridden,
     });
     this.#made = { resource, records, writes, bulk };
     return resource;
@@ -468,7 +453,7 @@ export abstract class ModelViewSetBase<
 
   /** Looks a record up for the views that are nested in this one, as `retrieve` would show it. */
   async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.#resource.finders.includes('retrieve')) {
+    if (this.#resource.customized.retrieves) {
       await this.#asked(request, 'retrieve');
       if (!wantsEntity) return undefined;
     }
@@ -489,7 +474,7 @@ export abstract class ModelViewSetBase<
     if (this.#resource.actions.has(action) && reply !== undefined) await this.#withFile(request, reply, action);
     else if (action === 'retrieve') await this.#show(request, false);
     else if (detail) await this.#lookUp(request, false);
-    else if (action === 'list' && this.#overrides('list')) await this.#asked(request, 'list');
+    else if (action === 'list' && this.#resource.customized.handles.list) await this.#asked(request, 'list');
   }
 
   /** Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. */
@@ -498,7 +483,7 @@ export abstract class ModelViewSetBase<
     const answers = GETS.filter((operation) => operations.includes(operation)).map((get) => this.#answer(request, get));
     const names = answers.flatMap(({ shape }) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
-    if (this.#overrides('retrieve') || this.#overrides('represent')) {
+    if (this.#resource.customized.handles.retrieve || this.#resource.customized.represents) {
       stateOf(request).reply = reply;
       const record = await this.#asked(request, 'retrieve');
       if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
@@ -508,7 +493,7 @@ export abstract class ModelViewSetBase<
 
   /** Looks the record of the path up for the operations on it. */
   async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.#overrides('getObject')) return this.getObject(request);
+    if (this.#resource.customized.findsRecord) return this.getObject(request);
     const records = this.#one(request);
     const { lookUps = new SharedLookUps() } = stateOf(request);
     if (!wantsEntity && !this.#wantsEntity(request)) {
@@ -537,10 +522,6 @@ export abstract class ModelViewSetBase<
       }
     }
     return shown;
-  }
-
-  #overrides(hook: (typeof HOOKS)[number]): boolean {
-    return this.#resource.overridden.includes(hook);
   }
 
   get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {
@@ -641,7 +622,7 @@ export abstract class ModelViewSetBase<
   async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
     if (!isConditional) return this.getObject(request);
     // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
-    const isLocking = !this.#overrides('getObject');
+    const isLocking = !this.#resource.customized.findsRecord;
     const { records } = this.#parts;
     if (!isLocking) await records.named(request, records.byPath(request)).entity({ lock: true });
     const entity = await this.getObject(request);
@@ -678,7 +659,7 @@ export abstract class ModelViewSetBase<
   /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
   async #seen(request: FastifyRequest, reply: FastifyReply): Promise<Seen<object> | undefined> {
     const answer = this.#answer(request, 'retrieve');
-    const isOwn = !this.#overrides('retrieve') && !this.#wantsEntity(request);
+    const isOwn = !this.#resource.customized.handles.retrieve && !this.#wantsEntity(request);
     if (isOwn && answer.isPlain) return this.#find(request, answer, answer.seen);
     const record = await answerOf((silent) => this.retrieve(request, silent), reply);
     return record && { record, unchanged: undefined };
@@ -695,6 +676,6 @@ export abstract class ModelViewSetBase<
 
   /** Tells if a hook of the view or an object permission has to see the entity. */
   #wantsEntity(request: FastifyRequest): boolean {
-    return this.#resource.readsEntities || stateOf(request).grant?.needsObject === true;
+    return this.#resource.customized.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 }

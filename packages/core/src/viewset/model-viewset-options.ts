@@ -42,7 +42,7 @@ import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf, type Words } from './action.ts';
 import { spelledAlike } from './habits.ts';
 import { ownMembers } from './own-members.ts';
-import type { BulkOperation, Operation } from './view-definition.ts';
+import type { BulkOperation, Operation } from './operation.ts';
 import { DECLARATIONS, DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */

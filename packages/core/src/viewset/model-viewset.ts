@@ -31,7 +31,7 @@ import {
 } from './model-viewset-options.ts';
 import type { AlternativeName, OneShape } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
-import { type BulkOperation, type Operation, OPERATIONS } from './view-definition.ts';
+import { type BulkOperation, type Operation, OPERATIONS } from './operation.ts';
 
 /** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
 type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape

@@ -10,8 +10,6 @@ import type { ShownDefinition, ShownView } from './shown-view.ts';
 /** The declarations of a view in which others are nested. */
 export interface ParentDefinition extends ShownDefinition {
   readonly key: KeyDefinition & { readonly column: FieldPath };
-  /** True if a hook of the view decides which records it shows. */
-  readonly narrows: boolean;
   /** The view's own parent. */
   readonly nesting: { readonly parent: Parent; readonly relation: string } | undefined;
 }
@@ -114,7 +112,7 @@ export class Parent {
   }
 
   async #ask(request: FastifyRequest): Promise<AskedParent> {
-    const { meta, narrows } = this.definition;
+    const { meta, customized } = this.definition;
     const { outer: above } = this;
     const outer = above === undefined ? undefined : await above.#ask(request);
     const asked = await this.#shown.ask(request, this.#textOf(request));
@@ -122,7 +120,11 @@ export class Parent {
     // A relation to what an entity extends may lead to another one of the same table.
     const isWholeTable = meta.root.class === meta.class;
     const isOpen =
-      !narrows && isWholeTable && grant.scope === undefined && !grant.needsObject && isUnfiltered(request.reader, meta);
+      !customized.hidesRecords &&
+      isWholeTable &&
+      grant.scope === undefined &&
+      !grant.needsObject &&
+      isUnfiltered(request.reader, meta);
     return {
       isImplied: isOpen && outer?.isImplied !== false,
       find: async (wantsEntity) => {

@@ -6,7 +6,7 @@ import { wrongOption } from '../options.ts';
 import { type ReadShape, toReadShape } from '../shapes/read-shape.ts';
 import type { ObjectSchema } from '../shapes/schema-object.ts';
 import { ANSWERING, type AnsweringOperation, isAnswering } from './answer.ts';
-import type { Operation } from './view-definition.ts';
+import type { Operation } from './operation.ts';
 
 /**
  * The read shapes of a view by name: `list`, `retrieve`, `create` and `update` are those of the operations, `default` is that

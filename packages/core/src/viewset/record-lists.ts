@@ -18,7 +18,8 @@ import { type ExportFormat, ListExport } from './list-export.ts';
 import { LIST_RULES } from './list-options.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { parametersOf } from './request-state.ts';
-import type { ListDefinition, Operation, ViewContext } from './view-definition.ts';
+import type { Operation } from './operation.ts';
+import type { ListDefinition, ViewContext } from './view-definition.ts';
 
 /** The declarations of a view that decide about its lists. */
 interface ListDeclarations {

@@ -9,47 +9,41 @@ import { primaryKey } from '../language/order.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf } from '../path-template.ts';
+import type { Permission, PermissionClass } from '../permissions/permission.ts';
 import { QuerySet } from '../query/queryset.ts';
-import type { BodyMode } from '../shapes/bound-input.ts';
+import type { BodyMode, BoundField } from '../shapes/bound-input.ts';
 import { readShape } from '../shapes/read-shape.ts';
 import { shownByAll } from '../shapes/shown-paths.ts';
 import type { Action } from './action.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk } from './bulk.ts';
+import { Customized } from './customized.ts';
 import { checkCreatable } from './creatable.ts';
 import { fileActions, type FileRecord } from './file-actions.ts';
 import { sentFiles } from './file-links.ts';
 import { InputResolution, type InputView } from './input-resolution.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { Nesting } from './nesting.ts';
-import { readShapesOf } from './read-shapes.ts';
+import { readShapesOf, type ShapesByName } from './read-shapes.ts';
 import { RecordKey } from './record-key.ts';
 import { RecordLists } from './record-lists.ts';
 import { Selections } from './selections.ts';
 import type { ShownView } from './shown-view.ts';
-import {
-  type BulkOperation,
-  type BulkSchemas,
-  type Operation,
-  operationsOf,
-  type OperationSchemas,
-  type Preconditions,
-  type ViewContext,
-  type ViewDefinition,
-} from './view-definition.ts';
+import { type WriteOperation, type Operation, operationsOf } from './operation.ts';
+import type { BulkSchemas, OperationSchemas, Preconditions, ViewContext, ViewDefinition } from './view-definition.ts';
 import { ViewInput } from './view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
-import { type WriteDeclarations, WritePlan } from './write-plan.ts';
+import { permissionsOf } from './viewset.ts';
+import { WritePlan } from './write-plan.ts';
+import type { WriteDeclarations } from './write-reasons.ts';
 
 /** Names the method of a view that finds a record for one of its files. */
 export const FILE_RECORD: unique symbol = Symbol('viewset.file-record');
 
-/** The hooks by which a view may find or refuse one record in a way of its own. */
-const FINDERS = ['getObject', 'retrieve'] as const;
-
 /** The part of a view that its resource asks. */
 interface ResourceView extends InputView, AnsweringView {
+  readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
   readonly [FILE_RECORD]: FileRecord;
 }
@@ -78,21 +72,21 @@ export class Resource implements ViewDefinition {
   /** The routes that send the record's files. */
   readonly actions: ReadonlyMap<string, Action>;
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
-  /** True if a hook of the view has to see the record of a path as an entity. */
-  readonly readsEntities: boolean;
-  /** The operations and hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  readonly permissions: readonly Permission[];
+  readonly customized: Customized;
+  readonly #name: string;
   readonly #schemas: ViewSchemas;
 
-  /** @param overridden the names of the hooks that the view overrides */
+  /** @param library the prototype of the view class that overrides nothing */
   constructor(
     view: ResourceView,
-    overridden: readonly string[],
+    library: object,
     entity: EntityName<object>,
     options: AnyModelOptions,
     context: ViewContext,
   ) {
     const { name } = view;
+    this.#name = name;
     const { orm, parent } = context;
     this.operations = operationsOf(options);
     const { operations } = this;
@@ -100,9 +94,10 @@ export class Resource implements ViewDefinition {
     const { meta } = records;
     if (meta.readonly === true) checkReadOnly(name, meta, options);
     this.orm = orm;
-    this.overridden = overridden;
-    this.readsEntities = overridden.includes('getObject') || overridden.includes('checkObjectPermissions');
     this.meta = meta;
+    this.permissions = permissionsOf(view, context.defaults, meta);
+    const customized = new Customized(view, library, operations);
+    this.customized = customized;
     this.pk = primaryKey(meta);
     this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
     const key = this.key.column;
@@ -116,32 +111,24 @@ export class Resource implements ViewDefinition {
       input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), view[FILE_RECORD]);
     this.prepareDetailAction = (request) => view.getObject(request);
 
-    const isChosen = overridden.includes('readShapeFor');
+    const isChosen = customized.choosesShapes;
     const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
     const selections = makeSelections(name, entity, options);
-    this.answers = new Answers({ view, shapes, orm, meta, key, overridden, selections });
+    this.answers = new Answers({ view, shapes, orm, meta, key, customized, selections });
 
     const filled = [...taken, ...(input?.filled ?? [])];
     if (input !== undefined && operations.includes('create')) {
-      checkCreatable({ name, orm, meta, input: input.create, overridden, filled });
+      checkCreatable({ name, orm, meta, input: input.create, customized, filled });
     }
-    const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
-    const fields = new Set([...shown, ...(input?.fields ?? []), ...filled]);
-    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, [...fields]);
+    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));
 
     this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
     const requiresMatch = this.preconditions?.isRequired === true;
     this.bulk =
       options.bulk === undefined
         ? undefined
-        : new Bulk({ name, meta, option: options.bulk, input, key, operations, requiresMatch, overridden });
-    const answers = {
-      create: this.answers.own('create').projection,
-      update: this.answers.own('update').projection,
-    };
-    const bodies = { written: writtenFields(input), reasons: inputReasons(name, input, taken) };
-    const occasional = this.#occasionalReasons(name, options);
-    this.writes = new WritePlan({ name, orm, meta, key, ...bodies, answers, overridden, occasional });
+        : new Bulk({ name, meta, option: options.bulk, input, key, operations, requiresMatch, customized });
+    this.writes = new WritePlan(this.#declareWrites(taken, options));
 
     const answerParameters = this.answerParametersOf('list');
     const isShown = shownByAll(meta, shapes.values());
@@ -149,36 +136,34 @@ export class Resource implements ViewDefinition {
     this.#schemas = new ViewSchemas(this);
   }
 
-  /** The reasons why the write of some requests is more than one statement. */
-  #occasionalReasons(name: string, { expand }: AnyModelOptions): WriteDeclarations['occasional'] {
-    const matched =
-      this.preconditions === undefined ? [] : [`${name} has ETags, so that requests may have an If-Match`];
-    const ofAnswer = (operation: 'create' | 'update'): string[] => [
-      ...(expand === undefined ? [] : [`a request may "expand" the answer`]),
-      ...this.answers
-        .possible(operation)
-        .filter(({ isPlain }) => !isPlain)
-        .map((answer) => `the answer "${answer.name}" shows other than plain columns of ${this.meta.className}`),
-    ];
+  #declareWrites(taken: readonly string[], { expand }: AnyModelOptions): WriteDeclarations {
+    const { orm, meta, customized, permissions, input, answers } = this;
     return {
-      create: ofAnswer('create'),
-      update: [...matched, ...ofAnswer('update')],
-      destroy: matched,
+      name: this.#name,
+      orm,
+      meta,
+      key: this.key.column,
+      customized,
+      permissions,
+      taken,
+      filled: input?.filled ?? [],
+      isRuled: input?.isRuled === true,
+      written: { create: namesOf(input?.create.fields), update: namesOf(input?.update.fields) },
+      answers: { create: answers.possible('create'), update: answers.possible('update') },
+      expands: expand !== undefined,
+      hasTags: this.preconditions !== undefined,
     };
   }
 
-  get finders(): readonly string[] {
-    const isAsked = (hook: string): boolean => hook !== 'retrieve' || this.operations.includes(hook);
-    return FINDERS.filter((hook) => this.overridden.includes(hook) && isAsked(hook));
-  }
-
-  /** True if a hook of the view decides which records it shows. */
-  get narrows(): boolean {
-    return this.readsEntities || this.finders.length > 0 || this.overridden.includes('getQueryset');
-  }
-
-  get createsSeveral(): boolean {
-    return this.bulk?.limit('create') !== undefined;
+  transactionReasons(operation: WriteOperation): readonly string[] {
+    const { customized } = this;
+    const createsSeveral = operation === 'create' && this.bulk?.limit('create') !== undefined;
+    return [
+      ...(customized.reaches(operation) ? this.writes.transactionReasons(operation) : []),
+      ...(createsSeveral && customized.reachesSeveral('create')
+        ? [`${this.#name} creates several at once ("bulk")`]
+        : []),
+    ];
   }
 
   findViews(registered: readonly ShownView[]): void {
@@ -193,7 +178,7 @@ export class Resource implements ViewDefinition {
     return this.#schemas.of(operation, mode);
   }
 
-  bulkSchemas(operation: BulkOperation): BulkSchemas | undefined {
+  bulkSchemas(operation: WriteOperation): BulkSchemas | undefined {
     return this.#schemas.ofSeveral(operation);
   }
 
@@ -207,24 +192,19 @@ export class Resource implements ViewDefinition {
 
   answersWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
     // Nobody knows what an override of retrieve would answer.
-    const isOwn = operation === 'retrieve' || !this.overridden.includes('retrieve');
+    const isOwn = operation === 'retrieve' || !this.customized.handles.retrieve;
     return isOwn && this.answers.isRetrieved(request, operation);
   }
 }
 
-function writtenFields(input: ViewInput | undefined): WriteDeclarations['written'] {
-  const { create = [], update = [] } = { create: input?.create.fields, update: input?.update.fields };
-  return { create: create.map(({ name }) => name), update: update.map(({ name }) => name) };
+/** Lists the fields that a client may see or send, and those that the view sets itself. */
+function namedFields(shapes: ShapesByName, input: ViewInput | undefined, filled: readonly string[]): readonly string[] {
+  const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
+  return [...new Set([...shown, ...(input?.fields ?? []), ...filled])];
 }
 
-/** @param taken the fields that the path of a nested view says */
-function inputReasons(
-  name: string,
-  input: ViewInput | undefined,
-  taken: readonly string[],
-): WriteDeclarations['reasons'] {
-  const { create = [], update = [] } = input?.reasons ?? {};
-  return { create: [...taken.map((field) => `the path of ${name} says "${field}"`), ...create], update };
+function namesOf(fields: readonly BoundField[] = []): readonly string[] {
+  return fields.map(({ name }) => name);
 }
 
 function preconditionsOf(

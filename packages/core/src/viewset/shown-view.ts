@@ -4,6 +4,7 @@ import { NotFound, refusalStatus } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
 import type { Permission, PermissionView } from '../permissions/permission.ts';
+import type { Customized } from './customized.ts';
 import type { KeyDefinition } from './record-key.ts';
 import { requestFor } from './request-for.ts';
 import { stateOf } from './request-state.ts';
@@ -41,8 +42,7 @@ export interface AskedPlan {
 /** The declarations of such a view, resolved at its place. */
 export interface ShownDefinition {
   readonly meta: EntityMetadata;
-  /** The overrides that decide about one record: `getObject`, and `retrieve` if the view offers it. */
-  readonly finders: readonly string[];
+  readonly customized: Customized;
   /** The place of the view below the records of another one. */
   readonly nesting: object | undefined;
   readonly key: KeyDefinition;

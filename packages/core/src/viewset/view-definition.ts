@@ -6,31 +6,17 @@ import type { FileFields } from '../files/file-field.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
-import type { PermissionClass } from '../permissions/permission.ts';
+import type { Permission, PermissionClass } from '../permissions/permission.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Action } from './action.ts';
+import type { Customized } from './customized.ts';
 import type { ExportFormat } from './list-export.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
+import type { Operation, WriteOperation } from './operation.ts';
 import type { KeyDefinition } from './record-key.ts';
 import type { ShownView } from './shown-view.ts';
 import type { WritePlan } from './write-plan.ts';
-
-/** The five operations, in the terms of REST; `update` is PUT and PATCH. */
-export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
-/** The name of an operation. */
-export type Operation = (typeof OPERATIONS)[number];
-
-/** The operations that can be done to several records at once. */
-export type BulkOperation = Extract<Operation, 'create' | 'update' | 'destroy'>;
-
-/** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
-export function operationsOf(options: {
-  readonly operations?: readonly Operation[] | undefined;
-  readonly write?: unknown;
-}): readonly Operation[] {
-  return options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
-}
 
 /** The settings of the plugin for every view that does not say otherwise. */
 export interface ViewDefaults {
@@ -121,22 +107,26 @@ export interface ListDefinition {
 export interface ViewDefinition {
   /** The operations that get a route. */
   readonly operations: readonly Operation[];
+  /** The permissions of the view. */
+  readonly permissions: readonly Permission[];
   readonly key: KeyDefinition;
+  /** The overrides of a view of an entity; undefined if the view has none. */
+  readonly customized?: Customized;
   /** Undefined if the view has no entity. */
   readonly lists?: ListDefinition;
   /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
   readonly preconditions?: Preconditions | undefined;
   /** The way of the view's own operations to the database. */
   readonly writes?: WritePlan;
-  /** True if POST on the collection takes an array too. */
-  readonly createsSeveral?: boolean;
+  /** Tells why requests may need a transaction of the library's for an operation that writes; no reason if one statement is all that they write. */
+  transactionReasons?(operation: WriteOperation): readonly string[];
   schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
   /** The query parameters by which clients select what one of the view's own operations answers with. */
   answerParametersOf?(operation: AnsweringOperation): readonly ParameterDeclaration[];
   /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
   selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
   /** The schemas of an operation on several records; undefined if the view does not allow it. */
-  bulkSchemas?(operation: BulkOperation): BulkSchemas | undefined;
+  bulkSchemas?(operation: WriteOperation): BulkSchemas | undefined;
   /** The schema of the answer to a request if it is another than that of the route. */
   answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
   /** Tells if an operation answers a request with the record as `retrieve` would, whole: that alone has an `ETag`. */

@@ -107,10 +107,9 @@ export class ViewInput {
     this.#inspectExtra = { create: inspect, replace: inspect, change: inspectPart };
   }
 
-  /** The reasons why a write needs the unit of work. */
-  get reasons(): { readonly create: readonly string[]; readonly update: readonly string[] } {
-    const rules = this.#options.validate === undefined ? [] : ['the view has rules: validate'];
-    return { create: [...this.filled.map((field) => `the view fills "${field}"`), ...rules], update: rules };
+  /** True if the view has rules. */
+  get isRuled(): boolean {
+    return this.#options.validate !== undefined;
   }
 
   /** The schemas of a body, for documents. */

@@ -4,10 +4,12 @@ import type { BodyMode } from '../shapes/bound-input.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { Answers } from './answers.ts';
 import type { Bulk } from './bulk.ts';
+import type { Customized } from './customized.ts';
 import type { InputResolution } from './input-resolution.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RecordLists } from './record-lists.ts';
-import type { BodyRefusal, BulkOperation, BulkSchemas, Operation, OperationSchemas } from './view-definition.ts';
+import type { WriteOperation, Operation } from './operation.ts';
+import type { BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The parts of a view that its schemas are made of. */
@@ -18,8 +20,7 @@ interface SchemaParts {
   readonly input: ViewInput | undefined;
   readonly bulk: Bulk | undefined;
   readonly resolution: InputResolution;
-  /** The operations and hooks that the view overrides. */
-  readonly overridden: readonly string[];
+  readonly customized: Customized;
 }
 
 /** The schemas of a view's operations: of what they take, and of what they answer with. */
@@ -51,7 +52,7 @@ export class ViewSchemas {
     };
   }
 
-  ofSeveral(operation: BulkOperation): BulkSchemas | undefined {
+  ofSeveral(operation: WriteOperation): BulkSchemas | undefined {
     const { bulk, key } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
@@ -101,8 +102,8 @@ export class ViewSchemas {
 
   /** Makes the refusal of bodies that an override of the view would get, and of arrays that are at fault themselves. */
   #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
-    const { bulk, input, resolution, overridden } = this.#parts;
-    const isOverridden = { one: overridden.includes(operation), several: overridden.includes(`${operation}Many`) };
+    const { bulk, input, resolution, customized } = this.#parts;
+    const isOverridden = { one: customized.handles[operation], several: customized.handlesSeveral[operation] };
     if (!isOverridden.one && bulk === undefined) return undefined;
     return async (request) => {
       const { body } = request;

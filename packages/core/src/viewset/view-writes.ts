@@ -11,8 +11,15 @@ import { ownWrite, placeConflict } from './own-write.ts';
 import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
-import type { WriteOperation, WriteTarget } from './write-plan.ts';
+import type { WriteOperation } from './operation.ts';
+import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from './written-records.ts';
+
+/** The record that a request writes. */
+export interface WriteTarget extends Partial<Omit<Write, 'em' | 'grant'>> {
+  readonly operation: WriteOperation;
+  readonly data: object;
+}
 
 /** A record of a body that is written. */
 interface RecordBody extends RecordData {
@@ -42,9 +49,13 @@ export class ViewWrites<Entity extends object> {
     statement: (backend: Backend, write: Omit<RowWrite<Output>, 'projection'>) => Awaitable<Result>,
     work: () => Promise<Result>,
   ): Awaitable<Result> {
-    const write = this.#resource.writes.statementFor(request, target);
-    if (write === undefined) return this.together(request, work);
-    const written = this.own(request, () => statement(backendOf(write.em), write));
+    const { writes, meta } = this.#resource;
+    const em = request.reader;
+    const { grant } = stateOf(request);
+    const { condition, filters, data, answer } = target;
+    const write: Write = { em, grant, condition, filters, data, answer, comparesLocked: false };
+    if (!writes.isOneStatement(target.operation, write)) return this.together(request, work);
+    const written = this.own(request, () => statement(backendOf(em), { em, meta, request }));
     return isPromise(written) ? written.catch((error: unknown) => this.#refuse(request, error)) : written;
   }
 

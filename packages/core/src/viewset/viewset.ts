@@ -19,12 +19,18 @@ import {
   TEXTS,
   TEXTS_BY_NAME,
 } from '../options.ts';
-import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
+import {
+  makePermissions,
+  type Permission,
+  type PermissionClass,
+  type PermissionView,
+} from '../permissions/permission.ts';
 import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { LIST_RULES } from './list-options.ts';
 import { stateOf } from './request-state.ts';
 import type { Examples, Words } from './action.ts';
-import { DEFINE, type Operation, OPERATIONS, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import { type Operation, OPERATIONS } from './operation.ts';
+import { DEFINE, type ViewContext, type ViewDefaults, type ViewDefinition } from './view-definition.ts';
 
 /** The words about a view, for documents. */
 export interface ViewDocumentation {
@@ -104,8 +110,9 @@ export abstract class ViewSet implements PermissionView {
   }
 
   /** @internal */
-  [DEFINE](_context: ViewContext): ViewDefinition {
+  [DEFINE]({ defaults }: ViewContext): ViewDefinition {
     return {
+      permissions: permissionsOf(this, defaults, undefined),
       operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
       key: { schema: Type.String(), parse: (text) => (text === '' ? undefined : text) },
       schemasOf: () => ({}),
@@ -120,6 +127,20 @@ export abstract class ViewSet implements PermissionView {
     const { grant } = stateOf(request);
     if (grant !== undefined && !isYes(await grant.allows(object))) throw permissionDenied(request);
   }
+}
+
+/** Makes the permissions of a view: those of its classes, else the application's. */
+export function permissionsOf(
+  { name, permissionClasses }: Pick<ViewSet, 'name' | 'permissionClasses'>,
+  defaults: ViewDefaults,
+  meta: EntityMetadata | undefined,
+): readonly Permission[] {
+  return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
+}
+
+/** Tells if a view counts requests by a hook of its own. */
+export function hasThrottleRate(view: ViewSet): boolean {
+  return view.throttleRate !== ViewSet.prototype.throttleRate;
 }
 
 /** Refuses declarations of a wrong kind, of any view. */

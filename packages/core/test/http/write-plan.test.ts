@@ -256,8 +256,16 @@ class Label extends LabelSchema.class {
   override name = 'without a name';
 }
 LabelSchema.setClass(Label);
+const BoxSchema = defineEntity({ name: 'Box', properties });
+/** An empty class as a bundler writes it that keeps names. */
+class Box extends BoxSchema.class {
+  static {
+    Object.defineProperty(this, 'name', { value: 'Box', configurable: true });
+  }
+}
+BoxSchema.setClass(Box);
 
-forEachDatabase(t, { entities: [Shelf, Label] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Shelf, Label, Box] }, async (t, orm) => {
   t.test('an entity whose class is empty is written in one statement, one with fields of its own is not', async (t) => {
     class ShelfViewSet extends ModelViewSet(Shelf, {
       read: readShape(Shelf, ['id', 'name']),
@@ -271,11 +279,18 @@ forEachDatabase(t, { entities: [Shelf, Label] }, async (t, orm) => {
     }) {
       explanation = action({}, () => this.explain());
     }
+    class BoxViewSet extends ModelViewSet(Box, {
+      read: readShape(Box, ['id', 'name']),
+      write: writeShape(Box, ['name']),
+    }) {
+      explanation = action({}, () => this.explain());
+    }
     const app = await testApp(t, orm, [
-      new Router().register('shelves', ShelfViewSet).register('labels', LabelViewSet),
+      new Router().register('shelves', ShelfViewSet).register('labels', LabelViewSet).register('boxes', BoxViewSet),
     ]);
     const explained = async (name: string) => (await app.inject(`/${name}/explanation`)).json().create;
     t.strictSame(await explained('shelves'), { oneStatement: true, reasons: [] });
+    t.strictSame(await explained('boxes'), { oneStatement: true, reasons: [] }, 'whatever its text');
     t.strictSame(await explained('labels'), {
       oneStatement: false,
       reasons: ['the class of Label has code of its own'],

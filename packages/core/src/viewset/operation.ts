@@ -1,0 +1,19 @@
+/** The five operations, in the terms of REST; `update` is PUT and PATCH. */
+export const OPERATIONS = ['list', 'create', 'retrieve', 'update', 'destroy'] as const;
+/** The name of an operation. */
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The operations that write, which can be done to several records at once as well. */
+export const WRITES = ['create', 'update', 'destroy'] as const;
+/** The name of an operation that writes. */
+export type WriteOperation = (typeof WRITES)[number];
+/** The operations that can be done to several records at once. */
+export type BulkOperation = WriteOperation;
+
+/** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
+export function operationsOf(options: {
+  readonly operations?: readonly Operation[] | undefined;
+  readonly write?: unknown;
+}): readonly Operation[] {
+  return options.operations ?? (options.write === undefined ? ['list', 'retrieve'] : OPERATIONS);
+}
