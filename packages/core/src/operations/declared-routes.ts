@@ -61,7 +61,10 @@ export interface DeclaredRoute {
   readonly documented?: OperationSchemas['documented'];
   readonly readShapes?: readonly string[] | undefined;
   readonly answerParameters?: readonly ParameterDeclaration[] | undefined;
-  readonly validateBody: ((body: unknown) => unknown) | undefined;
+  /** Checks and converts the body of an action. */
+  readonly validateBody?: ((body: unknown) => unknown) | undefined;
+  /** Reads the body of an operation. */
+  readonly readBody?: OperationSchemas['readBody'];
   readonly refuseBody?: BodyRefusal | undefined;
   readonly form?: FormFields | undefined;
   readonly validateQuery?: ((query: unknown) => unknown) | undefined;
@@ -122,7 +125,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
   ).map(({ operation, method, detail }) => {
     const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
-    const { body, response, documented, readShapes, validateBody, refuseBody, form } = schemas;
+    const { body, response, documented, readShapes, readBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
     // The library's own operations store all that they write or nothing.
@@ -146,13 +149,13 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       documented,
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
-      validateBody,
+      readBody,
       refuseBody,
       form,
       preconditions: definition.preconditions,
       transaction: isWriting && isOwn,
       transactionReasons: () => (isWriting ? (definition.transactionReasons?.(operation as WriteOperation) ?? []) : []),
-      handler: operation === 'create' ? createHandler(view) : view[operation]!.bind(view),
+      handler: operationHandler(view, operation),
       proof: isOwn && !customized.findsRecord ? PROOFS[operation] : 'none',
     };
   });
@@ -182,9 +185,10 @@ function declaredExports({ definition }: MountedView, operations: readonly Decla
   return exported.flat();
 }
 
-/** An array creates several records, if the view takes one. */
-function createHandler(view: ViewSet): OperationHandler {
-  if (!(view instanceof ModelViewSetBase)) return view.create!.bind(view);
+/** Makes the handler of an operation. A POST of an array creates several records, if the view takes one. */
+function operationHandler(view: ViewSet, operation: Operation): OperationHandler {
+  if (!(view instanceof ModelViewSetBase)) return view[operation]!.bind(view);
+  if (operation !== 'create') return view[operation].bind(view);
   return (request, reply) =>
     Array.isArray(request.body) ? view.createMany(request, reply) : view.create(request, reply);
 }
@@ -211,7 +215,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
     const { customized } = definition;
     const schemas = definition.bulkSchemas?.(operation);
     if (schemas === undefined) return [];
-    const { body, response, documented, readShapes, querystring, validateBody, refuseBody, validateQuery } = schemas;
+    const { body, response, documented, readShapes, querystring, readBody, refuseBody, validateQuery } = schemas;
     return {
       action: operation,
       method,
@@ -223,7 +227,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       documented,
       readShapes,
       answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
-      validateBody,
+      readBody,
       refuseBody,
       validateQuery,
       isCommaSeparated: true,

@@ -6,11 +6,12 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { TSchema } from 'typebox';
-import { runHook } from '../awaitable.ts';
+import { runHook, whenReady } from '../awaitable.ts';
 import { HttpError, ImproperlyConfigured, ParseError, UnsupportedMediaType } from '../errors.ts';
 import { mayHaveBody } from '../methods.ts';
 import type { ActionHooks } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
+import { stateOf } from '../viewset/request-state.ts';
 import { type AnswerHook, collectionCheck, tagAnswers } from './conditional-requests.ts';
 import { formReading } from './form-body.ts';
 import { compileGate } from './gate.ts';
@@ -155,7 +156,7 @@ function objectOf(parameters: readonly OperationParameter[]): object {
 
 type Validate = (value: unknown) => { value: unknown } | { error: Error };
 
-/** Bodies are checked by the shapes' own validators; the pk and the query string were read before. */
+/** The body of an action is checked by its own validator; the pk, the query string and the bodies of operations were read before. */
 function validatorCompiler({ validateBody }: PlannedRoute): NonNullable<RouteOptions['validatorCompiler']> {
   return ({ httpPart }) => {
     if (httpPart !== 'body' || validateBody === undefined) return (value: unknown) => ({ value });
@@ -185,20 +186,26 @@ function readForm({ form }: PlannedRoute): preValidationAsyncHookHandler | undef
   };
 }
 
-/** Checks the query string, and refuses a missing body. */
-function beforeValidation({ plan, definition, query }: PlannedRoute): preValidationHookHandler | undefined {
+/** Checks the query string, refuses a missing body, and reads that of an operation. */
+function beforeValidation({ plan, definition, query, readBody }: PlannedRoute): preValidationHookHandler | undefined {
   const needsBody = plan.body?.required === true;
   const declared = (query.ofBody ?? plan.queryParameters).map(({ name }) => name);
   const check = compileQueryCheck(query, declared, definition.lists?.check.bind(definition.lists));
   const checkQuery = query.ofBody === undefined ? check : check && placedInBody(check);
   const checkUrl = query.ofBody && queryStringCheck(query.ofBody, query.ignored);
   if (!needsBody && checkQuery === undefined) return undefined;
+  const read = (request: FastifyRequest): void => {
+    if (readBody === undefined) return;
+    const input = readBody(request.body);
+    stateOf(request).input = input;
+    request.body = input.value;
+  };
   return (request, _reply, done) => {
     runHook(() => {
       // Fastify would hand a missing body to the validator as null, which is JSON of another kind.
       if (needsBody && request.body === undefined) throw new ParseError('A JSON body is required');
       checkUrl?.(request);
-      return checkQuery?.(request);
+      return whenReady(checkQuery?.(request), () => read(request));
     }, done);
   };
 }

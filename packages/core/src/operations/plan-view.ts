@@ -15,10 +15,11 @@ import {
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { ActionHooks, Words } from '../viewset/action.ts';
 import { isAnswering } from '../viewset/answer.ts';
+import { answerToConflict } from '../viewset/conflicts.ts';
 import type { Parent } from '../viewset/parent.ts';
 import { OPERATIONS } from '../viewset/operation.ts';
-import type { BodyRefusal, FormFields, ViewDefinition } from '../viewset/view-definition.ts';
-import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
+import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/view-definition.ts';
+import { hasThrottleRate, type OperationHandler, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';
 import { operationIdOf, summaryOf } from './operation-names.ts';
@@ -38,7 +39,10 @@ export interface PlannedRoute {
   readonly answers: DeclaredResponses;
   /** The view's permissions whose scopes narrow an action that has permissions of its own. */
   readonly scopes: readonly Permission[];
+  /** Checks and converts the body of an action. */
   readonly validateBody: ((body: unknown) => unknown) | undefined;
+  /** Reads the body of an operation. */
+  readonly readBody: OperationSchemas['readBody'];
   readonly refuseBody: BodyRefusal | undefined;
   /** The body as a form; undefined if the route takes none. */
   readonly form: FormFields | undefined;
@@ -107,6 +111,7 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     answers,
     scopes: isNarrowed ? definition.permissions.filter((permission) => permission[HIDES_RECORDS]) : [],
     validateBody: declared.validateBody,
+    readBody: declared.readBody,
     refuseBody: declared.refuseBody,
     form: declared.form,
     tagsAnswers,
@@ -179,8 +184,20 @@ function operationPlan(
       key: definition.key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
-    handler: parent?.guard(handler, proof) ?? handler,
+    handler: answeringConflicts(parent?.guard(handler, proof) ?? handler, action),
   });
+}
+
+/** Has a handler that may write answer a conflict that the view's own write has met, once its transaction has ended. */
+function answeringConflicts(handler: OperationHandler, action: string): OperationHandler {
+  if (action === 'list' || action === 'retrieve') return handler;
+  return async (request, reply) => {
+    try {
+      return await handler(request, reply);
+    } catch (error) {
+      throw await answerToConflict(request, error);
+    }
+  };
 }
 
 /** True if the action, or else the view, says that its routes need no token. Nobody else opens a route. */

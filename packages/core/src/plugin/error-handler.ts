@@ -23,7 +23,6 @@ import {
 } from '../errors.ts';
 import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
-import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { logRefusal } from './security-event.ts';
 
 /** The words for the errors of Fastify that say that a request cannot be read, by their codes. */
@@ -86,8 +85,6 @@ export function toHttpError(error: unknown): HttpError {
  * value of the program that fits no column, a `findOneOrFail` that finds nothing.
  */
 function fromDatabaseError(error: unknown): HttpError | undefined {
-  const answer = ownWriteAnswer(error);
-  if (answer !== undefined) return answer;
   if (isTransient(error)) return new ServiceUnavailable(undefined, { cause: error });
   if (error instanceof OptimisticLockError) {
     return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
@@ -193,7 +190,7 @@ function adviceOn(cause: unknown): string | undefined {
 
 /** A constraint that another statement than the write of the view's record violates is for the application to look at. */
 function logConflict(request: FastifyRequest, error: unknown): boolean {
-  const violation = ownWriteAnswer(error) === undefined ? violationOf(error) : undefined;
+  const violation = violationOf(error);
   if (violation === undefined) return false;
   const { constraint, table } = violation;
   const { config, url } = request.routeOptions;

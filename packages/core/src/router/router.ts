@@ -316,7 +316,7 @@ export class Router {
     if (view instanceof ModelViewSetBase) {
       const shown = view as RegisteredParent['view'];
       const route = routes.find(({ plan }) => plan.detail && plan.action === 'retrieve');
-      shownViews.set(shown, new ShownView({ ...shown[SHOWS], permissions: definition.permissions, plan: route?.plan }));
+      shownViews.set(shown, new ShownView(shown[SHOWS], route?.plan));
     }
     for (const route of routes) {
       const { plan } = route;

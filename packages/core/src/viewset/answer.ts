@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
+import { backendOf } from '../query/backend-of.ts';
+import type { QuerySet } from '../query/queryset.ts';
 import type { ReadShape } from '../shapes/read-shape.ts';
 import type { Keyed, Projection, Seen } from '../language/projection.ts';
 
@@ -32,4 +34,26 @@ export interface Answer {
   readonly isPlain: boolean;
   /** Makes the same answer for one request, of which its records tell; undefined if they tell of none. */
   readonly forRequest: ((request: FastifyRequest) => Answer) | undefined;
+}
+
+/** An answer with records of a type. */
+export interface AnswerOf<Output extends object> extends Answer {
+  readonly records: Projection<Output>;
+  readonly keyed: Projection<Keyed<Output>>;
+  readonly seen: Projection<Seen<Output>>;
+}
+
+/** Takes the statement of an answer that a client has selected for one of a client, of which there may be many. */
+export function byAuthor<Entity extends object>(records: QuerySet<Entity>, { whole }: Answer): QuerySet<Entity> {
+  return whole === undefined ? records : records.by('client');
+}
+
+/** Makes the record that is sent of an entity. */
+export async function recordOf<Output extends object>(
+  request: FastifyRequest,
+  { projection, records }: AnswerOf<Output>,
+  entity: object,
+): Promise<Output> {
+  if (projection.related !== undefined) await backendOf(request).loadChildren(request, [entity], projection);
+  return records.readEntity(entity);
 }

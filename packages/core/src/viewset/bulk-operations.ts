@@ -5,14 +5,15 @@ import { keyText } from '../shapes/references.ts';
 import { assignValues } from '../mikro/assign-values.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { Resource } from './resource.ts';
-import type { AnswerOf, ViewRecords } from './view-records.ts';
-import type { Judged, ViewWrites } from './view-writes.ts';
+import type { AnswerOf } from './answer.ts';
+import type { ResolvedBody } from './input-resolution.ts';
+import type { RecordWrites, WriteHooks } from './record-writes.ts';
+import { inputOf } from './request-state.ts';
+import { inTransaction } from './transaction.ts';
+import type { VisibleRecords } from './visible-records.ts';
 
 /** The hooks of a view that are asked for each record. */
-interface RecordHooks<Entity extends object> {
-  performCreate(request: FastifyRequest, data: object, extra?: object): Promise<Entity>;
-  performUpdate(request: FastifyRequest, entity: Entity, data: object, extra?: object): Promise<Entity>;
-  performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
+interface RecordHooks<Entity extends object> extends WriteHooks<Entity> {
   checkObjectPermissions(request: FastifyRequest, entity: Entity): Promise<void>;
 }
 
@@ -20,8 +21,8 @@ interface RecordHooks<Entity extends object> {
 interface BulkParts<Entity extends object, Output extends object> {
   readonly view: RecordHooks<Entity>;
   readonly resource: Resource;
-  readonly records: ViewRecords<Entity, Output>;
-  readonly writes: ViewWrites<Entity>;
+  readonly records: VisibleRecords<Entity>;
+  readonly writes: RecordWrites<Entity, Output>;
 }
 
 /**
@@ -30,8 +31,8 @@ interface BulkParts<Entity extends object, Output extends object> {
 export class BulkOperations<Entity extends object, Output extends object> {
   readonly #view: RecordHooks<Entity>;
   readonly #resource: Resource;
-  readonly #records: ViewRecords<Entity, Output>;
-  readonly #writes: ViewWrites<Entity>;
+  readonly #records: VisibleRecords<Entity>;
+  readonly #writes: RecordWrites<Entity, Output>;
 
   constructor({ view, resource, records, writes }: BulkParts<Entity, Output>) {
     this.#view = view;
@@ -42,14 +43,14 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   /** POST of an array on the collection. */
   async create(request: FastifyRequest, reply: FastifyReply): Promise<Output[]> {
-    const { nesting } = this.#resource;
-    const bodies = request.body as object[];
+    const { nesting, resolution } = this.#resource;
+    const { bodies } = inputOf(request);
     const answer = this.#answer(request, 'create');
-    const records = await this.#writes.together(request, async () => {
-      const parent = nesting && (await this.#writes.lookedUp(request, 'create', nesting.withParent(request, {})));
-      const whole = bodies.map((body, index) => ({ body, data: { ...body, ...parent }, path: `/${index}` }));
-      const judged = await this.#writes.judged(request, 'create', whole);
-      return this.#records.storedAll(request, answer, await this.#createEach(request, judged));
+    const records = await inTransaction(request, async () => {
+      const parent = nesting && (await this.#writes.faultsFirst(request, 'create', nesting.parentOf(request)));
+      const written = bodies.map((body) => ({ body, data: { ...body.data, ...parent } }));
+      const resolved = await resolution.resolve(request, 'create', written);
+      return this.#writes.readAllStored(request, answer, await this.#createEach(request, resolved));
     });
     reply.code(201);
     return records;
@@ -57,27 +58,28 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   /** PATCH of an array on the collection. */
   async update(request: FastifyRequest): Promise<Output[]> {
-    const { pk } = this.#resource;
+    const { pk, resolution } = this.#resource;
     const key = this.#resource.key.column;
     const answer = this.#answer(request, 'update');
-    const sent = request.body as Record<string, unknown>[];
-    const keys = sent.map((body) => body[key.property.name]);
-    return this.#writes.together(request, async () => {
-      const entities = await this.#writes.lookedUp(request, 'update', this.#writable(request, keys, 'body'));
-      const bodies = sent.map((body, index) => {
-        const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = body;
-        return { body, data, path: `/${index}`, entity: entities[index]! };
+    const { bodies } = inputOf(request);
+    const sent = bodies.map(({ data }) => data as Readonly<Record<string, unknown>>);
+    const keys = sent.map((data) => data[key.property.name]);
+    return inTransaction(request, async () => {
+      const entities = await this.#writes.faultsFirst(request, 'update', this.#findToWrite(request, keys, 'body'));
+      const written = bodies.map((body, index) => {
+        const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = sent[index]!;
+        return { body, data, entity: entities[index]! };
       });
-      await this.#updateEach(request, entities, await this.#writes.judged(request, 'update', bodies));
-      return this.#records.storedAll(request, answer, entities);
+      await this.#updateEach(request, entities, await resolution.resolve(request, 'update', written));
+      return this.#writes.readAllStored(request, answer, entities);
     });
   }
 
   /** `DELETE …?pk=1,2,3` on the collection. */
   async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
-    await this.#writes.together(request, async () => {
-      const entities = await this.#writable(request, keys, 'query');
+    await inTransaction(request, async () => {
+      const entities = await this.#findToWrite(request, keys, 'query');
       const isHooked = this.#resource.customized.performs.destroy;
       for (const entity of entities) {
         if (isHooked) await this.#view.performDestroy(request, entity);
@@ -88,37 +90,41 @@ export class BulkOperations<Entity extends object, Output extends object> {
     reply.code(204);
   }
 
-  async #createEach(request: FastifyRequest, judged: readonly Judged[]): Promise<Entity[]> {
+  async #createEach(request: FastifyRequest, resolved: readonly ResolvedBody[]): Promise<Entity[]> {
     const entities: Entity[] = [];
     const isHooked = this.#resource.customized.performs.create;
     checkNotGivenUp(request);
-    for (const { resolved, extra } of judged) {
-      const made = isHooked ? this.#view.performCreate(request, resolved, extra) : this.#writes.make(request, resolved);
+    for (const { data, extra } of resolved) {
+      const made = isHooked ? this.#view.performCreate(request, data, extra) : this.#writes.make(request, data);
       entities.push(await made);
     }
     await this.#writes.flush(request);
     return entities;
   }
 
-  async #updateEach(request: FastifyRequest, entities: readonly Entity[], judged: readonly Judged[]): Promise<void> {
+  async #updateEach(
+    request: FastifyRequest,
+    entities: readonly Entity[],
+    resolved: readonly ResolvedBody[],
+  ): Promise<void> {
     const writesChildren = this.#resource.input!.update.fields.some(({ children }) => children !== undefined);
     const isHooked = this.#resource.customized.performs.update || writesChildren;
-    for (const [index, { resolved, extra }] of judged.entries()) {
-      if (isHooked) await this.#view.performUpdate(request, entities[index]!, resolved, extra);
-      else assignValues(request.em, entities[index]!, resolved);
+    for (const [index, { data, extra }] of resolved.entries()) {
+      if (isHooked) await this.#view.performUpdate(request, entities[index]!, data, extra);
+      else assignValues(request.em, entities[index]!, data);
     }
     await this.#writes.flush(request);
   }
 
   /** Finds the records to write, locked in the order of their keys, and asks the object permission of each. */
-  async #writable(
+  async #findToWrite(
     request: FastifyRequest,
     keys: readonly unknown[],
     place: 'body' | 'query',
   ): Promise<readonly Entity[]> {
     const { bulk } = this.#resource;
     const key = this.#resource.key.column;
-    const found = await this.#records.entities(request, compare(key, 'in', [...keys]), true);
+    const found = await this.#records.findAll(request, compare(key, 'in', [...keys]), true);
     const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
     const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
     if (missing.size > 0) throw bulk!.absent(keys, missing, place);

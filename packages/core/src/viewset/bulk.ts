@@ -14,6 +14,7 @@ import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { writeSchema } from '../shapes/wire-format.ts';
 import type { Customized } from './customized.ts';
 import { type WriteOperation, WRITES } from './operation.ts';
+import { type ReadBody, type ReadInput, soundBody } from './read-input.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The greatest numbers of records that requests may create, update and destroy at once. */
@@ -85,30 +86,30 @@ export class Bulk {
   }
 
   /**
-   * Validates the objects of a body, each as the body that it is, and the keys of records that are changed. Faults that wait for others
-   * are kept, those of one object with it and those of keys with the array.
+   * Reads the objects of a body, each as the body that it is, and the keys of records that are changed. Faults that rules and references
+   * may add to come with the objects, those of keys with the array.
    *
-   * @throws InvalidUsage with a detail for every offending field
+   * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
    */
-  validate(body: unknown, operation: 'create' | 'update'): object[] {
+  read(body: unknown, operation: 'create' | 'update'): ReadInput {
     const limit = this.#limits[operation]!;
     if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
     if (body.length > limit) {
       throw invalidInput('body', [{ path: '', message: `must have at most ${counted(limit, 'item')}` }]);
     }
-    const problems: Problem[] = [];
+    const faults: Problem[] = [];
     const named = new Set<string>();
-    const items = (body as unknown[]).map((item, index) => {
+    const bodies = (body as unknown[]).map((item, index) => {
       const path = `/${index}`;
-      if (operation === 'create' || !isRecord(item)) return this.#validateItem(item, operation, path, problems);
+      if (operation === 'create' || !isRecord(item)) return this.#readItem(item, operation, path, faults);
       const { [this.#key.property.name]: json, ...changes } = item;
-      const key = this.#keyOf(json, path, problems, named);
-      const values = this.#validateItem(changes, operation, path, problems);
-      return Object.assign(values, { [this.#key.property.name]: key });
+      const key = this.#keyOf(json, path, faults, named);
+      const read = this.#readItem(changes, operation, path, faults);
+      Object.assign(read.data, { [this.#key.property.name]: key });
+      return read;
     });
-    if (problems.length > 0 && !this.#input!.judges(modeOf(operation))) throw invalidInput('body', problems);
-    if (problems.length > 0) this.#input!.keep(items, problems);
-    return items;
+    if (faults.length > 0 && !this.#input!.findsMore(modeOf(operation))) throw invalidInput('body', faults);
+    return { value: bodies.map(({ data }) => data), bodies, faults };
   }
 
   /**
@@ -160,13 +161,13 @@ export class Bulk {
     return key;
   }
 
-  #validateItem(item: unknown, operation: 'create' | 'update', path: string, problems: Problem[]): object {
+  #readItem(item: unknown, operation: 'create' | 'update', path: string, faults: Problem[]): ReadBody {
     try {
-      return this.#input!.validate(item, modeOf(operation));
+      return this.#input!.read(item, modeOf(operation), path);
     } catch (error) {
       if (!(error instanceof InvalidUsage)) throw error;
-      problems.push(...placedAt(path, error.details ?? []));
-      return {};
+      faults.push(...placedAt(path, error.details ?? []));
+      return soundBody({}, path);
     }
   }
 }

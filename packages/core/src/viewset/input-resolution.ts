@@ -15,6 +15,8 @@ import type { FindReferred, RecordData } from '../shapes/references.ts';
 import { type FileChanges, fileChangesOf } from './file-changes.ts';
 import type { AnyModelOptions } from './model-viewset-options.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
+import { faultsIn, type ReadBody } from './read-input.ts';
+import { inputOf } from './request-state.ts';
 import type { ShownView } from './shown-view.ts';
 import type { ViewContext } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
@@ -22,6 +24,22 @@ import type { ViewInput } from './view-input.ts';
 /** The part of a view that its input asks. */
 export interface InputView extends PermissionView {
   getQueryset(request: FastifyRequest): { readonly filters: FilterOptions | undefined };
+}
+
+/** A body that is written. */
+export interface WrittenBody {
+  readonly body: ReadBody;
+  /** The data to write: of the body, and of the path. */
+  readonly data: object;
+  /** The record that is changed; undefined for a new one. */
+  readonly entity?: object;
+}
+
+/** A body without faults, for the hooks: its references are entities, its files stored. */
+export interface ResolvedBody {
+  readonly data: object;
+  /** The input that is no property of the entity. */
+  readonly extra: object;
 }
 
 /** The way from what a body names to what is written: the entities of its references, and the files of its forms. */
@@ -59,17 +77,45 @@ export class InputResolution {
   }
 
   /**
-   * Puts the related entities in the place of the references of bodies, stores their files, and loads the relations that they
-   * replace.
+   * Asks the rules of the view about bodies, puts the related entities in the place of their references, stores their files, and loads the
+   * relations that they replace.
    *
-   * @param known the faults of the bodies that are known already
-   * @throws InvalidUsage for all faults that are known, and for all references to what the request may not refer to
+   * @throws InvalidUsage for all faults: of the schemas, of the rules, and of references to what the request may not refer to
    */
   async resolve(
     request: FastifyRequest,
     operation: 'create' | 'update',
+    bodies: readonly WrittenBody[],
+  ): Promise<ResolvedBody[]> {
+    const input = this.#input!;
+    const faults: Problem[] = [];
+    for (const { body, entity } of bodies) {
+      faults.push(...placedAt(body.path, await input.check(request, body, entity)));
+    }
+    const records: RecordData[] = [];
+    for (const { body, data, entity } of bodies) {
+      const isFilled = faults.length === 0 && operation === 'create';
+      const filled = isFilled ? await input.fill(request, data) : (body.sent ?? data);
+      records.push({ data: filled, path: body.path, entity });
+    }
+    const resolved = await this.#resolveRecords(request, operation, records, faults);
+    return bodies.map(({ body }, index) => ({ data: resolved[index]!, extra: body.extra }));
+  }
+
+  /** Throws the faults that the schemas have found in the input of a request, with those of its references, if there are any. */
+  async refuseFaults(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
+    const input = inputOf(request);
+    const faults = faultsIn(input);
+    if (faults.length === 0) return;
+    const records = input.bodies.map(({ data, sent, path }) => ({ data: sent ?? data, path }));
+    await this.#resolveRecords(request, operation, records, faults);
+  }
+
+  async #resolveRecords(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
     records: readonly RecordData[],
-    known: readonly Problem[],
+    faults: readonly Problem[],
   ): Promise<object[]> {
     const { em } = request;
     const write = this.#input![operation];
@@ -81,25 +127,9 @@ export class InputResolution {
       await em.populate(changed, [...new Set(relations)] as never[], { filters });
     }
     const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition, filters);
-    const resolved = await write.resolveReferences(records, find, known);
+    const resolved = await write.resolveReferences(records, find, faults);
     if (write.files.size === 0) return resolved;
     return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
-  }
-
-  /**
-   * Throws the faults of a request's body that the schemas have found and kept, with those of its references, if there are any: for a
-   * body that no operation of the library's own comes to judge.
-   */
-  async throwKept(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
-    const input = this.#input!;
-    const { body } = request;
-    const isSeveral = Array.isArray(body);
-    const bodies = (isSeveral ? (body as object[]) : [body as object]).map((each, index) => {
-      const path = isSeveral ? `/${index}` : '';
-      return { data: input.sentOf(each) ?? each, path, problems: placedAt(path, input.keptOf(each)) };
-    });
-    const kept = [...(isSeveral ? input.keptOf(body) : []), ...bodies.flatMap(({ problems }) => problems)];
-    if (kept.length > 0) await this.resolve(request, operation, bodies, kept);
   }
 
   /** Returns the filters of MikroORM that the view's query set puts on. */

@@ -1,38 +1,30 @@
 import { type EntityData, type EntityKey, type EntityMetadata, type EntityName, Utils } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Awaitable, isPromise, whenReady } from '../awaitable.ts';
-import type { Backend, RowWrite } from '../backends/backend.ts';
-import { namesAny, namesTag, type TagComparison } from '../entity-tag.ts';
-import { InvalidUsage, NotFound, PreconditionFailed, PreconditionRequired } from '../errors.ts';
+import { NotFound } from '../errors.ts';
 import { checkNotGivenUp } from '../given-up.ts';
-import { isRecord } from '../json.ts';
-import { always, and, type Condition } from '../language/condition.ts';
-import type { Projection, Seen } from '../language/projection.ts';
-import { backendOf } from '../query/backend-of.ts';
-import type { QuerySet } from '../query/queryset.ts';
-import { namesShowing } from '../shapes/read-shape.ts';
-import type { ResolvedData } from '../shapes/write-input.ts';
-import type { NullOf } from '../shapes/wire-value.ts';
 import { hasPendingRelations, notFlushed } from '../mikro/pending-relations.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
+import { backendOf } from '../query/backend-of.ts';
+import type { QuerySet } from '../query/queryset.ts';
+import type { NullOf } from '../shapes/wire-value.ts';
+import type { ResolvedData } from '../shapes/write-input.ts';
 import type { RecordRequest } from './action.ts';
-import type { AnsweringOperation } from './answer.ts';
-import { answerOf } from './answer-of.ts';
+import { type AnsweringOperation, type AnswerOf, byAuthor, recordOf } from './answer.ts';
 import { BulkOperations } from './bulk-operations.ts';
-import type { FileRecord } from './file-actions.ts';
+import { ConditionalWrites } from './conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
-import { requestApart } from './request-for.ts';
-import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
-import { FILE_RECORD, Resource } from './resource.ts';
-import { SharedLookUps } from './shared-look-ups.ts';
-import { type AskedPlan, type RecordView, refuses, SHOWS } from './shown-view.ts';
 import type { WriteOperation } from './operation.ts';
+import { RecordWrites } from './record-writes.ts';
+import { parametersOf, stateOf } from './request-state.ts';
+import { Resource } from './resource.ts';
+import { ShownRecords } from './shown-records.ts';
+import { type RecordView, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
-import { type AnswerOf, byAuthor, slicedAway, ViewRecords } from './view-records.ts';
-import { ViewWrites, type WriteTarget } from './view-writes.ts';
+import { slicedAway, VisibleRecords } from './visible-records.ts';
 import type { WriteExplanation } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
@@ -48,24 +40,12 @@ export type Answered = Readonly<Record<AnsweringOperation, object>>;
 
 /** The parts of a view that is at its place. */
 interface Parts<Entity extends object, Output extends object> {
+  /** The declarations of the view. */
   readonly resource: Resource;
-  readonly records: ViewRecords<Entity, Output>;
-  readonly writes: ViewWrites<Entity>;
+  readonly records: VisibleRecords<Entity>;
+  readonly writes: RecordWrites<Entity, Output>;
   readonly bulk: BulkOperations<Entity, Output>;
-}
-
-/** The operations by which clients read records. */
-const GETS = ['retrieve', 'list'] as const;
-
-/** The ways of a record that there is to the database. */
-interface Ways<Entity, Output extends object, Result> {
-  /** Writes by one statement; undefined if there is no such record. */
-  readonly statement: (
-    backend: Backend,
-    write: Omit<RowWrite<Output>, 'projection'> & { readonly condition: Condition },
-  ) => Awaitable<Result | undefined>;
-  /** Writes the entity, in a transaction. */
-  readonly work: (entity: Entity) => Promise<Result>;
+  readonly shown: ShownRecords<Entity>;
 }
 
 /**
@@ -141,8 +121,7 @@ export abstract class ModelViewSetBase<
     if (known !== undefined && (transaction === undefined || known.transaction === transaction)) {
       return known.entity as Entity;
     }
-    const { records } = this.#parts;
-    const [entity] = await records.entities(request, records.byPath(request), transaction !== undefined);
+    const entity = await this.#parts.records.find(request, transaction !== undefined);
     if (entity === undefined) throw new NotFound();
     await this.checkObjectPermissions(request, entity);
     state.object = { entity, transaction };
@@ -152,83 +131,45 @@ export abstract class ModelViewSetBase<
   /** GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { lists } = this.#resource;
-    const visible = this.#parts.records.visible(request);
+    const visible = this.#parts.records.forList(request);
     try {
       const type = lists.export?.typeFor(request, reply);
       // A filter may have started anew.
       const filtered = this.filterQueryset(request, visible);
-      const queryset = whenReady(filtered, (records) => records.where(visible.condition));
-      if (type !== undefined) return await this.#export(request, reply, type, await queryset);
-      return await (lists.paginator === null ? this.rows(queryset, request) : this.paginate(request, queryset, reply));
+      const records = whenReady(filtered, (kept) => kept.where(visible.condition));
+      if (type !== undefined) return await this.#export(request, reply, type, await records);
+      return await (lists.paginator === null ? this.rows(records, request) : this.paginate(request, records, reply));
     } catch (error) {
-      if (error instanceof InvalidUsage) await lists.check(request);
-      throw await lists.blamed(request, error);
+      throw await lists.answerTo(request, error);
     }
   }
 
   /** GET on a record. */
-  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['retrieve']> {
+  override retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['retrieve']> {
+    const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
-    if (!this.#wantsEntity(request)) return this.#find(request, answer, answer.records);
-    return this.#parts.records.represented(request, answer, await this.getObject(request));
+    return records.seesEntity(request)
+      ? this.#represent(request, answer)
+      : records.read(request, answer, answer.records);
   }
 
   /** POST on the collection. */
   override async create(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create']> {
-    const { resource, records, writes } = this.#parts;
-    const data = request.body as object;
-    const answer = this.#answer(request, 'create');
-    const { key, record } = await writes.byPlan(
-      request,
-      { operation: 'create', data, answer },
-      (backend, write) => backend.insert({ ...write, projection: answer.keyed, data }),
-      async () => {
-        const { nesting } = resource;
-        const whole = nesting && (await writes.lookedUp(request, 'create', nesting.withParent(request, data)));
-        const [judged] = await writes.judged(request, 'create', [{ body: data, path: '', data: whole ?? data }]);
-        const { resolved, extra } = judged!;
-        const entity = await this.performCreate(request, resolved as WriteData<Entity, Input>, extra as Extra);
-        return records.stored(request, answer, entity);
-      },
-    );
+    const { operations, key: keys } = this.#resource;
+    const { key, record } = await this.#parts.writes.create(request, this.#answer(request, 'create'));
     reply.code(201);
-    if (resource.operations.includes('retrieve')) reply.header('location', resource.key.pathOf(key, request));
+    if (operations.includes('retrieve')) reply.header('location', keys.pathOf(key, request));
     return record;
   }
 
   /** PUT and PATCH on a record. */
-  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['update']> {
-    const { resource, records, writes } = this.#parts;
-    // The primary key of a record is chosen when it is created, and stays.
-    const body = request.body as Record<string, unknown>;
-    const { [resource.pk.property.name]: _pk, ...data } = body;
-    const answer = this.#answer(request, 'update');
-    const target = { operation: 'update', data, answer } as const;
-    const record = await this.#writeOne(request, reply, target, {
-      statement: (backend, write) => backend.update({ ...write, projection: answer.records, data }),
-      work: async (entity) => {
-        const [judged] = await writes.judged(request, 'update', [{ body, path: '', data, entity }]);
-        const { resolved, extra } = judged!;
-        const changes = resolved as WriteData<Entity, Partial<Changes>>;
-        const changed = await this.performUpdate(request, entity, changes, extra);
-        return (await records.stored(request, answer, changed)).record;
-      },
-    });
-    if (record === undefined) throw new NotFound();
-    return record;
+  override update(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['update']> {
+    return this.#parts.writes.update(request, reply, this.#answer(request, 'update'));
   }
 
   /** DELETE on a record. */
   override async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const target = { operation: 'destroy', data: {} } as const;
-    const isFound = await this.#writeOne(request, reply, target, {
-      statement: (backend, write) => whenReady(backend.remove(write), (isRemoved) => isRemoved || undefined),
-      work: async (entity) => {
-        await this.performDestroy(request, entity);
-        return true;
-      },
-    });
-    if (!isFound) throw new NotFound();
+    await this.#parts.writes.destroy(request, reply);
     reply.code(204);
   }
 
@@ -303,7 +244,7 @@ export abstract class ModelViewSetBase<
     filtered: Awaitable<QuerySet<Entity>>,
     reply?: FastifyReply,
   ): Promise<object> {
-    const queryset = this.#parts.records.within(request, isPromise(filtered) ? await filtered : filtered);
+    const queryset = this.#parts.records.narrow(request, isPromise(filtered) ? await filtered : filtered);
     const { paginator } = this.#resource.lists;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
     if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
@@ -323,7 +264,7 @@ export abstract class ModelViewSetBase<
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Outputs['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const answer = request === undefined ? this.#resource.answers.own('list') : this.#answer(request, 'list');
-    const records = request === undefined ? queryset : this.#parts.records.within(request, queryset);
+    const records = request === undefined ? queryset : this.#parts.records.narrow(request, queryset);
     return byAuthor(records, answer).rows(answer.records);
   }
 
@@ -404,7 +345,7 @@ export abstract class ModelViewSetBase<
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    const { entity } = this;
+    const entity = this.#entity;
     checkClassBody(this, Utils.className(entity));
     const resource = new Resource(
       this,
@@ -413,20 +354,17 @@ export abstract class ModelViewSetBase<
       this.#options,
       context,
     );
-    const records = new ViewRecords<Entity, Outputs[AnsweringOperation]>(
-      this,
+    const records = new VisibleRecords(this, entity, resource);
+    const conditions = new ConditionalWrites(this, resource, records);
+    const writes = new RecordWrites<Entity, Outputs[AnsweringOperation]>({
+      view: this,
       entity,
       resource,
-      resource.customized.selectsRecords,
-    );
-    const writes = new ViewWrites(entity, resource);
-    const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({
-      view: this,
-      resource,
       records,
-      writes,
+      conditions,
     });
-    this.#made = { resource, records, writes, bulk };
+    const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({ view: this, resource, records, writes });
+    this.#made = { resource, records, writes, bulk, shown: new ShownRecords<Entity>(this, resource, records) };
     return resource;
   }
 
@@ -436,92 +374,29 @@ export abstract class ModelViewSetBase<
   }
 
   /** @internal */
-  get [FILE_RECORD](): FileRecord {
-    return (request, reply, file) => this.#withFile(request, reply, file);
-  }
-
-  /** @internal */
   get [SHOWS](): RecordView<Resource> {
-    return {
-      view: this,
-      definition: this.#resource,
-      show: (request, wantsEntity) => this.#show(request, wantsEntity),
-      permit: (request, plan) => this.#permit(request, plan),
-      showAll: (request, condition) => this.#showAll(request, condition),
-    };
+    return this.#parts.shown;
   }
 
-  /** Looks a record up for the views that are nested in this one, as `retrieve` would show it. */
-  async #show(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.#resource.customized.retrieves) {
-      await this.#asked(request, 'retrieve');
-      if (!wantsEntity) return undefined;
-    }
-    return this.#lookUp(request, wantsEntity);
+  async #represent<Output extends object>(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
+    return recordOf(request, answer, await this.getObject(request));
   }
 
-  /** Asks an override of an operation that reads, in the place of the request for it. Throws NotFound if it answers with no record. */
-  async #asked(request: FastifyRequest, operation: 'list' | 'retrieve'): Promise<Readonly<Record<string, unknown>>> {
-    const { reply } = stateOf(request);
-    if (reply === undefined) throw new TypeError(`${this.name}.${operation} is asked outside of a route`);
-    const answer = await answerOf((silent) => this[operation](request, silent), reply);
-    if (answer === undefined && operation === 'retrieve') throw new NotFound();
-    return answer ?? {};
-  }
-
-  async #permit(request: FastifyRequest, { action, detail }: AskedPlan): Promise<void> {
-    const { reply } = stateOf(request);
-    if (this.#resource.actions.has(action) && reply !== undefined) await this.#withFile(request, reply, action);
-    else if (action === 'retrieve') await this.#show(request, false);
-    else if (detail) await this.#lookUp(request, false);
-    else if (action === 'list' && this.#resource.customized.handles.list) await this.#asked(request, 'list');
-  }
-
-  /** Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. */
-  async #withFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
-    const { operations } = this.#resource;
-    const answers = GETS.filter((operation) => operations.includes(operation)).map((get) => this.#answer(request, get));
-    const names = answers.flatMap(({ shape }) => namesShowing(shape, file));
-    if (names.length === 0) throw new NotFound();
-    if (this.#resource.customized.handles.retrieve || this.#resource.customized.represents) {
-      stateOf(request).reply = reply;
-      const record = await this.#asked(request, 'retrieve');
-      if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
-    }
-    return this.getObject(request);
-  }
-
-  /** Looks the record of the path up for the operations on it. */
-  async #lookUp(request: FastifyRequest, wantsEntity: boolean): Promise<Entity | undefined> {
-    if (this.#resource.customized.findsRecord) return this.getObject(request);
-    const records = this.#one(request);
-    const { lookUps = new SharedLookUps() } = stateOf(request);
-    if (!wantsEntity && !this.#wantsEntity(request)) {
-      if (await lookUps.find(records, 'exists', () => records.exists())) return undefined;
-      throw new NotFound();
-    }
-    // Not locked: records that are created below one parent need not wait for each other.
-    const populate = this.#resource.answers.populateFor(request);
-    const [entity] = await lookUps.find(records, `entity ${populate.join()}`, () =>
-      this.#parts.records.entities(request, this.#parts.records.byPath(request), false),
-    );
-    if (entity === undefined) throw new NotFound();
-    await this.checkObjectPermissions(request, entity);
-    return entity;
-  }
-
-  /** Finds the records that `retrieve` would show, for the views whose bodies refer to them. */
-  async #showAll(request: FastifyRequest, condition: Condition): Promise<Entity[]> {
-    const shown: Entity[] = [];
-    for (const entity of await this.#parts.records.entities(request, condition, false)) {
-      try {
-        await this.checkObjectPermissions(request, entity);
-        shown.push(entity);
-      } catch (error) {
-        if (!refuses(error)) throw error;
-      }
-    }
-    return shown;
+  async #export(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    type: ExportType,
+    records: QuerySet<Entity>,
+  ): Promise<FastifyReply> {
+    if (records.isSliced) throw slicedAway(this.name, 'what filterQueryset() returns', 'an export');
+    const { nesting, lists } = this.#resource;
+    // What is sent piece by piece cannot turn out to be a 404.
+    await nesting?.parent.find(request);
+    const answer = this.#answer(request, 'list');
+    const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
+    const { records: projection, schema } = answer;
+    const list = { queryset: byAuthor(records, answer), records: projection, schema, name };
+    return lists.export!.send(request, reply, type, list);
   }
 
   get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {
@@ -535,147 +410,5 @@ export abstract class ModelViewSetBase<
 
   #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Outputs[Name]> {
     return this.#resource.answers.of(request, operation);
-  }
-
-  async #export(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    type: ExportType,
-    filtered: QuerySet<Entity>,
-  ): Promise<FastifyReply> {
-    if (filtered.isSliced) throw slicedAway(this.name, 'what filterQueryset() returns', 'an export');
-    // What is sent piece by piece cannot turn out to be a 404.
-    await this.#resource.nesting?.parent.find(request);
-    const answer = this.#answer(request, 'list');
-    const { records, schema } = answer;
-    const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
-    const queryset = byAuthor(filtered, answer);
-    return this.#resource.lists.export!.send(request, reply, type, { queryset, records, schema, name });
-  }
-
-  /** Selects the record of the path among those that the request may see. */
-  #one(request: FastifyRequest): QuerySet<Entity> {
-    const { records } = this.#parts;
-    return records.visible(request).where(records.byPath(request));
-  }
-
-  /** Tells if a write has an `If-Match` or `If-None-Match` to meet, or lacks one that the view wants. */
-  #hasPrecondition({ headers }: FastifyRequest): boolean {
-    const { preconditions } = this.#resource;
-    if (preconditions === undefined) return false;
-    return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
-  }
-
-  /**
-   * Writes the record of the path. One that a request wants to be as it knows it is written by one statement if it still has the columns
-   * that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
-   */
-  async #writeOne<Result>(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    target: Pick<WriteTarget, 'operation' | 'data' | 'answer'>,
-    { statement, work }: Ways<Entity, Outputs['update'], Result>,
-  ): Promise<Result | undefined> {
-    const { writes } = this.#parts;
-    const isConditional = this.#hasPrecondition(request);
-    const { condition, filters } = this.#one(request);
-    const inSteps = async (): Promise<Result> =>
-      work(await writes.lookedUp(request, target.operation, this.#writable(request, reply, isConditional)));
-    const write = (named: Condition): Awaitable<Result | undefined> =>
-      writes.byPlan<Result | undefined, Outputs['update']>(
-        request,
-        { ...target, condition: named, filters },
-        (backend, plan) => statement(backend, { ...plan, condition: named }),
-        inSteps,
-      );
-    if (!isConditional) return write(condition);
-    const unchanged = await writes.lookedUp(request, target.operation, this.#compared(request, reply));
-    if (unchanged !== undefined) {
-      const written = await write(and(condition, unchanged));
-      if (written !== undefined) return written;
-      await this.#compared(request, reply);
-    }
-    return writes.together(request, inSteps);
-  }
-
-  /**
-   * Compares an `If-Match` with the record without a lock. Of many clients that write one record most have a tag that is of no use any
-   * more; each of them would hold a connection, and keep from the lock those that can write. What is read here is apart from
-   * `request.em`, which would keep it as it was.
-   *
-   * @returns the condition that is true as long as the record is as it was compared; undefined if it has to be compared under its lock
-   * @throws PreconditionFailed for a tag of another record; NotFound
-   */
-  async #compared(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
-    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
-    // A transaction of the application's own may hold the lock already.
-    if (wanted === undefined || request.reader.isInTransaction()) return undefined;
-    const seen = await this.#named(requestApart(request), reply, wanted, 'strong');
-    if (seen === undefined) throw new PreconditionFailed();
-    return unwanted === undefined ? seen.unchanged : undefined;
-  }
-
-  /**
-   * Finds the record to write. Compares an `If-Match` and an `If-None-Match` with it as `retrieve` answers it, in the transaction
-   * that holds its lock. Throws PreconditionRequired if the view requires an `If-Match` and there is none.
-   */
-  async #writable(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
-    if (!isConditional) return this.getObject(request);
-    // An override of getObject may take no lock, and MikroORM hands it what was read before as it was.
-    const isLocking = !this.#resource.customized.findsRecord;
-    const { records } = this.#parts;
-    if (!isLocking) await records.named(request, records.byPath(request)).entity({ lock: true });
-    const entity = await this.getObject(request);
-    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
-    if (wanted === undefined && this.#resource.preconditions?.isRequired === true) throw new PreconditionRequired();
-    const isNamed = async (header: string, comparison: TagComparison): Promise<boolean> =>
-      (await this.#named(request, reply, header, comparison)) !== undefined;
-    if (wanted !== undefined && !(await isNamed(wanted, 'strong'))) throw new PreconditionFailed();
-    if (unwanted !== undefined && (await isNamed(unwanted, 'weak'))) {
-      throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
-    }
-    return entity;
-  }
-
-  /** Compares the record, as `retrieve` answers it to this request, with the tags of a header; undefined if none is that of the record. */
-  async #named(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    header: string,
-    comparison: TagComparison,
-  ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
-    if (namesAny(header)) return { unchanged: always };
-    const { answers, preconditions } = this.#resource;
-    // The record was loaded for another answer.
-    if (!answers.isOne) stateOf(request).object = undefined;
-    const seen = await this.#seen(request, reply);
-    if (seen === undefined || preconditions === undefined) return undefined;
-    const { record } = seen as Seen<Record<string, unknown>>;
-    const schema: object = this.#answer(request, 'retrieve').schema;
-    const text = reply.serializeInput(record, schema as Record<string, unknown>);
-    return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
-  }
-
-  /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
-  async #seen(request: FastifyRequest, reply: FastifyReply): Promise<Seen<object> | undefined> {
-    const answer = this.#answer(request, 'retrieve');
-    const isOwn = !this.#resource.customized.handles.retrieve && !this.#wantsEntity(request);
-    if (isOwn && answer.isPlain) return this.#find(request, answer, answer.seen);
-    const record = await answerOf((silent) => this.retrieve(request, silent), reply);
-    return record && { record, unchanged: undefined };
-  }
-
-  /** Reads the record of the path. Throws NotFound. */
-  #find<Found>(request: FastifyRequest, answer: AnswerOf<object>, projection: Projection<Found>): Awaitable<Found> {
-    const visible = byAuthor(this.#parts.records.visible(request), answer);
-    return whenReady(visible.find(stateOf(request).pk, projection, this.#resource.key.column), (record) => {
-      if (record === undefined) throw new NotFound();
-      return record;
-    });
-  }
-
-  /** Tells if a hook of the view or an object permission has to see the entity. */
-  #wantsEntity(request: FastifyRequest): boolean {
-    return this.#resource.customized.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 }

@@ -44,13 +44,13 @@ export class Nesting {
     return condition;
   }
 
-  /** Adds the parent to the data of a new record. Throws NotFound if the view of the parent would not show it. */
-  async withParent(request: FastifyRequest, data: object): Promise<object> {
+  /** Finds the parent of a new record, by the name of the relation to it. Throws NotFound if the view of the parent would not show it. */
+  async parentOf(request: FastifyRequest): Promise<object> {
     const found = await this.parent.find(request);
-    if (!isToOne(this.#property)) return { ...data, [this.relation]: [found] };
+    if (!isToOne(this.#property)) return { [this.relation]: [found] };
     const { mapToPk } = this.#property;
     const value = mapToPk === true ? found[referredKey(this.#property).name as keyof typeof found] : found;
-    return { ...data, [this.relation]: value };
+    return { [this.relation]: value };
   }
 }
 

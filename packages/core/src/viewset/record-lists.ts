@@ -88,11 +88,12 @@ export class RecordLists implements ListDefinition {
   }
 
   /**
-   * Returns the error to throw for one that a list met: of a value that the database refuses as no value of its column (`inet`, `ltree`, a
-   * native enum), the one that names each parameter at fault. Each is asked by a query of its own, so that a value of the program
-   * is not taken for a client's.
+   * Returns the error to answer a list with that has met one: all faults of its parameters together. Of a value that the database refuses as
+   * no value of its column (`inet`, `ltree`, a native enum) it names each parameter at fault. Each is asked by a query of its own, so that a
+   * value of the program is not taken for a client's.
    */
-  async blamed(request: FastifyRequest, error: unknown): Promise<unknown> {
+  async answerTo(request: FastifyRequest, error: unknown): Promise<unknown> {
+    if (error instanceof InvalidUsage) await this.check(request);
     if (violationOf(error)?.kind !== 'value') return error;
     const given = parametersOf(request);
     const problems = new InvalidUsageCollector();

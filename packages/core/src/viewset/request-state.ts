@@ -4,6 +4,8 @@ import type { CurrentUser } from '../current-user.ts';
 import { QueryParameters } from '../parameters.ts';
 import type { PermissionGrant } from '../permissions/evaluate.ts';
 import type { Answer, AnsweringOperation } from './answer.ts';
+import type { Conflict } from './written-records.ts';
+import { inputAnew, type ReadInput } from './read-input.ts';
 import type { SharedLookUps } from './shared-look-ups.ts';
 
 /** The values that the steps of one request leave for the later ones. */
@@ -17,6 +19,10 @@ export interface RequestState {
   /** The key of the path, read as the type of the field that it is of; undefined on the collection. */
   pk: unknown;
   parameters: QueryParameters | undefined;
+  /** The body, as it was read; undefined if no operation of a view of an entity takes it. */
+  input: ReadInput | undefined;
+  /** The last conflict that the request's own writes have met. */
+  conflict: Conflict | undefined;
   /** The record that the request acts on, once it has been looked up, and the transaction that it was read in. */
   object: { readonly entity: object; readonly transaction: unknown } | undefined;
   /** The answers to the request that a view has decided on; undefined before it has. */
@@ -45,6 +51,8 @@ export function stateOf(request: FastifyRequest): RequestState {
     grant: undefined,
     pk: undefined,
     parameters: undefined,
+    input: undefined,
+    conflict: undefined,
     object: undefined,
     answers: undefined,
     lookUps: undefined,
@@ -57,4 +65,11 @@ export function stateOf(request: FastifyRequest): RequestState {
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
   return (state.parameters ??= new QueryParameters(request.query));
+}
+
+/** The input of a request: its body, as it was read. */
+export function inputOf(request: FastifyRequest): ReadInput {
+  const { input } = stateOf(request);
+  const body = request.body as object;
+  return input?.value === body ? input : inputAnew(body, input?.bodies);
 }

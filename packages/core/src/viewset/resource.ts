@@ -29,7 +29,7 @@ import { readShapesOf, type ShapesByName } from './read-shapes.ts';
 import { RecordKey } from './record-key.ts';
 import { RecordLists } from './record-lists.ts';
 import { Selections } from './selections.ts';
-import type { ShownView } from './shown-view.ts';
+import { type RecordView, type ShownView, SHOWS } from './shown-view.ts';
 import { type WriteOperation, type Operation, operationsOf } from './operation.ts';
 import type { BulkSchemas, OperationSchemas, Preconditions, ViewContext, ViewDefinition } from './view-definition.ts';
 import { ViewInput } from './view-input.ts';
@@ -38,14 +38,11 @@ import { permissionsOf } from './viewset.ts';
 import { WritePlan } from './write-plan.ts';
 import type { WriteDeclarations } from './write-reasons.ts';
 
-/** Names the method of a view that finds a record for one of its files. */
-export const FILE_RECORD: unique symbol = Symbol('viewset.file-record');
-
 /** The part of a view that its resource asks. */
 interface ResourceView extends InputView, AnsweringView {
   readonly permissionClasses: readonly PermissionClass[] | undefined;
   getObject(request: FastifyRequest): Promise<object>;
-  readonly [FILE_RECORD]: FileRecord;
+  readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
 }
 
 /**
@@ -107,8 +104,9 @@ export class Resource implements ViewDefinition {
     const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
     this.input = input;
     this.resolution = new InputResolution(view, input, options, meta, context);
+    const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
     this.actions =
-      input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), view[FILE_RECORD]);
+      input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), recordOf);
     this.prepareDetailAction = (request) => view.getObject(request);
 
     const isChosen = customized.choosesShapes;

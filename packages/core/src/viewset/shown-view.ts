@@ -1,5 +1,5 @@
 import type { EntityMetadata } from '@mikro-orm/core';
-import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { NotFound, refusalStatus } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
@@ -12,25 +12,27 @@ import { stateOf } from './request-state.ts';
 /** Names the property of a view of an entity by which other views ask for its records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
 
-/** A view of an entity, as other views see it. */
+/** The records of a view, as it would show them to a request of somebody else's. */
 export interface RecordView<Definition extends ShownDefinition> {
   readonly view: PermissionView;
   readonly definition: Definition;
   /**
-   * Looks the record of the path up, as an entity if that is wanted.
+   * Finds the record of the path, as an entity if that is wanted.
    *
    * @throws HttpError if the view would not show the record
    */
-  readonly show: (request: FastifyRequest, wantsEntity: boolean) => Promise<object | undefined>;
+  find(request: FastifyRequest, wantsEntity: boolean): Promise<object | undefined>;
   /** Finds the records of a condition as entities; those that the view would not show are left out. */
-  readonly showAll: (request: FastifyRequest, condition: Condition) => Promise<readonly object[]>;
+  findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]>;
+  /** Finds the record of the path for one of its files. Throws NotFound if no GET shows the file to the request. */
+  findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<object>;
   /**
    * Asks what only the request itself can tell, beside the permissions of the route: if the view has the record of the path, and if
    * an override that reads would answer.
    *
    * @throws HttpError if the route would refuse the request
    */
-  readonly permit: (request: FastifyRequest, plan: AskedPlan) => Promise<void>;
+  permit(request: FastifyRequest, plan: AskedPlan): Promise<void>;
 }
 
 /** The plan of the route that a request is asked about. */
@@ -42,16 +44,11 @@ export interface AskedPlan {
 /** The declarations of such a view, resolved at its place. */
 export interface ShownDefinition {
   readonly meta: EntityMetadata;
+  readonly permissions: readonly Permission[];
   readonly customized: Customized;
   /** The place of the view below the records of another one. */
   readonly nesting: object | undefined;
   readonly key: KeyDefinition;
-}
-
-interface ShownViewOptions<Definition extends ShownDefinition> extends Omit<RecordView<Definition>, 'permit'> {
-  readonly permissions: readonly Permission[];
-  /** The plan of the route that shows one record; undefined if the view has none. */
-  readonly plan: FastifyContextConfig['viewset'];
 }
 
 /** A request for records of another view, and the answer of that view's permissions. */
@@ -65,20 +62,21 @@ interface ShownRequest {
  * in it, and views whose bodies refer to its records. What it would not show is not there.
  */
 export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
-  readonly view: PermissionView;
-  readonly definition: Definition;
-  readonly #show: RecordView<Definition>['show'];
-  readonly #showAll: RecordView<Definition>['showAll'];
-  readonly #permissions: readonly Permission[];
+  readonly #records: RecordView<Definition>;
   readonly #plan: FastifyContextConfig['viewset'];
 
-  constructor({ view, definition, show, showAll, permissions, plan }: ShownViewOptions<Definition>) {
-    this.view = view;
-    this.definition = definition;
-    this.#show = show;
-    this.#showAll = showAll;
-    this.#permissions = permissions;
+  /** @param plan that of the route which shows one record; undefined if the view has none */
+  constructor(records: RecordView<Definition>, plan: FastifyContextConfig['viewset']) {
+    this.#records = records;
     this.#plan = plan;
+  }
+
+  get view(): PermissionView {
+    return this.#records.view;
+  }
+
+  get definition(): Definition {
+    return this.#records.definition;
   }
 
   /**
@@ -90,7 +88,7 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
   async ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
     const shown = this.#requestOf(request, key);
     const grant = await orNotFound(async () =>
-      evaluatePermissions(this.#permissions, shown, this.view, { object: true }),
+      evaluatePermissions(this.definition.permissions, shown, this.view, { object: true }),
     );
     if (grant.denied) throw new NotFound();
     stateOf(shown).grant = grant;
@@ -99,14 +97,14 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
 
   /** Finds the record that a request names, as an entity of `request.em` if that is wanted. Throws NotFound if the view would not show it. */
   find({ shown }: ShownRequest, wantsEntity: boolean): Promise<object | undefined> {
-    return orNotFound(() => this.#show(shown, wantsEntity));
+    return orNotFound(() => this.#records.find(shown, wantsEntity));
   }
 
   /** Finds the records of a condition that the view shows to a request, as entities of `request.em`; none if it refuses the request. */
   async findAll(request: FastifyRequest, condition: Condition): Promise<readonly object[]> {
     try {
       const { shown } = await this.ask(request);
-      return await orNotFound(() => this.#showAll(shown, condition));
+      return await orNotFound(() => this.#records.findAll(shown, condition));
     } catch (error) {
       if (error instanceof NotFound) return [];
       throw error;

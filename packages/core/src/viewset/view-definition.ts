@@ -14,6 +14,7 @@ import type { ExportFormat } from './list-export.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
 import type { Operation, WriteOperation } from './operation.ts';
+import type { ReadInput } from './read-input.ts';
 import type { KeyDefinition } from './record-key.ts';
 import type { ShownView } from './shown-view.ts';
 import type { WritePlan } from './write-plan.ts';
@@ -64,9 +65,9 @@ export interface OperationSchemas {
   readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
   /** The names of the read shapes that the answers can have, in the order of `documented`. */
   readonly readShapes?: readonly string[];
-  /** Checks and converts the body; throws InvalidUsage. */
-  readonly validateBody?: (body: unknown) => unknown;
-  /** Throws the faults of a body that were kept, if nothing of the library's own comes to judge it; undefined if something always does. */
+  /** Reads the body; throws InvalidUsage. */
+  readonly readBody?: (body: unknown) => ReadInput;
+  /** Throws the faults that came with a body if no operation of the library's own gets it; undefined if one always does. */
   readonly refuseBody?: BodyRefusal | undefined;
   /** The body as a form; undefined if it holds no file. */
   readonly form?: FormFields | undefined;

@@ -16,6 +16,7 @@ import type { BodyDocument, BoundWriteShape } from '../shapes/bound-write-shape.
 import { type ObjectSchema, partialOf, withProperties } from '../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { Problems } from './problems.ts';
+import { type ReadBody, soundBody } from './read-input.ts';
 import { isShape } from './read-shapes.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -44,17 +45,6 @@ export interface InputPlace {
   readonly taken: readonly string[];
 }
 
-/** The parts of a body that are no values of the record. */
-interface BodyNotes {
-  readonly extra: Values;
-  /** The faults that the schemas have found, kept for those of the rules and references. */
-  readonly problems: readonly Problem[];
-  /** All that was sent, as far as it could be read: of a body with faults. */
-  readonly sent?: Values;
-}
-
-const NO_NOTES: BodyNotes = Object.freeze({ extra: Object.freeze({}), problems: Object.freeze([]) });
-
 /** All that a view takes in: the shapes of its bodies, further input for its hooks, its rules, and the fields that it sets itself. */
 export class ViewInput {
   readonly create: BoundWriteShape<object>;
@@ -69,7 +59,6 @@ export class ViewInput {
   readonly #key: string;
   readonly #extra: Readonly<Record<BodyMode, TObject>> | undefined;
   readonly #inspectExtra: Readonly<Record<BodyMode, Inspect>> | undefined;
-  readonly #notes = new WeakMap<object, BodyNotes>();
 
   constructor(options: InputOptions, { name, entity, meta, taken }: InputPlace) {
     const { write, extra, fill = {} } = options;
@@ -122,60 +111,34 @@ export class ViewInput {
   }
 
   /** True if more than the schemas may find faults in a body of a kind: rules of the view, or the look-up of other records. */
-  judges(mode: BodyMode): boolean {
+  findsMore(mode: BodyMode): boolean {
     const { fields } = this.#shapeOf(mode);
-    return (
-      this.#options.validate !== undefined ||
-      fields.some(({ reference, children }) => (reference ?? children) !== undefined)
-    );
+    return this.isRuled || fields.some(({ reference, children }) => (reference ?? children) !== undefined);
   }
 
   /**
-   * Validates a body. If the view has rules, or the body names other records, the faults are kept for those that the operation finds, and the
-   * values that have none are returned.
+   * Reads a body. If the view has rules, or the body names other records, its faults come with the values that have none: rules and
+   * references may add to them.
    *
-   * @throws InvalidUsage with a detail for every offending field
+   * @param path leads to the body within the body of the request
+   * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
    */
-  validate(body: unknown, mode: BodyMode): object {
+  read(body: unknown, mode: BodyMode, path = ''): ReadBody {
     const shape = this.#shapeOf(mode);
     const { value, problems, limit } = shape.inspect(body, mode);
     const further = this.#inspectExtra?.[mode](body);
-    const found = union(problems, further?.problems ?? []);
-    if (found.length === 0) {
-      if (further !== undefined) this.#notes.set(value as object, { extra: further.value as Values, problems: found });
-      return value as object;
-    }
-    if (!isRecord(body)) throw invalidInput('body', found);
+    const faults = union(problems, further?.problems ?? []);
+    if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
+    if (!isRecord(body)) throw invalidInput('body', faults);
     // If only some of the faults are named, no value is known to be sound.
     const sent = problems.length < limit ? { ...(value as Values) } : {};
     // The primary key of a record is chosen when it is created, and stays.
     if (mode !== 'create') delete sent[this.#key];
-    if (this.#options.validate === undefined && !shape.refers(sent, mode)) throw invalidInput('body', found);
-    const data = soundPart(body, found, (part) => shape.inspectPart(part, mode));
+    if (!this.isRuled && !shape.refers(sent, mode)) throw invalidInput('body', faults);
+    const data = soundPart(body, faults, (part) => shape.inspectPart(part, mode));
     const inspectPart = this.#inspectExtra?.change;
-    const extra = inspectPart === undefined ? {} : soundPart(body, found, inspectPart);
-    this.#notes.set(data, { extra: extra as Values, problems: found, sent });
-    return data;
-  }
-
-  /** Keeps faults of several bodies that are not those of one of them. */
-  keep(bodies: readonly object[], problems: readonly Problem[]): void {
-    this.#notes.set(bodies, { extra: {}, problems });
-  }
-
-  /** Returns the faults of a body that the schemas have found and kept. */
-  keptOf(body: unknown): readonly Problem[] {
-    return this.#notesOf(body).problems;
-  }
-
-  /** Returns all that was sent, as far as it could be read, of a body with faults that were kept; undefined of any other. */
-  sentOf(body: unknown): object | undefined {
-    return this.#notesOf(body).sent;
-  }
-
-  /** Returns the input of a body for the hooks. */
-  extraOf(body: unknown): object {
-    return this.#notesOf(body).extra;
+    const extra = inspectPart === undefined ? {} : soundPart(body, faults, inspectPart);
+    return { data, path, extra, faults, sent };
   }
 
   /**
@@ -183,14 +146,14 @@ export class ViewInput {
    *
    * @param record the record that is changed; undefined for a new one
    */
-  async judge(request: FastifyRequest, body: unknown, record?: object): Promise<readonly Problem[]> {
+  async check(request: FastifyRequest, body: ReadBody, record?: object): Promise<readonly Problem[]> {
     const { validate } = this.#options;
-    const { extra, problems } = this.#notesOf(body);
-    if (validate === undefined) return problems;
+    const { data, extra, faults } = body;
+    if (validate === undefined) return faults;
     const added = new Problems(this.fields);
-    const after = this.#after(body as Values, record as Values | undefined, problems);
-    await validate({ ...(body as object), ...extra }, added, request, record, after);
-    return union(problems, added.found);
+    const after = this.#after(data as Values, record as Values | undefined, faults);
+    await validate({ ...data, ...extra }, added, request, record, after);
+    return union(faults, added.found);
   }
 
   /** Makes the values that a record would have after the write, of the fields of the body that are its own. One with a fault has none. */
@@ -213,10 +176,6 @@ export class ViewInput {
 
   #shapeOf(mode: BodyMode): BoundWriteShape<object> {
     return mode === 'create' ? this.create : this.update;
-  }
-
-  #notesOf(body: unknown): BodyNotes {
-    return (typeof body === 'object' && body !== null ? this.#notes.get(body) : undefined) ?? NO_NOTES;
   }
 }
 

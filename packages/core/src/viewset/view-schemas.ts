@@ -6,9 +6,11 @@ import type { Answers } from './answers.ts';
 import type { Bulk } from './bulk.ts';
 import type { Customized } from './customized.ts';
 import type { InputResolution } from './input-resolution.ts';
+import { oneBody } from './read-input.ts';
 import type { RecordKey } from './record-key.ts';
 import type { RecordLists } from './record-lists.ts';
 import type { WriteOperation, Operation } from './operation.ts';
+import { inputOf } from './request-state.ts';
 import type { BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
@@ -46,7 +48,7 @@ export class ViewSchemas {
       ...schemas,
       body: json,
       form: form && { schema: form, files: input.files },
-      validateBody: (body) => input.validate(body, mode),
+      readBody: (body) => oneBody(input.read(body, mode)),
       refuseBody: this.#refusalOf(operation),
       ...(operation === 'create' && bulk?.limit('create') !== undefined && withArrays(schemas, input, bulk)),
     };
@@ -60,7 +62,7 @@ export class ViewSchemas {
       return {
         ...this.#answersWith(operation, operation === 'create' ? 201 : 200, (record) => this.#array(record)),
         body: bulk.documented(operation),
-        validateBody: (body) => bulk.validate(body, operation),
+        readBody: (body) => bulk.read(body, operation),
         refuseBody: this.#refusalOf(operation),
       };
     }
@@ -102,13 +104,14 @@ export class ViewSchemas {
 
   /** Makes the refusal of bodies that an override of the view would get, and of arrays that are at fault themselves. */
   #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
-    const { bulk, input, resolution, customized } = this.#parts;
+    const { bulk, resolution, customized } = this.#parts;
     const isOverridden = { one: customized.handles[operation], several: customized.handlesSeveral[operation] };
     if (!isOverridden.one && bulk === undefined) return undefined;
     return async (request) => {
-      const { body } = request;
-      const isRefused = Array.isArray(body) ? isOverridden.several || input!.keptOf(body).length > 0 : isOverridden.one;
-      if (isRefused) await resolution.throwKept(request, operation);
+      const input = inputOf(request);
+      const isSeveral = Array.isArray(input.value);
+      const isRefused = isSeveral ? isOverridden.several || input.faults.length > 0 : isOverridden.one;
+      if (isRefused) await resolution.refuseFaults(request, operation);
     };
   }
 
@@ -131,7 +134,7 @@ export class ViewSchemas {
 /** Makes the schemas of a POST that takes an array too, which documents have apart, and which is answered with another schema. */
 function withArrays({ response, documented }: OperationSchemas, input: ViewInput, bulk: Bulk): OperationSchemas {
   return {
-    validateBody: (body) => (Array.isArray(body) ? bulk.validate(body, 'create') : input.validate(body, 'create')),
+    readBody: (body) => (Array.isArray(body) ? bulk.read(body, 'create') : oneBody(input.read(body, 'create'))),
     documented: documented ?? response,
   };
 }
