@@ -124,7 +124,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
     ({ operation, method }) =>
       definition.operations.includes(operation) && (method !== 'QUERY' || definition.lists?.takesQuery === true),
   ).map(({ operation, method, detail }) => {
-    const schemas = definition.schemasOf(operation, MODES[method] ?? 'create');
+    const schemas = definition.schemas.of(operation, MODES[method] ?? 'create');
     const { body, response, documented, readShapes, readBody, refuseBody, form } = schemas;
     const { summaries, descriptions, examples } = view.documentation;
     const { customized } = definition;
@@ -148,7 +148,7 @@ function declaredOperations({ view, definition }: MountedView): DeclaredRoute[] 
       },
       documented,
       readShapes,
-      answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
+      answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
       readBody,
       refuseBody,
       form,
@@ -213,7 +213,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
   return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
     const { customized } = definition;
-    const schemas = definition.bulkSchemas?.(operation);
+    const schemas = definition.schemas.ofSeveral?.(operation);
     if (schemas === undefined) return [];
     const { body, response, documented, readShapes, querystring, readBody, refuseBody, validateQuery } = schemas;
     return {
@@ -226,7 +226,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       options: { body, responses: response, querystring },
       documented,
       readShapes,
-      answerParameters: isAnswering(operation) ? definition.answerParametersOf?.(operation) : undefined,
+      answerParameters: isAnswering(operation) ? definition.answers?.parametersOf(operation) : undefined,
       readBody,
       refuseBody,
       validateQuery,

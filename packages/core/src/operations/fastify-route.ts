@@ -66,8 +66,8 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   const check = statusCheck(route);
   const { action } = plan;
   if (!isAnswering(action)) return check === undefined ? [] : [check];
-  const isWhole = (request: FastifyRequest): boolean => definition.answersWhole?.(request, action) === true;
-  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.answerSchema?.(request, action);
+  const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
+  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.ofAnswer?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
     check ?? [],

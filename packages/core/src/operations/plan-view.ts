@@ -239,7 +239,7 @@ function selectionOf(
   { action, answerParameters = [] }: DeclaredRoute,
 ): ((request: FastifyRequest) => void) | undefined {
   if (!isAnswering(action) || answerParameters.length === 0) return undefined;
-  return (request) => definition.selectAnswer?.(request, action);
+  return (request) => definition.answers?.select(request, action);
 }
 
 interface QuerySchema {

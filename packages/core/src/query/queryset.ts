@@ -264,6 +264,11 @@ export class QuerySet<Entity extends object> {
   }
 }
 
+/** The error for a part of records of which somebody would take another part. */
+export function slicedAway(view: string, what: string, who: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would forget the slice`);
+}
+
 /** @throws ImproperlyConfigured if the database cannot serve an entity whose records a projection shows */
 export function checkProjection(
   source: EntityManager | EntityManagerSource,

@@ -41,6 +41,6 @@ export class RouterRoot extends ViewSet {
 
   /** @internal */
   override [DEFINE](context: ViewContext): ViewDefinition {
-    return { ...super[DEFINE](context), listsCollections: true, schemasOf: () => ({ response: { 200: LINKS } }) };
+    return { ...super[DEFINE](context), listsCollections: true, schemas: { of: () => ({ response: { 200: LINKS } }) } };
   }
 }

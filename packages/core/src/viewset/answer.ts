@@ -20,7 +20,7 @@ export interface Answer {
   readonly name: string;
   readonly shape: ReadShape<object, object>;
   /** The answer that a client has selected this one of by `expand` and `fields`; undefined if it has not. */
-  readonly whole: Answer | undefined;
+  readonly selectedFrom: Answer | undefined;
   readonly schema: TObject;
   /** Reads the fields of the shape, of rows and of entities. */
   readonly projection: Projection<object>;
@@ -44,8 +44,8 @@ export interface AnswerOf<Output extends object> extends Answer {
 }
 
 /** Takes the statement of an answer that a client has selected for one of a client, of which there may be many. */
-export function byAuthor<Entity extends object>(records: QuerySet<Entity>, { whole }: Answer): QuerySet<Entity> {
-  return whole === undefined ? records : records.by('client');
+export function byAuthor<Entity extends object>(records: QuerySet<Entity>, { selectedFrom }: Answer): QuerySet<Entity> {
+  return selectedFrom === undefined ? records : records.by('client');
 }
 
 /** Makes the record that is sent of an entity. */

@@ -46,7 +46,7 @@ const MAX_SELECTIONS = 100;
  */
 export class Answers {
   readonly #declarations: AnswerDeclarations;
-  readonly #own: Readonly<Record<AnsweringOperation, Answer>>;
+  readonly #usual: Readonly<Record<AnsweringOperation, Answer>>;
   /** Those that `readShapeFor` may choose, by name. */
   readonly #alternatives: ReadonlyMap<string, Answer>;
   readonly #isChosen: boolean;
@@ -71,8 +71,10 @@ export class Answers {
     // The usual shape is made first, so that what is the same shape goes by its name.
     const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
     answerOf(usual, 'default');
-    const own = ANSWERING.map((operation) => [operation, answerOf(shapes.has(operation) ? operation : usual)] as const);
-    this.#own = Object.fromEntries(own) as Record<AnsweringOperation, Answer>;
+    const usualAnswers = ANSWERING.map(
+      (operation) => [operation, answerOf(shapes.has(operation) ? operation : usual)] as const,
+    );
+    this.#usual = Object.fromEntries(usualAnswers) as Record<AnsweringOperation, Answer>;
     const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
     this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
     const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
@@ -80,19 +82,24 @@ export class Answers {
   }
 
   /** The answer of an operation that nothing in a request has changed. */
-  own(operation: AnsweringOperation): Answer {
-    return this.#own[operation];
+  usual(operation: AnsweringOperation): Answer {
+    return this.#usual[operation];
   }
 
   /** The to-one relations that an entity needs loaded to be the answer to a request. */
   populateFor(request: FastifyRequest): readonly string[] {
-    const answers = Object.values(this.isOne ? this.#own : { ...this.#own, ...answersOf(request) });
+    const answers = Object.values(this.isOne ? this.#usual : { ...this.#usual, ...answersOf(request) });
     return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
   }
 
   /** Lists the answers that requests for an operation may get, its own first. */
   possible(operation: AnsweringOperation): readonly Answer[] {
-    return [...new Set([this.#own[operation], ...this.#alternatives.values()])];
+    return [...new Set([this.#usual[operation], ...this.#alternatives.values()])];
+  }
+
+  /** True if clients may add fields to answers. */
+  get canExpand(): boolean {
+    return this.#declarations.selections?.canExpand === true;
   }
 
   /** The query parameters by which clients select what an operation answers with. */
@@ -107,12 +114,12 @@ export class Answers {
 
   /** Returns the answer of an operation to a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    return this.isOne ? this.#own[operation] : bound(this.#decided(request, operation), request);
+    return this.isOne ? this.#usual[operation] : bound(this.#decided(request, operation), request);
   }
 
   #decided(request: FastifyRequest, operation: AnsweringOperation): Answer {
     const answers = answersOf(request);
-    return (answers[operation] ??= this.#isChosen ? this.#chosen(request, operation) : this.#own[operation]);
+    return (answers[operation] ??= this.#isChosen ? this.#chosen(request, operation) : this.#usual[operation]);
   }
 
   /** Returns the answer of the operation that a request asks for: of an action that of `retrieve`. */
@@ -122,7 +129,7 @@ export class Answers {
 
   /** Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. */
   readEntity(entity: object, request: FastifyRequest | undefined): object {
-    const answer = this.#representing ?? (request === undefined ? this.#own.retrieve : this.current(request));
+    const answer = this.#representing ?? (request === undefined ? this.#usual.retrieve : this.current(request));
     return answer.projection.readEntity(entity);
   }
 
@@ -136,9 +143,11 @@ export class Answers {
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
-  /** Tells if an operation answers a request with the record as `retrieve` would answer it, whole. */
-  isRetrieved(request: FastifyRequest, operation: AnsweringOperation): boolean {
-    return this.isOne || this.#decided(request, operation) === wholeOf(this.#decided(request, 'retrieve'));
+  /** Tells if an operation answers a request with the record as `retrieve` would answer it, whole: that alone has an `ETag`. */
+  isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
+    // Nobody knows what an override of retrieve would answer.
+    if (operation !== 'retrieve' && this.#declarations.customized.handles.retrieve) return false;
+    return this.isOne || this.#decided(request, operation) === unselected(this.#decided(request, 'retrieve'));
   }
 
   #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
@@ -159,13 +168,13 @@ export class Answers {
     const { view } = this.#declarations;
     const who = (): string => `${view.name}: readShapeFor()`;
     const name = atOnce(view.readShapeFor(request, operation), who);
-    const answer = name === undefined ? this.#own[operation] : this.#alternatives.get(name);
+    const answer = name === undefined ? this.#usual[operation] : this.#alternatives.get(name);
     if (answer !== undefined) return answer;
     const names = [...this.#alternatives.keys()].join(', ') || 'nothing else';
     throw new ImproperlyConfigured(`${who()} must return undefined or one of ${names}, but ${describe(name)} came`);
   }
 
-  #make(name: string, shape: ReadShape<object, object>, whole?: Answer): Answer {
+  #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {
     const { view, orm, meta, key, customized } = this.#declarations;
     const { schema } = shape;
     const read = shape.bind(meta, orm.em.getPlatform());
@@ -181,7 +190,7 @@ export class Answers {
       const seen = withUnchanged(records);
       const forRequest = takesRequest ? answerFor : undefined;
       const projections = { projection, records, keyed, seen };
-      const answer = { name, shape, schema, whole, ...projections, isPlain, forRequest };
+      const answer = { name, shape, schema, selectedFrom, ...projections, isPlain, forRequest };
       return answer;
     };
     return answerFor(undefined);
@@ -208,8 +217,8 @@ function bound(answer: Answer, request: FastifyRequest): Answer {
   return made;
 }
 
-function wholeOf(answer: Answer): Answer {
-  return answer.whole ?? answer;
+function unselected(answer: Answer): Answer {
+  return answer.selectedFrom ?? answer;
 }
 
 /** The answers to a request that its view has decided on. */

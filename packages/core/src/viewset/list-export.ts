@@ -7,7 +7,8 @@ import { takeExportSlot } from '../export-slots.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
-import type { QuerySet } from '../query/queryset.ts';
+import { type QuerySet, slicedAway } from '../query/queryset.ts';
+import { type AnswerOf, byAuthor } from './answer.ts';
 import { csvWriter } from './csv-writer.ts';
 
 /** The forms in which a list can be exported. */
@@ -29,15 +30,6 @@ const LARGEST_BATCH_SIZE = 500;
 const BATCH_GROWTH = 5;
 /** The length that the text of a batch should have, in characters. */
 const BATCH_LENGTH = 256 * 1024;
-
-/** A list, and the records that are made of it. */
-interface ExportedList<Entity extends object> {
-  readonly queryset: QuerySet<Entity>;
-  readonly records: Projection<object>;
-  readonly schema: TObject;
-  /** The name of the file, without its ending. */
-  readonly name: string;
-}
 
 /** The exports that a view offers. */
 export class ListExport {
@@ -67,19 +59,23 @@ export class ListExport {
     request: FastifyRequest,
     reply: FastifyReply,
     type: ExportType,
-    list: ExportedList<Entity>,
+    records: QuerySet<Entity>,
+    answer: AnswerOf<object>,
   ): Promise<FastifyReply> {
-    const json = jsonWriter(reply, list.schema);
-    const write = type === 'text/csv' ? csvWriter(list.schema, json) : lineWriter(json);
+    const { name = '', basename = 'list' } = request.routeOptions.config.viewset?.view ?? {};
+    if (records.isSliced) throw slicedAway(name, 'what filterQueryset() returns', 'an export');
+    const { schema } = answer;
+    const json = jsonWriter(reply, schema);
+    const write = type === 'text/csv' ? csvWriter(schema, json) : lineWriter(json);
     // A HEAD reads one batch and is done.
     if (request.method !== 'HEAD') takeExportSlot(request, reply);
-    const texts = textsOf(request, list, write);
+    const texts = textsOf(request, byAuthor(records, answer), answer.records, write);
     // An error of the first batch can still be answered as one, which is no file; a later one cuts the connection.
     const { value: first = '' } = await texts.next();
     const ending = type === 'text/csv' ? 'csv' : 'ndjson';
     void reply
       .type(type === 'text/csv' ? 'text/csv; charset=utf-8; header=present' : type)
-      .header('content-disposition', `attachment; filename="${list.name}.${ending}"`);
+      .header('content-disposition', `attachment; filename="${basename}.${ending}"`);
     if (request.method === 'HEAD') return reply.send(Readable.from([]));
     // Nothing is read ahead of the client: what it has not taken is one batch.
     return reply.send(Readable.from(begunWith(first, texts), { highWaterMark: 0 }));
@@ -89,7 +85,8 @@ export class ListExport {
 /** Yields the text of each batch, and keeps no record of it while the client reads. */
 async function* textsOf<Entity extends object>(
   request: FastifyRequest,
-  { queryset, records }: ExportedList<Entity>,
+  queryset: QuerySet<Entity>,
+  records: Projection<object>,
   write: WriteBatch,
 ): AsyncGenerator<string, undefined> {
   const order = queryset.totalOrder();

@@ -6,7 +6,7 @@ import { checkNotGivenUp } from '../given-up.ts';
 import { hasPendingRelations, notFlushed } from '../mikro/pending-relations.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
-import type { QuerySet } from '../query/queryset.ts';
+import { type QuerySet, slicedAway } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ResolvedData } from '../shapes/write-input.ts';
 import type { RecordRequest } from './action.ts';
@@ -14,7 +14,6 @@ import { type AnsweringOperation, type AnswerOf, byAuthor, recordOf } from './an
 import { BulkOperations } from './bulk-operations.ts';
 import { ConditionalWrites } from './conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
-import type { ExportType } from './list-export.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
 import type { WriteOperation } from './operation.ts';
 import { RecordWrites } from './record-writes.ts';
@@ -24,7 +23,7 @@ import { ShownRecords } from './shown-records.ts';
 import { type RecordView, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
-import { slicedAway, VisibleRecords } from './visible-records.ts';
+import { VisibleRecords } from './visible-records.ts';
 import type { WriteExplanation } from './write-plan.ts';
 
 /** The data of a write, which a hook may enrich with fields that the client does not send, by what `em.create` takes. */
@@ -130,14 +129,18 @@ export abstract class ModelViewSetBase<
 
   /** GET on the collection. */
   override async list(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { lists } = this.#resource;
+    const { lists, nesting } = this.#resource;
     const visible = this.#parts.records.forList(request);
     try {
       const type = lists.export?.typeFor(request, reply);
       // A filter may have started anew.
       const filtered = this.filterQueryset(request, visible);
       const records = whenReady(filtered, (kept) => kept.where(visible.condition));
-      if (type !== undefined) return await this.#export(request, reply, type, await records);
+      if (type !== undefined) {
+        // What is sent piece by piece cannot turn out to be a 404.
+        await nesting?.parent.find(request);
+        return await lists.export!.send(request, reply, type, await records, this.#answer(request, 'list'));
+      }
       return await (lists.paginator === null ? this.rows(records, request) : this.paginate(request, records, reply));
     } catch (error) {
       throw await lists.answerTo(request, error);
@@ -263,7 +266,7 @@ export abstract class ModelViewSetBase<
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Outputs['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
-    const answer = request === undefined ? this.#resource.answers.own('list') : this.#answer(request, 'list');
+    const answer = request === undefined ? this.#resource.answers.usual('list') : this.#answer(request, 'list');
     const records = request === undefined ? queryset : this.#parts.records.narrow(request, queryset);
     return byAuthor(records, answer).rows(answer.records);
   }
@@ -380,23 +383,6 @@ export abstract class ModelViewSetBase<
 
   async #represent<Output extends object>(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
     return recordOf(request, answer, await this.getObject(request));
-  }
-
-  async #export(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    type: ExportType,
-    records: QuerySet<Entity>,
-  ): Promise<FastifyReply> {
-    if (records.isSliced) throw slicedAway(this.name, 'what filterQueryset() returns', 'an export');
-    const { nesting, lists } = this.#resource;
-    // What is sent piece by piece cannot turn out to be a 404.
-    await nesting?.parent.find(request);
-    const answer = this.#answer(request, 'list');
-    const name = request.routeOptions.config.viewset?.view.basename ?? 'list';
-    const { records: projection, schema } = answer;
-    const list = { queryset: byAuthor(records, answer), records: projection, schema, name };
-    return lists.export!.send(request, reply, type, list);
   }
 
   get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {

@@ -87,8 +87,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
     }
     return inTransaction(request, async () => {
       const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
-      const whole = parent === undefined ? data : { ...data, ...parent };
-      const [resolved] = await this.#resource.resolution.resolve(request, 'create', [{ body, data: whole }]);
+      const placed = parent === undefined ? data : { ...data, ...parent };
+      const [resolved] = await this.#resource.resolution.resolve(request, 'create', [{ body, data: placed }]);
       const entity = await this.#view.performCreate(request, resolved!.data, resolved!.extra);
       return this.#readStored(request, answer, entity);
     });
@@ -248,18 +248,15 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
-    const { body, method } = request;
     // A destroy writes none: what it meets is that others refer to its record.
-    if (method === 'DELETE') return [];
+    if (request.method === 'DELETE') return [];
     const { meta, input, key } = this.#resource;
     const field = key.column.property.name;
-    const isNew = method === 'POST';
+    const isNew = request.method === 'POST';
     const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
-    if (!Array.isArray(body)) {
-      return writtenRecords(meta, fields, body ?? {}, '', isNew ? undefined : { field, value: stateOf(request).pk });
-    }
-    return (body as Record<string, unknown>[]).flatMap((item, index) =>
-      writtenRecords(meta, fields, item, `/${index}`, isNew ? undefined : { field, value: item[field] }),
-    );
+    return inputOf(request).bodies.flatMap(({ data, path }) => {
+      const value = path === '' ? stateOf(request).pk : data[field as keyof typeof data];
+      return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
+    });
   }
 }

@@ -67,9 +67,11 @@ export function parametersOf(request: FastifyRequest): QueryParameters {
   return (state.parameters ??= new QueryParameters(request.query));
 }
 
+const NO_BODY = Object.freeze({});
+
 /** The input of a request: its body, as it was read. */
 export function inputOf(request: FastifyRequest): ReadInput {
   const { input } = stateOf(request);
-  const body = request.body as object;
+  const body = (request.body ?? NO_BODY) as object;
   return input?.value === body ? input : inputAnew(body, input?.bodies);
 }

@@ -1,21 +1,17 @@
 import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
 import type { TagOf } from '../entity-tag.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { primaryKey } from '../language/order.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
-import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf } from '../path-template.ts';
 import type { Permission, PermissionClass } from '../permissions/permission.ts';
 import { QuerySet } from '../query/queryset.ts';
-import type { BodyMode, BoundField } from '../shapes/bound-input.ts';
 import { readShape } from '../shapes/read-shape.ts';
 import { shownByAll } from '../shapes/shown-paths.ts';
 import type { Action } from './action.ts';
-import type { AnsweringOperation } from './answer.ts';
 import { type AnsweringView, Answers } from './answers.ts';
 import { Bulk } from './bulk.ts';
 import { Customized } from './customized.ts';
@@ -31,12 +27,11 @@ import { RecordLists } from './record-lists.ts';
 import { Selections } from './selections.ts';
 import { type RecordView, type ShownView, SHOWS } from './shown-view.ts';
 import { type WriteOperation, type Operation, operationsOf } from './operation.ts';
-import type { BulkSchemas, OperationSchemas, Preconditions, ViewContext, ViewDefinition } from './view-definition.ts';
+import type { Preconditions, ViewContext, ViewDefinition } from './view-definition.ts';
 import { ViewInput } from './view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
 import { permissionsOf } from './viewset.ts';
 import { WritePlan } from './write-plan.ts';
-import type { WriteDeclarations } from './write-reasons.ts';
 
 /** The part of a view that its resource asks. */
 interface ResourceView extends InputView, AnsweringView {
@@ -50,6 +45,8 @@ interface ResourceView extends InputView, AnsweringView {
  * registered; throws ImproperlyConfigured for a declaration that does not fit the entity.
  */
 export class Resource implements ViewDefinition {
+  /** The name of the view. */
+  readonly name: string;
   readonly operations: readonly Operation[];
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
@@ -71,8 +68,7 @@ export class Resource implements ViewDefinition {
   readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
   readonly permissions: readonly Permission[];
   readonly customized: Customized;
-  readonly #name: string;
-  readonly #schemas: ViewSchemas;
+  readonly schemas: ViewSchemas;
 
   /** @param library the prototype of the view class that overrides nothing */
   constructor(
@@ -83,7 +79,7 @@ export class Resource implements ViewDefinition {
     context: ViewContext,
   ) {
     const { name } = view;
-    this.#name = name;
+    this.name = name;
     const { orm, parent } = context;
     this.operations = operationsOf(options);
     const { operations } = this;
@@ -126,31 +122,12 @@ export class Resource implements ViewDefinition {
       options.bulk === undefined
         ? undefined
         : new Bulk({ name, meta, option: options.bulk, input, key, operations, requiresMatch, customized });
-    this.writes = new WritePlan(this.#declareWrites(taken, options));
+    this.writes = new WritePlan(this);
 
-    const answerParameters = this.answerParametersOf('list');
+    const answerParameters = this.answers.parametersOf('list');
     const isShown = shownByAll(meta, shapes.values());
     this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown });
-    this.#schemas = new ViewSchemas(this);
-  }
-
-  #declareWrites(taken: readonly string[], { expand }: AnyModelOptions): WriteDeclarations {
-    const { orm, meta, customized, permissions, input, answers } = this;
-    return {
-      name: this.#name,
-      orm,
-      meta,
-      key: this.key.column,
-      customized,
-      permissions,
-      taken,
-      filled: input?.filled ?? [],
-      isRuled: input?.isRuled === true,
-      written: { create: namesOf(input?.create.fields), update: namesOf(input?.update.fields) },
-      answers: { create: answers.possible('create'), update: answers.possible('update') },
-      expands: expand !== undefined,
-      hasTags: this.preconditions !== undefined,
-    };
+    this.schemas = new ViewSchemas(this);
   }
 
   transactionReasons(operation: WriteOperation): readonly string[] {
@@ -159,7 +136,7 @@ export class Resource implements ViewDefinition {
     return [
       ...(customized.reaches(operation) ? this.writes.transactionReasons(operation) : []),
       ...(createsSeveral && customized.reachesSeveral('create')
-        ? [`${this.#name} creates several at once ("bulk")`]
+        ? [`${this.name} creates several at once ("bulk")`]
         : []),
     ];
   }
@@ -167,42 +144,12 @@ export class Resource implements ViewDefinition {
   findViews(registered: readonly ShownView[]): void {
     this.resolution.findViews(registered);
   }
-
-  answerParametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
-    return this.answers.parametersOf(operation);
-  }
-
-  schemasOf(operation: Operation, mode: BodyMode): OperationSchemas {
-    return this.#schemas.of(operation, mode);
-  }
-
-  bulkSchemas(operation: WriteOperation): BulkSchemas | undefined {
-    return this.#schemas.ofSeveral(operation);
-  }
-
-  answerSchema(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
-    return this.#schemas.ofAnswer(request, operation);
-  }
-
-  selectAnswer(request: FastifyRequest, operation: AnsweringOperation): void {
-    this.answers.select(request, operation);
-  }
-
-  answersWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
-    // Nobody knows what an override of retrieve would answer.
-    const isOwn = operation === 'retrieve' || !this.customized.handles.retrieve;
-    return isOwn && this.answers.isRetrieved(request, operation);
-  }
 }
 
 /** Lists the fields that a client may see or send, and those that the view sets itself. */
 function namedFields(shapes: ShapesByName, input: ViewInput | undefined, filled: readonly string[]): readonly string[] {
   const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
   return [...new Set([...shown, ...(input?.fields ?? []), ...filled])];
-}
-
-function namesOf(fields: readonly BoundField[] = []): readonly string[] {
-  return fields.map(({ name }) => name);
 }
 
 function preconditionsOf(

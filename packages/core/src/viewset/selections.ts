@@ -39,6 +39,11 @@ export class Selections {
     }
   }
 
+  /** True if clients may add fields. */
+  get canExpand(): boolean {
+    return this.#expandable.length > 0;
+  }
+
   /** Declares the parameters of an operation, whose records may have these shapes. */
   parametersFor(shapes: readonly AnyShape[]): readonly ParameterDeclaration[] {
     const added = this.#expandable.map(({ name }) => name);

@@ -13,6 +13,7 @@ import type { Customized } from './customized.ts';
 import type { ExportFormat } from './list-export.ts';
 import type { Parent } from './parent.ts';
 import type { AnsweringOperation } from './answer.ts';
+import type { Answers } from './answers.ts';
 import type { Operation, WriteOperation } from './operation.ts';
 import type { ReadInput } from './read-input.ts';
 import type { KeyDefinition } from './record-key.ts';
@@ -104,6 +105,15 @@ export interface ListDefinition {
   check(request: FastifyRequest): Promise<void>;
 }
 
+/** The schemas of a view's operations. */
+export interface SchemaSource {
+  of(operation: Operation, mode: BodyMode): OperationSchemas;
+  /** The schemas of an operation on several records; undefined if the view does not allow it. */
+  ofSeveral?(operation: WriteOperation): BulkSchemas | undefined;
+  /** The schema of the answer to a request if it is another than that of the route. */
+  ofAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
+}
+
 /** A view as the router sees it: its declarations, resolved at the view's place. */
 export interface ViewDefinition {
   /** The operations that get a route. */
@@ -121,17 +131,9 @@ export interface ViewDefinition {
   readonly writes?: WritePlan;
   /** Tells why requests may need a transaction of the library's for an operation that writes; no reason if one statement is all that they write. */
   transactionReasons?(operation: WriteOperation): readonly string[];
-  schemasOf(operation: Operation, mode: BodyMode): OperationSchemas;
-  /** The query parameters by which clients select what one of the view's own operations answers with. */
-  answerParametersOf?(operation: AnsweringOperation): readonly ParameterDeclaration[];
-  /** Decides on the answer to a request by these parameters; throws InvalidUsage that names each that does not fit. */
-  selectAnswer?(request: FastifyRequest, operation: AnsweringOperation): void;
-  /** The schemas of an operation on several records; undefined if the view does not allow it. */
-  bulkSchemas?(operation: WriteOperation): BulkSchemas | undefined;
-  /** The schema of the answer to a request if it is another than that of the route. */
-  answerSchema?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
-  /** Tells if an operation answers a request with the record as `retrieve` would, whole: that alone has an `ETag`. */
-  answersWhole?(request: FastifyRequest, operation: AnsweringOperation): boolean;
+  readonly schemas: SchemaSource;
+  /** The answers to requests; undefined if the view has no entity. */
+  readonly answers?: Answers;
   /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
   findViews?(registered: readonly ShownView[]): void;
   /** Further routes that the declarations bring along, by the names of actions. */

@@ -11,7 +11,7 @@ import type { RecordKey } from './record-key.ts';
 import type { RecordLists } from './record-lists.ts';
 import type { WriteOperation, Operation } from './operation.ts';
 import { inputOf } from './request-state.ts';
-import type { BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
+import type { SchemaSource, BodyRefusal, BulkSchemas, OperationSchemas } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The parts of a view that its schemas are made of. */
@@ -26,7 +26,7 @@ interface SchemaParts {
 }
 
 /** The schemas of a view's operations: of what they take, and of what they answer with. */
-export class ViewSchemas {
+export class ViewSchemas implements SchemaSource {
   readonly #parts: SchemaParts;
   /** The schemas of lists by those of their records. */
   readonly #lists = new WeakMap<TSchema, TSchema>();
@@ -82,7 +82,7 @@ export class ViewSchemas {
     const { answers, bulk } = this.#parts;
     const { schema } = answers.of(request, operation);
     if (bulk !== undefined && Array.isArray(request.body)) return this.#array(schema);
-    return schema === answers.own(operation).schema ? undefined : this.#sent(operation, schema);
+    return schema === answers.usual(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
   /**

@@ -115,7 +115,7 @@ export abstract class ViewSet implements PermissionView {
       permissions: permissionsOf(this, defaults, undefined),
       operations: OPERATIONS.filter((name) => typeof this[name] === 'function'),
       key: { schema: Type.String(), parse: (text) => (text === '' ? undefined : text) },
-      schemasOf: () => ({}),
+      schemas: { of: () => ({}) },
     };
   }
 

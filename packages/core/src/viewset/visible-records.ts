@@ -6,7 +6,7 @@ import { ImproperlyConfigured, NotFound } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
-import { QuerySet } from '../query/queryset.ts';
+import { QuerySet, slicedAway } from '../query/queryset.ts';
 import { type Answer, byAuthor } from './answer.ts';
 import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
@@ -133,9 +133,4 @@ function readsOwnColumns(
   { condition, filters }: Pick<QuerySet<object>, 'condition' | 'filters'>,
 ): boolean {
   return filters === undefined && ownColumns(condition) !== undefined && isUnfiltered(reader, meta);
-}
-
-/** The error for a part of records of which somebody would take a part again. */
-export function slicedAway(view: string, what: string, who: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would forget the slice`);
 }

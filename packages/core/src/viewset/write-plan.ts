@@ -8,7 +8,7 @@ import { type WriteOperation, WRITES } from './operation.ts';
 import {
   always,
   type Write,
-  type WriteDeclarations,
+  type WritingView,
   type WriteReason,
   writeReasons,
   type WriteState,
@@ -38,7 +38,7 @@ function byOperation<Value>(make: (operation: WriteOperation) => Value): ByOpera
  * entity's class. Most of that is known when the view is registered; a request adds its permissions and transaction.
  */
 export class WritePlan implements WriteState {
-  readonly #declared: WriteDeclarations;
+  readonly #view: WritingView;
   readonly #reasons: ByOperation<readonly WriteReason[]>;
   /** The questions to ask of a request, each once. */
   readonly #questions: ByOperation<readonly WriteReason['applies'][]>;
@@ -46,9 +46,9 @@ export class WritePlan implements WriteState {
   /** The number of subscribers that was last seen, none of which ever leaves, and the operations that one of them hears of. */
   #subscribers: { readonly count: number; readonly hear: ByOperation<boolean> } | undefined;
 
-  constructor(declared: WriteDeclarations) {
-    this.#declared = declared;
-    this.#reasons = byOperation((operation) => writeReasons(operation, declared, this));
+  constructor(view: WritingView) {
+    this.#view = view;
+    this.#reasons = byOperation((operation) => writeReasons(operation, view, this));
     this.#questions = byOperation((operation) => {
       const deciding = this.#reasons[operation].filter(({ kind }) => kind !== 'within');
       const questions = [...new Set(deciding.map(({ applies }) => applies))];
@@ -58,7 +58,7 @@ export class WritePlan implements WriteState {
 
   /** The name of the view. */
   get name(): string {
-    return this.#declared.name;
+    return this.#view.name;
   }
 
   get hasTriggers(): boolean | undefined {
@@ -87,7 +87,7 @@ export class WritePlan implements WriteState {
   }
 
   isHeard(operation: WriteOperation): boolean {
-    const { orm, meta } = this.#declared;
+    const { orm, meta } = this.#view;
     const events = orm.em.getEventManager();
     const { size } = events.getSubscribers();
     if (this.#subscribers?.count !== size) {
@@ -98,19 +98,19 @@ export class WritePlan implements WriteState {
 
   /** @internal */
   learnTriggers(tables: ReadonlySet<string>): void {
-    this.#hasTriggers = tables.has(this.#declared.meta.tableName.toLowerCase());
+    this.#hasTriggers = tables.has(this.#view.meta.tableName.toLowerCase());
   }
 
   /** The reasons of a request that chooses nothing and that every permission lets through. */
   #reasonsNow(operation: WriteOperation): readonly WriteReason[] {
-    const { orm, answers } = this.#declared;
+    const { orm, answers } = this.#view;
     const usual: Write = {
       em: orm.em,
       grant: undefined,
       condition: operation === 'create' ? undefined : alwaysTrue,
       filters: undefined,
       data: {},
-      answer: operation === 'destroy' ? undefined : answers[operation][0],
+      answer: operation === 'destroy' ? undefined : answers.usual(operation),
       comparesLocked: false,
     };
     return this.#reasons[operation].filter(

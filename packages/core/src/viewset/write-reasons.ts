@@ -15,8 +15,10 @@ import type { PermissionGrant } from '../permissions/evaluate.ts';
 import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../permissions/permission.ts';
 import { backendOf } from '../query/backend-of.ts';
 import type { Answer } from './answer.ts';
+import type { Answers } from './answers.ts';
 import type { Customized } from './customized.ts';
 import { isPlainColumn } from './plain-column.ts';
+import type { ViewInput } from './view-input.ts';
 import type { WriteOperation } from './operation.ts';
 
 /** The write of one record by one request. */
@@ -54,28 +56,17 @@ export interface WriteReason {
 }
 
 /** The declarations of a view that decide how it writes. */
-export interface WriteDeclarations {
+export interface WritingView {
   readonly name: string;
   readonly orm: MikroORM;
   readonly meta: EntityMetadata;
-  /** The column whose value names a record. */
-  readonly key: FieldPath;
+  readonly key: { readonly column: FieldPath };
   readonly customized: Customized;
   readonly permissions: readonly Permission[];
-  /** The fields that the path of a nested view says. */
-  readonly taken: readonly string[];
-  /** The fields that the view sets on create. */
-  readonly filled: readonly string[];
-  /** True if the view has rules. */
-  readonly isRuled: boolean;
-  /** The fields that a body may name. */
-  readonly written: Readonly<Record<'create' | 'update', readonly string[]>>;
-  /** The answers that requests may get, the usual one first. */
-  readonly answers: Readonly<Record<'create' | 'update', readonly Answer[]>>;
-  /** True if requests may expand the answers. */
-  readonly expands: boolean;
-  /** True if requests may have an `If-Match`. */
-  readonly hasTags: boolean;
+  readonly nesting: { readonly relation: string } | undefined;
+  readonly input: ViewInput | undefined;
+  readonly answers: Answers;
+  readonly preconditions: object | undefined;
 }
 
 /** The part of an application on which writes depend, and which may change while it runs. */
@@ -95,11 +86,7 @@ export const always: Applies = () => true;
  * Lists every reason why a write of a view may take more than one statement. `explain()`, the log of the start, the check of an ORM
  * without transactions and the decision on each request all go by this list.
  */
-export function writeReasons(
-  operation: WriteOperation,
-  view: WriteDeclarations,
-  state: WriteState,
-): readonly WriteReason[] {
+export function writeReasons(operation: WriteOperation, view: WritingView, state: WriteState): readonly WriteReason[] {
   const { name, orm, meta, permissions } = view;
   const { className, tableName } = meta;
   const reasons: WriteReason[] = [];
@@ -110,9 +97,9 @@ export function writeReasons(
   };
   add('usual', always, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
   if (operation !== 'destroy') {
-    const answers = view.answers[operation];
+    const answers = view.answers.possible(operation);
     add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
-    if (view.expands) add('foreseen', showsMore, 'a request may "expand" the answer');
+    if (view.answers.canExpand) add('foreseen', showsMore, 'a request may "expand" the answer');
     const others = answers.filter(({ isPlain }) => !isPlain).map((answer) => answer.name);
     const shown = `shows other than plain columns of ${className}`;
     add('foreseen', showsMore, ...others.map((each) => `the answer "${each}" ${shown}`));
@@ -124,7 +111,7 @@ export function writeReasons(
   add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const untold = `the database has not told yet if "${tableName}" has triggers`;
   add('passing', () => state.hasTriggers === undefined, untold);
-  if (operation !== 'create' && view.hasTags) {
+  if (operation !== 'create' && view.preconditions !== undefined) {
     add('foreseen', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
   }
   const question = operation === 'create' ? HIDES_RECORDS : ASKS_OF_RECORDS;
@@ -165,19 +152,17 @@ const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
   destroy: ({ grant }) => grant?.needsObject === true,
 };
 
-function ofHooks(
-  operation: WriteOperation,
-  { name, customized, taken, filled, isRuled }: WriteDeclarations,
-): readonly string[] {
-  const rules = isRuled && operation !== 'destroy' ? ['the view has rules: validate'] : [];
+function ofHooks(operation: WriteOperation, { name, customized, nesting, input }: WritingView): readonly string[] {
   const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
-  if (operation !== 'create') return [...hooks, ...rules];
-  return [
-    ...hooks,
-    ...taken.map((field) => `the path of ${name} says "${field}"`),
-    ...filled.map((field) => `the view fills "${field}"`),
-    ...rules,
-  ];
+  const set =
+    operation === 'create'
+      ? [
+          ...(nesting === undefined ? [] : [`the path of ${name} says "${nesting.relation}"`]),
+          ...(input?.filled ?? []).map((field) => `the view fills "${field}"`),
+        ]
+      : [];
+  const isRuled = operation !== 'destroy' && input?.isRuled === true;
+  return [...hooks, ...set, ...(isRuled ? ['the view has rules: validate'] : [])];
 }
 
 function ofEntity(meta: EntityMetadata): readonly string[] {
@@ -197,15 +182,16 @@ function ofEntity(meta: EntityMetadata): readonly string[] {
   return reasons;
 }
 
-function ofColumns(operation: WriteOperation, { meta, key, written }: WriteDeclarations): readonly string[] {
-  const names = operation === 'create' ? written.create : written.update;
+function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
+  const { fields = [] } = (operation === 'create' ? input?.create : input?.update) ?? {};
+  const names = fields.map(({ name }) => name);
   const isColumn = (name: string): boolean => {
     const property = meta.properties[name as never] as EntityProperty | undefined;
     return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
   };
   const columns = names.filter(isColumn).map((name) => fieldPath(meta, name, '.'));
   const others = names.filter((name) => !isColumn(name));
-  return [...notPlain([key, ...columns]), ...others].map(
+  return [...notPlain([key.column, ...columns]), ...others].map(
     (name) => `"${name}" is not a plain column of ${meta.className}`,
   );
 }
