@@ -12,8 +12,8 @@ import { OPERATIONS } from '../viewset/operation.ts';
 import { DEFINE } from '../viewset/view-definition.ts';
 import { Parent } from '../viewset/parent.ts';
 import { SHOWS, ShownView } from '../viewset/shown-view.ts';
-import { checkHabits } from '../viewset/habits.ts';
-import { checkDeclarations, ViewSet } from '../viewset/viewset.ts';
+import { checkMembers } from '../viewset/class-members.ts';
+import { ViewSet } from '../viewset/viewset.ts';
 import { prepareWrites } from '../viewset/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { ignoresTrailingSlash } from './allowed-methods.ts';
@@ -131,8 +131,7 @@ export class Router {
     if (!isView) throw wrongOption('Router.register()', 'view', 'a ViewSet class', View);
     const view = new View();
     checkActionNames(view);
-    checkDeclarations(view);
-    checkHabits(view, view instanceof ModelViewSetBase);
+    checkMembers(view, view instanceof ModelViewSetBase);
     this.#registrations.push({
       path: checked,
       basename: options.basename ?? checked.replaceAll(/\/:\w+/g, '').replaceAll('/', '-'),

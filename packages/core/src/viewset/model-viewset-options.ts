@@ -40,10 +40,9 @@ import type { OneShape, ReadShapes } from './read-shapes.ts';
 import type { AnsweringOperation } from './answer.ts';
 import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf, type Words } from './action.ts';
-import { spelledAlike } from './habits.ts';
-import { ownMembers } from './own-members.ts';
+import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import type { BulkOperation, Operation } from './operation.ts';
-import { DECLARATIONS, DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;

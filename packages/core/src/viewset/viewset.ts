@@ -3,30 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { getCurrentUser } from '../current-user.ts';
-import { Forbidden, ImproperlyConfigured, Unauthorized } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import { operationMeant } from './habits.ts';
-import { ownMembers } from './own-members.ts';
-import {
-  BOOLEAN,
-  checkOptions,
-  checkValues,
-  FUNCTION,
-  LIST,
-  NAMES,
-  type OptionRule,
-  TEXT,
-  TEXTS,
-  TEXTS_BY_NAME,
-} from '../options.ts';
+import { Forbidden, Unauthorized } from '../errors.ts';
+import { BOOLEAN, NAMES, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import {
   makePermissions,
   type Permission,
   type PermissionClass,
   type PermissionView,
 } from '../permissions/permission.ts';
-import { RATE_LIMIT_RULES, type RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { LIST_RULES } from './list-options.ts';
+import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { stateOf } from './request-state.ts';
 import type { Examples, Words } from './action.ts';
 import { type Operation, OPERATIONS } from './operation.ts';
@@ -143,71 +128,7 @@ export function hasThrottleRate(view: ViewSet): boolean {
   return view.throttleRate !== ViewSet.prototype.throttleRate;
 }
 
-/** Refuses declarations of a wrong kind, of any view. */
-export function checkDeclarations(view: ViewSet): void {
-  checkValues(view.name, view, DECLARATIONS);
-  for (const name of Object.keys(view)) {
-    if (name in DECLARATIONS || typeof view[name as keyof ViewSet] === 'function') continue;
-    // A view may have properties of its own, but none that looks like its guard and guards nothing.
-    const meant = nearest(name, ['permissionClasses']) ?? nearest(name, Object.keys(DECLARATIONS), slips(name));
-    if (meant === undefined) continue;
-    throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "${meant}"?`);
-  }
-  const misplaced = ownMembers(view).find(({ name, isStatic }) => isStatic && name in DECLARATIONS);
-  if (misplaced !== undefined) {
-    throw new ImproperlyConfigured(
-      `${view.name}: nothing reads the static "${misplaced.name}"; it belongs to each view, without "static"`,
-    );
-  }
-  checkMethods(view);
-  checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
-}
-
-/**
- * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
- * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
- * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own. An operation that a plain view lacks is
- * also meant by its letters in another order (`lits`), and by its names elsewhere (`findAll`).
- */
-function checkMethods(view: ViewSet): void {
-  const own: string[] = Object.keys(view).filter((name) => typeof view[name as keyof ViewSet] === 'function');
-  const hooks = new Set<string>(OPERATIONS);
-  for (let level = view as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
-    if (level === view) continue;
-    const names = Object.getOwnPropertyNames(level).filter((name) => name !== 'constructor');
-    if (!Object.hasOwn(level, DEFINE)) own.push(...names);
-    else for (const name of names) hooks.add(name);
-  }
-  const free = [...hooks].filter((hook) => !own.includes(hook));
-  const lacking = free.filter((hook) => !(hook in view));
-  const long = free.filter((hook) => hook.length >= LEAST_LENGTH);
-  for (const name of own) {
-    if (hooks.has(name)) continue;
-    const alike = long.filter((hook) => hook.startsWith(name.charAt(0)));
-    const meant = operationMeant(name, lacking) ?? nearest(name, alike, slips(name));
-    const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
-    if (meant === undefined || goesOn) continue;
-    throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);
-  }
-}
-
-/** Shorter names are too near to words that mean something else. */
-const LEAST_LENGTH = 6;
-const LONG_LENGTH = 10;
-
-/** The letters of a name that may be wrong. */
-function slips(name: string): number {
-  return name.length < LONG_LENGTH ? 1 : 2;
-}
-
-/** The rules of what a class declares by properties of its own. */
-export const DECLARATIONS = {
-  permissionClasses: LIST,
-  throttles: RATE_LIMIT_RULES,
-  allowAnonymous: BOOLEAN,
-  throttleRate: FUNCTION,
-  ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
-};
+/** The rules of the words about a view. */
 export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, OptionRule>> = {
   description: TEXT,
   tags: TEXTS,
