@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { MikroORM } from '@mikro-orm/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { always as alwaysTrue } from '../language/condition.ts';
+import { always } from '../language/condition.ts';
 import { isHeard } from '../mikro/subscribers.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { type WriteOperation, WRITES } from './operation.ts';
 import {
-  always,
+  everyWrite,
   type Write,
   type WritingView,
   type WriteReason,
@@ -52,7 +52,7 @@ export class WritePlan implements WriteState {
     this.#questions = byOperation((operation) => {
       const deciding = this.#reasons[operation].filter(({ kind }) => kind !== 'within');
       const questions = [...new Set(deciding.map(({ applies }) => applies))];
-      return questions.includes(always) ? [always] : questions;
+      return questions.includes(everyWrite) ? [everyWrite] : questions;
     });
   }
 
@@ -107,7 +107,7 @@ export class WritePlan implements WriteState {
     const usual: Write = {
       em: orm.em,
       grant: undefined,
-      condition: operation === 'create' ? undefined : alwaysTrue,
+      condition: operation === 'create' ? undefined : always,
       filters: undefined,
       data: {},
       answer: operation === 'destroy' ? undefined : answers.usual(operation),

@@ -80,7 +80,7 @@ export interface WriteState {
 type Applies = WriteReason['applies'];
 
 /** Applies to every write. */
-export const always: Applies = () => true;
+export const everyWrite: Applies = () => true;
 
 /**
  * Lists every reason why a write of a view may take more than one statement. `explain()`, the log of the start, the check of an ORM
@@ -95,7 +95,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
       if (!reasons.some((known) => known.text === text)) reasons.push({ text, kind, applies });
     }
   };
-  add('usual', always, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
+  add('usual', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
   if (operation !== 'destroy') {
     const answers = view.answers.possible(operation);
     add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
@@ -107,7 +107,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
   add('usual', ({ em }) => !isUnfiltered(em, meta), filtered);
   add('usual', () => state.isHeard(operation), `a subscriber hears of ${className}`);
-  if (operation === 'destroy') add('within', always, ...backendOf(orm.em).removalReasons(orm.em, meta));
+  if (operation === 'destroy') add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
   add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
   const untold = `the database has not told yet if "${tableName}" has triggers`;
   add('passing', () => state.hasTriggers === undefined, untold);
