@@ -22,7 +22,7 @@ import {
   UriTooLong,
 } from '../errors.ts';
 import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { logRefusal } from './security-event.ts';
 

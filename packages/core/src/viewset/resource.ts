@@ -5,7 +5,7 @@ import type { TagOf } from '../entity-tag.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
-import { primaryKey } from '../language/order.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import { templateOf } from '../path-template.ts';

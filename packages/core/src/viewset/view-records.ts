@@ -9,7 +9,7 @@ import { type Condition, ownColumns } from '../language/condition.ts';
 import { type Keyed, type Projection, type Seen, withKey } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import type { Answer } from './answer.ts';
 import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';

@@ -1,12 +1,12 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { isRecord } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { orderValues } from '../language/projection.ts';
 import { QuerySet } from '../query/queryset.ts';
 import type { BoundField } from '../shapes/bound-input.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 
 /** A record that a body writes. */
 export interface WrittenRecord {
