@@ -3,7 +3,7 @@ import { isoDate, isStorable, parseDate, parsePreciseDate, parseTime } from './c
 import { isDecimalText, plainDecimal } from './decimal-text.ts';
 import type { FieldKind, FieldType } from './field-kind.ts';
 import { FieldValueError } from './field-value-error.ts';
-import { OBJECT_ID_PATTERN } from './object-id.ts';
+import { OBJECT_ID_PATTERN, type ObjectIdLike } from './object-id.ts';
 
 /** The JSON type and format of a value; without a type, any JSON is fine. */
 export interface WireType {
@@ -208,7 +208,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindOfField>> = {
     bounds: () => ({ pattern: OBJECT_ID_PATTERN }),
     writer: () => String,
     parseText: objectIdOf,
-    checkValue: (value) => objectIdOf(String(value)),
+    checkValue: (value) => objectIdOf(isObjectId(value) ? value.toHexString() : typeof value === 'string' ? value : ''),
   }),
   json: kind({
     columns: ['json', 'jsonb', 'interval', 'tsvector'],
@@ -287,6 +287,10 @@ function instantOf(text: string): Date {
 
 function objectIdOf(text: string): string {
   return expect(OBJECT_ID.test(text) ? text : undefined, 'an ObjectId: 24 hexadecimal digits, in lower case');
+}
+
+function isObjectId(value: unknown): value is ObjectIdLike {
+  return typeof (value as Partial<ObjectIdLike> | null | undefined)?.toHexString === 'function';
 }
 
 function neverCompared(): never {
