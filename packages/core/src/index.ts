@@ -107,9 +107,9 @@ export type { LookupName, Lookups, OrderName } from './language/lookup-name.ts';
 export type { Projection } from './language/projection.ts';
 
 export { fieldPath, type FieldPath } from './fields/field-path.ts';
-export type { FieldKind, FieldType } from './fields/field-type.ts';
+export type { FieldKind, FieldType } from './fields/field-kind.ts';
 export type { PathOf } from './fields/field-name.ts';
-export { FieldValueError } from './fields/field-value.ts';
+export { FieldValueError } from './fields/field-value-error.ts';
 
 export { Filter, type FilterClass, type FilterTarget } from './filters/filter.ts';
 export { DEFAULT_FILTERS } from './filters/default-filters.ts';

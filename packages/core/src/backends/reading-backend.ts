@@ -2,7 +2,7 @@ import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
-import { primaryKey } from '../language/order.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { ObjectIdLike } from '../fields/object-id.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { keepChildren } from '../language/kept-children.ts';
 import type { Children, Projection, RelatedProjection } from '../language/projection.ts';
 import type { Query } from '../language/query.ts';
@@ -109,8 +109,8 @@ function ownerReader(owner: FieldPath): (entity: object) => unknown {
   const read = entityReader(owner);
   if (owner.type.kind !== 'objectId') return read;
   return (entity) => {
-    const key = read(entity) as ObjectIdLike | string | null;
-    return typeof key === 'string' ? key : (key?.toHexString() ?? null);
+    const key = read(entity);
+    return key === null ? null : keyText(key);
   };
 }
 

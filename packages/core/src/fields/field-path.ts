@@ -1,7 +1,8 @@
 import { ReferenceKind, type EntityMetadata, type EntityProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { fieldType, type FieldType } from './field-type.ts';
+import type { FieldType } from './field-kind.ts';
+import { fieldType } from './field-type.ts';
 import {
   isInlineEmbeddable,
   isPolymorphic,

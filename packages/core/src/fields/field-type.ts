@@ -15,43 +15,9 @@ import {
   types,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import type { FieldKind, FieldType } from './field-kind.ts';
+import { FIELD_KINDS } from './field-kinds.ts';
 import { isInlineEmbeddable, valueProperty } from './property.ts';
-
-/** The kind of value that a field holds: it decides which lookups fit, and how a text is read. */
-export type FieldKind =
-  | 'string'
-  | 'integer'
-  | 'bigint'
-  | 'number'
-  | 'decimal'
-  | 'boolean'
-  | 'datetime'
-  | 'date'
-  | 'time'
-  | 'uuid'
-  | 'objectId'
-  | 'json'
-  | 'binary'
-  | 'enum';
-
-/** The type of a field as its entity declares it, with the bounds that the database column has. */
-export interface FieldType {
-  readonly kind: FieldKind;
-  /** Unicode code points, of a string. */
-  readonly maxLength?: number;
-  /** The least value of an integer or bigint. */
-  readonly minimum?: number | bigint;
-  /** The greatest value of an integer or bigint. */
-  readonly maximum?: number | bigint;
-  /** Digits in all, of a decimal. */
-  readonly precision?: number;
-  /** Digits after the point, of a decimal. */
-  readonly scale?: number;
-  /** The values of an enum. */
-  readonly values?: readonly (string | number)[];
-  /** The JavaScript type of a bigint or decimal, as the entity declares it. */
-  readonly mode?: 'bigint' | 'number' | 'string';
-}
 
 /** Returns the type that the application wrote for a property; undefined if it is one of MikroORM's own, or none. */
 export function customTypeOf(property: EntityProperty): Type<unknown> | undefined {
@@ -135,51 +101,36 @@ function enumValues(items: unknown): readonly (string | number)[] | undefined {
   return typeof given === 'object' && given !== null ? Utils.extractEnumValues(given) : undefined;
 }
 
-/** The columns of each kind, by the names that databases have for them. All others hold text. */
-const COLUMNS: Readonly<Partial<Record<FieldKind, readonly string[]>>> = {
-  integer: ['smallint', 'int2', 'tinyint', 'smallserial', 'int', 'int4', 'integer', 'mediumint', 'serial'],
-  bigint: ['bigint', 'int8', 'bigserial'],
-  number: ['real', 'float', 'float4', 'float8', 'double'],
-  decimal: ['numeric', 'decimal'],
-  boolean: ['bool', 'boolean'],
-  datetime: ['datetime', 'timestamp', 'timestamptz'],
-  date: ['date'],
-  time: ['time', 'timetz'],
-  uuid: ['uuid'],
-  json: ['json', 'jsonb', 'interval', 'tsvector'],
-  binary: ['bytea', 'blob'],
-};
-
-const SMALL_INTEGER = /^(?:smallint|int2|tinyint|smallserial)$/;
-
+/** The kinds of columns, by the names that databases have for them. All others hold text. */
 const KIND_OF_COLUMN: ReadonlyMap<string, FieldKind> = new Map(
-  Object.entries(COLUMNS).flatMap(([kind, names]) => names.map((name) => [name, kind as FieldKind] as const)),
+  (Object.keys(FIELD_KINDS) as FieldKind[]).flatMap((kind) => FIELD_KINDS[kind].columns.map((name) => [name, kind])),
 );
 
 function ofColumn(property: EntityProperty): FieldType {
-  const column = columnName(property);
-  const kind = KIND_OF_COLUMN.get(column);
-  switch (kind) {
-    case 'integer':
-      return integer([column, property.type].some((name) => SMALL_INTEGER.test(name)) ? 16 : 32);
-    case 'bigint':
-      return { kind, minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) };
-    case 'decimal':
-      return decimal(property);
-    case undefined:
-      return property.runtimeType === 'number' ? { kind: 'number' } : string(property);
-    default:
-      return { kind };
-  }
+  const kind = KIND_OF_COLUMN.get(columnName(property)) ?? (property.runtimeType === 'number' ? 'number' : 'string');
+  return { kind, ...FACETS[kind]?.(property) };
 }
+
+/** What a column says of its values beside their kind. */
+type Facets = Omit<FieldType, 'kind'>;
+
+const FACETS: Readonly<Partial<Record<FieldKind, (property: EntityProperty) => Facets>>> = {
+  string: lengthOf,
+  integer: widthOf,
+  bigint: (property) => ({ minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) }),
+  decimal: digitsOf,
+};
 
 /** `numeric(10,2)` → numeric; `timestamp with time zone` → timestamp. */
 function columnName(property: EntityProperty): string {
   return /^[a-z0-9]+/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[0] ?? '';
 }
 
-function integer(bits: 16 | 32): FieldType {
-  return { kind: 'integer', minimum: -(2 ** (bits - 1)), maximum: 2 ** (bits - 1) - 1 };
+const SMALL_INTEGER = /^(?:smallint|int2|tinyint|smallserial)$/;
+
+function widthOf(property: EntityProperty): Facets {
+  const bits = [columnName(property), property.type].some((name) => SMALL_INTEGER.test(name)) ? 16 : 32;
+  return { minimum: -(2 ** (bits - 1)), maximum: 2 ** (bits - 1) - 1 };
 }
 
 function bigintMode({ customType, runtimeType }: EntityProperty): 'bigint' | 'number' | 'string' {
@@ -188,19 +139,19 @@ function bigintMode({ customType, runtimeType }: EntityProperty): 'bigint' | 'nu
   return mode === 'number' || mode === 'string' ? mode : 'bigint';
 }
 
-function decimal({ customType, runtimeType, columnTypes }: EntityProperty): FieldType {
+function digitsOf({ customType, runtimeType, columnTypes }: EntityProperty): Facets {
   const type: unknown = customType;
   const mode = type instanceof DecimalType && (type.mode ?? runtimeType) !== 'number' ? 'string' : 'number';
   // numeric without a precision is MikroORM's numeric(10,0).
   const declared = /\((\d+)(?:,\s*(\d+))?\)/.exec(columnTypes[0] ?? '');
-  if (declared === null) return { kind: 'decimal', mode };
-  return { kind: 'decimal', mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
+  if (declared === null) return { mode };
+  return { mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
 }
 
-function string(property: EntityProperty): FieldType {
+function lengthOf(property: EntityProperty): Facets {
   const type: unknown = property.customType;
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
   const isShort = (property.type === 'string' || type instanceof StringType) && columnName(property) === 'text';
   const maxLength = property.length ?? (declared === undefined ? (isShort ? 255 : -1) : Number(declared));
-  return maxLength < 0 ? { kind: 'string' } : { kind: 'string', maxLength };
+  return maxLength < 0 ? {} : { maxLength };
 }

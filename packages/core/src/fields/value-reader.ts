@@ -9,6 +9,7 @@ import {
   type Platform,
 } from '@mikro-orm/core';
 import { dateBeyond } from './calendar.ts';
+import { FIELD_KINDS } from './field-kinds.ts';
 import type { FieldPath } from './field-path.ts';
 import { customTypeOf, fieldType } from './field-type.ts';
 import { isEmbeddable, partsOf, targetOf, valueProperty } from './property.ts';
@@ -28,7 +29,7 @@ export function valueReader(
   if (custom !== undefined) return (raw) => custom.convertToJSValue(raw, platform);
   const { customType: builtIn, runtimeType, columnTypes } = valueProperty(property);
   if (builtIn instanceof BigIntType || builtIn instanceof DecimalType || builtIn instanceof DoubleType) {
-    if (type.kind === 'bigint' && type.mode === 'bigint') return (raw) => BigInt(raw as string);
+    if (type.mode === 'bigint') return (raw) => BigInt(raw as string);
     return (type.mode ?? runtimeType) === 'number' ? readNumber : String;
   }
   if (builtIn instanceof UuidType) return undefined;
@@ -36,7 +37,7 @@ export function valueReader(
   if (runtimeType === 'Date') return dateReader(platform);
   if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : Boolean;
   if (runtimeType !== 'number') return undefined;
-  return isOtherNumber(property) || (type.kind !== 'integer' && type.kind !== 'enum') ? readNumber : undefined;
+  return isOtherNumber(property) || !FIELD_KINDS[type.kind].areNumbersExact ? readNumber : undefined;
 }
 
 /** Tells if a driver may give a number in another form than that of its property: the type of a formula is the database's to decide. */

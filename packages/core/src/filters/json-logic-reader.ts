@@ -1,5 +1,6 @@
 import type { FieldPath } from '../fields/field-path.ts';
-import { checkFieldJson, FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { checkFieldJson } from '../fields/field-value.ts';
 import { isRecord, textProblem } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { and, not, or, type Condition } from '../language/condition.ts';
@@ -134,7 +135,8 @@ export class JsonLogicReader {
   }
 
   #substring(needle: unknown, path: FieldPath, at: string): Condition {
-    if (path.type.kind !== 'string') throw new JsonLogicError(`"${path.key}" holds no text to search in`, at);
+    const hasText = lookupsFor(path.type.kind).includes('contains');
+    if (!hasText) throw new JsonLogicError(`"${path.key}" holds no text to search in`, at);
     if (typeof needle !== 'string') throw new JsonLogicError('expected a text to search for', `${at}/0`, needle);
     return compare(path, 'contains', checkText(needle, `${at}/0`));
   }

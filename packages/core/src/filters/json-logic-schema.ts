@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { FieldKind, FieldType } from '../fields/field-type.ts';
-import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
+import type { FieldKind } from '../fields/field-kind.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { lookupsFor } from '../language/lookup.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ interface FieldGroup {
 function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   const groups = new Map<string, FieldGroup>();
   for (const { key, type } of fields) {
-    const group = { names: [], kind: type.kind, value: jsonValue(type) };
+    const group = { names: [], kind: type.kind, value: FIELD_KINDS[type.kind].operandSchema(type) };
     const text = JSON.stringify(group);
     groups.set(text, groups.get(text) ?? group);
     groups.get(text)!.names.push(key);
@@ -73,7 +73,7 @@ function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record
     Between: isOrdered ? [list(field, value), list(value, field), list(value, field, value)] : [],
     Membership: [
       ...(lookups.includes('in') ? [list(field, { type: 'array', items: value })] : []),
-      ...(kind === 'string' ? [list(value, field)] : []),
+      ...(lookups.includes('contains') ? [list(value, field)] : []),
     ],
   };
 }
@@ -90,32 +90,3 @@ function variable(names: readonly string[]): Schema {
 function list(...items: readonly Schema[]): Schema {
   return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
 }
-
-/** Makes the schema of what `checkFieldJson` takes. */
-function jsonValue({ kind, mode, minimum, maximum, values }: FieldType): Schema {
-  const isText = mode !== 'number' && (kind === 'bigint' || kind === 'decimal');
-  if (kind === 'integer' || kind === 'bigint') {
-    const least = Math.max(Number(minimum ?? -Infinity), Number.MIN_SAFE_INTEGER);
-    const most = Math.min(Number(maximum ?? Infinity), Number.MAX_SAFE_INTEGER);
-    const integer = { type: 'integer', minimum: least, maximum: most };
-    return isText ? { anyOf: [integer, { type: 'string', pattern: '^(?:0|-?[1-9][0-9]{0,17})$' }] } : integer;
-  }
-  if (kind === 'number' || kind === 'decimal') {
-    return isText
-      ? { anyOf: [{ type: 'number' }, { type: 'string', pattern: '^-?[0-9]+(?:\\.[0-9]+)?$' }] }
-      : { type: 'number' };
-  }
-  if (kind === 'boolean') return { type: 'boolean' };
-  if (kind === 'enum') return { enum: values };
-  if (kind === 'objectId') return { type: 'string', pattern: OBJECT_ID_PATTERN };
-  const format = TEXT_FORMATS[kind];
-  return { type: 'string', ...(format === undefined ? {} : { format }) };
-}
-
-/** The formats of what JSON has no type for. */
-export const TEXT_FORMATS: Readonly<Partial<Record<FieldKind, string>>> = {
-  datetime: 'date-time',
-  date: 'date',
-  time: 'time',
-  uuid: 'uuid',
-};

@@ -2,16 +2,15 @@ import { Type, type TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
 import { isReference, isToOne, targetOf } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
-import type { FieldType } from '../fields/field-type.ts';
-import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
-import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { parseFieldText } from '../fields/field-value.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { invalidParameter, type ParameterDeclaration, type QueryParameters } from '../parameters.ts';
 import { compare } from '../language/compare.ts';
 import { and, type Condition } from '../language/condition.ts';
 import type { QuerySet } from '../query/queryset.ts';
 import { parseLookupText, resolveLookup, type ResolvedLookup } from '../language/resolve-lookup.ts';
-import { TEXT_FORMATS } from './json-logic-schema.ts';
 import { Filter, type FilterTarget, resolveOption } from './filter.ts';
 
 /**
@@ -91,9 +90,10 @@ function readCondition(
 export function lookupTextSchema({ path, lookup }: ResolvedLookup): TSchema {
   const described = { description: MEANINGS[lookup].replace('%', labelOf(path)) };
   if (lookup === 'isnull') return Type.Boolean(described);
-  if (lookup === 'in') return Type.Array(textSchema(path.type), described);
-  if (lookup === 'range') return Type.Array(textSchema(path.type), { minItems: 2, maxItems: 2, ...described });
-  return { ...textSchema(path.type), ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
+  const schema = FIELD_KINDS[path.type.kind].textSchema(path.type);
+  if (lookup === 'in') return Type.Array(schema, described);
+  if (lookup === 'range') return Type.Array(schema, { minItems: 2, maxItems: 2, ...described });
+  return { ...schema, ...described, ...(lookup === 'exact' ? relatedRecord(path) : {}) };
 }
 
 /** Says which related record a value chooses, if the path is a relation, or a field at the end of one. */
@@ -131,17 +131,3 @@ const MEANINGS: Readonly<Record<ResolvedLookup['lookup'], string>> = {
   range: '%, from the first to the second of these',
   isnull: '%, true: has none; false: has one',
 };
-
-/** Makes the schema of a value's text in a URL. */
-function textSchema(type: FieldType): TSchema {
-  const { kind, minimum, maximum, values } = type;
-  if (kind === 'integer') return Type.Integer({ minimum: Number(minimum), maximum: Number(maximum) });
-  // JSON's numbers are too coarse for the bounds.
-  if (kind === 'bigint') return Type.Integer({ format: 'int64' });
-  if (kind === 'number' || kind === 'decimal') return { type: 'number' };
-  if (kind === 'boolean') return { type: 'boolean' };
-  if (kind === 'enum') return Type.Enum([...(values ?? [])]);
-  if (kind === 'objectId') return Type.String({ pattern: OBJECT_ID_PATTERN });
-  const format = TEXT_FORMATS[kind];
-  return { type: 'string', ...(format === undefined ? {} : { format }) };
-}

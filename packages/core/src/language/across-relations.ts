@@ -1,6 +1,7 @@
 import { type EntityMetadata, type EntityProperty, isRaw, QueryOperator, ReferenceKind, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import { isPolymorphic, isReference, isToMany, ownsColumn } from '../fields/property.ts';
 import { compare } from './compare.ts';
 import { always, and, apart, type Condition, isAlways, matchingColumn, never, not, or, some } from './condition.ts';
@@ -149,7 +150,7 @@ function leaf({ entity, steps, converted }: Place, where: object): Condition {
 
 function isThere({ root, entity, steps }: Place): Condition {
   if (steps.length === 0) return always;
-  return compare(fieldPath(root, pathOf(steps, entity.primaryKeys[0]), '.'), 'isnull', false);
+  return compare(fieldPath(root, pathOf(steps, primaryKey(entity).key), '.'), 'isnull', false);
 }
 
 const OPPOSITES: Readonly<Record<string, string>> = {
@@ -220,10 +221,10 @@ function ofRecord(target: EntityMetadata, value: unknown): unknown {
   return isPlainObject(value) ? value : { [keyOf(target)]: value };
 }
 
-function keyOf({ className, primaryKeys: [key, ...others] }: EntityMetadata): string {
-  if (key !== undefined && others.length === 0) return key;
+function keyOf(meta: EntityMetadata): string {
+  if (meta.primaryKeys.length === 1) return primaryKey(meta).key;
   throw new ImproperlyConfigured(
-    `${className}: matching() cannot ask for its key, which is not one field; name the fields`,
+    `${meta.className}: matching() cannot ask for its key, which is not one field; name the fields`,
   );
 }
 

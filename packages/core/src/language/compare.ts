@@ -1,10 +1,12 @@
 import { Reference, Utils } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { isBetweenMicroseconds, roundToMicroseconds } from '../fields/calendar.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
 import { valueProperty } from '../fields/property.ts';
-import { FieldValueError, checkFieldValue } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { checkFieldValue } from '../fields/field-value.ts';
 import { never, not, or, type Condition } from './condition.ts';
 import { lookupsFor, type Lookup } from './lookup.ts';
 
@@ -100,8 +102,13 @@ function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
     return node(path, isBelow ? 'lte' : 'gte', roundToMicroseconds(value as Date, isBelow ? Math.floor : Math.ceil));
   }
   const { minimum, maximum, kind } = path.type;
-  const isInteger = kind === 'integer' || kind === 'bigint';
-  if (!isInteger || minimum === undefined || maximum === undefined || customTypeOf(path.property) !== undefined) {
+  const { toWhole } = FIELD_KINDS[kind];
+  if (
+    toWhole === undefined ||
+    minimum === undefined ||
+    maximum === undefined ||
+    customTypeOf(path.property) !== undefined
+  ) {
     return node(path, lookup, value);
   }
   const number = value as number | bigint;
@@ -110,13 +117,9 @@ function fit(path: FieldPath, lookup: Lookup, value: unknown): Condition {
   if (number < minimum) return lookup === 'gt' || lookup === 'gte' ? isNull(path, false) : never;
   if (typeof number === 'number' && !Number.isInteger(number)) {
     if (lookup === 'exact') return never;
-    return node(path, isBelow ? 'lte' : 'gte', whole(kind, isBelow ? Math.floor(number) : Math.ceil(number)));
+    return node(path, isBelow ? 'lte' : 'gte', toWhole(isBelow ? Math.floor(number) : Math.ceil(number)));
   }
-  return node(path, lookup, whole(kind, number));
-}
-
-function whole(kind: string, value: number | bigint): number | bigint {
-  return kind === 'bigint' ? BigInt(value) : Number(value);
+  return node(path, lookup, toWhole(number));
 }
 
 /** Checks a value; a related record stands for its key. */

@@ -2,6 +2,7 @@ import type { EntityMetadata, EntityProperty, FilterQuery } from '@mikro-orm/cor
 import { isDeepStrictEqual } from 'node:util';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import { describe } from '../options.ts';
 import type { Lookup } from './lookup.ts';
 import { reversed, type OrderKey } from './order.ts';
@@ -127,7 +128,7 @@ export function matchingColumn(
  * SQL. Throws ImproperlyConfigured for what is no condition, which the builder takes for all records.
  */
 function ofKeys(meta: EntityMetadata, where: unknown): FilterQuery<object> {
-  const [key] = meta.primaryKeys as [string];
+  const { key } = primaryKey(meta);
   if (isKey(where)) return { [key]: where };
   if (Array.isArray(where) && where.every(isKey)) return { [key]: { $in: where } };
   const isCondition = typeof where === 'object' && where !== null;

@@ -1,4 +1,5 @@
-import type { FieldKind } from '../fields/field-type.ts';
+import type { FieldKind } from '../fields/field-kind.ts';
+import { type Comparability, FIELD_KINDS } from '../fields/field-kinds.ts';
 
 /** Every lookup, in the order in which error messages list them. */
 export const LOOKUPS = [
@@ -23,28 +24,14 @@ export const LOOKUPS = [
 /** A way to compare a field with a value. */
 export type Lookup = (typeof LOOKUPS)[number];
 
-const EQUALITY: readonly Lookup[] = ['exact', 'ne', 'in', 'isnull'];
-const ORDERED: readonly Lookup[] = ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'];
-const NULL_ONLY: readonly Lookup[] = ['isnull'];
-
-const BY_KIND: Readonly<Record<FieldKind, readonly Lookup[]>> = {
-  string: LOOKUPS,
-  integer: ORDERED,
-  bigint: ORDERED,
-  number: ORDERED,
-  decimal: ORDERED,
-  boolean: EQUALITY,
-  datetime: ORDERED,
-  date: ORDERED,
-  time: ORDERED,
-  uuid: EQUALITY,
-  objectId: EQUALITY,
-  json: NULL_ONLY,
-  binary: NULL_ONLY,
-  enum: EQUALITY,
+const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
+  'as text': LOOKUPS,
+  'by order': ['exact', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'range', 'isnull'],
+  'by equality': ['exact', 'ne', 'in', 'isnull'],
+  'not at all': ['isnull'],
 };
 
 /** The lookups that fit a kind of field. */
 export function lookupsFor(kind: FieldKind): readonly Lookup[] {
-  return BY_KIND[kind];
+  return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
 }

@@ -1,6 +1,8 @@
-import { ImproperlyConfigured } from '../errors.ts';
-import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import type { EntityMetadata } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
+import { fieldPath, type FieldPath } from '../fields/field-path.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 
 /** One key of an order. NULLs come last in ascending and first in descending order, on every database. */
 export interface OrderKey {
@@ -33,7 +35,7 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
       `${meta.className} cannot be ordered by "${path.key}": it has many values for one record`,
     );
   }
-  if (path.type.kind === 'json' || path.type.kind === 'binary') {
+  if (FIELD_KINDS[path.type.kind].comparability === 'not at all') {
     throw new ImproperlyConfigured(
       `${meta.className} cannot be ordered by "${path.key}": it is of type ${path.type.kind}`,
     );
@@ -75,13 +77,4 @@ export function noOrder(meta: EntityMetadata): Order {
   let order = withoutOrder.get(meta);
   if (order === undefined) withoutOrder.set(meta, (order = new Order(meta, [])));
   return order;
-}
-
-const keys = new WeakMap<EntityMetadata, FieldPath>();
-
-/** The column of the primary key. */
-export function primaryKey(meta: EntityMetadata): FieldPath {
-  let key = keys.get(meta);
-  if (key === undefined) keys.set(meta, (key = fieldPath(meta, meta.primaryKeys[0] as string, '.')));
-  return key;
 }

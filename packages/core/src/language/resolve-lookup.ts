@@ -1,7 +1,8 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields/field-path.ts';
-import { FieldValueError, parseFieldText } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { parseFieldText } from '../fields/field-value.ts';
 import { isPlainRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';

@@ -1,5 +1,6 @@
 import type { EntityManager, EntityMetadata, FilterQuery } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 
 /** The part of MikroORM's SQL drivers that is used; the parameters behind the first are internal. */
 interface SqlDriver {
@@ -36,7 +37,7 @@ export function keysQuery(
   }
   const query = driver.createQueryBuilder(meta.class, undefined, 'read', !isConverted, undefined, 'm', em);
   return query
-    .select([meta.primaryKeys[0] as string])
+    .select([primaryKey(meta).key])
     .where(where)
     .toQuery();
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getCurrentUser } from '../current-user.ts';
 import { refusalStatus } from '../errors.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { templateParameters, unnamed } from '../path-template.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { Parent } from '../viewset/parent.ts';

@@ -22,7 +22,7 @@ import {
   UriTooLong,
 } from '../errors.ts';
 import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { logRefusal } from './security-event.ts';
 
 /** The words for the errors of Fastify that say that a request cannot be read, by their codes. */

@@ -14,7 +14,8 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { always, and, asksAll, matching, never, not, type Condition } from '../language/condition.ts';
 import type { Lookups, OrderName } from '../language/lookup-name.ts';
-import { noOrder, Order, orderKey, type OrderKey, primaryKey } from '../language/order.ts';
+import { primaryKey } from '../fields/primary-key.ts';
+import { noOrder, Order, orderKey, type OrderKey } from '../language/order.ts';
 import type { Projection } from '../language/projection.ts';
 import {
   COUNTINGS,

@@ -6,13 +6,6 @@ interface Digits {
 
 const WRITTEN_NUMBER = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
-const DECIMAL_TEXT = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
-
-/** Tells a text that is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
-export function isDecimalText(text: string): boolean {
-  return DECIMAL_TEXT.test(text);
-}
-
 /**
  * Counts the digits after the point: 0 for 100, 2 for 0.29, 3 for 1.005, 7 for 1e-7. The shortest decimal text that
  * reads back as the number is what counts, which is what the client wrote, whatever its binary neighbours are. No

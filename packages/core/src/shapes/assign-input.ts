@@ -5,7 +5,8 @@ import { hiddenMembers } from '../mikro/hidden-members.ts';
 import { newEntity } from '../mikro/new-entity.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { BoundChildren, BoundField } from './bound-input.ts';
-import { childrenOf, keyText } from './references.ts';
+import { keyText } from '../fields/primary-key.ts';
+import { childrenOf } from './references.ts';
 
 type Values = Record<string, unknown>;
 

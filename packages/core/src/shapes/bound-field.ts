@@ -12,7 +12,7 @@ import {
   referredKey,
   targetOf,
 } from '../fields/property.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import type { FileField } from '../files/file-field.ts';
 import { isFile } from '../files/file-type.ts';
 import { StagedFile } from '../files/staged-file.ts';

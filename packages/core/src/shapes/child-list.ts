@@ -4,7 +4,7 @@ import { isRecord, pointerStep } from '../json.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../schema/scan-input.ts';
 import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';
 import { applied, type ColumnRule, columnRule } from './column-rule.ts';
-import { keyText } from './references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { keyName, relatedMeta } from './relation-source.ts';
 import { shapeField } from './shape-field.ts';
 import type { Nested } from './to-many-input.ts';

@@ -1,8 +1,10 @@
 import type { EntityProperty } from '@mikro-orm/core';
-import type { FieldType } from '../fields/field-type.ts';
-import { FieldValueError, checkFieldJson } from '../fields/field-value.ts';
+import { isDecimalText } from '../fields/decimal-text.ts';
+import type { FieldKind, FieldType } from '../fields/field-kind.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
+import { checkFieldJson } from '../fields/field-value.ts';
 import { characters, decimalsMessage } from '../schema/error-details.ts';
-import { decimalPlaces, isDecimalText, wholeDigits } from '../schema/exact-number.ts';
+import { decimalPlaces, wholeDigits } from '../schema/exact-number.ts';
 import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../schema/formats.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import type { ShapeField } from './shape-field.ts';
@@ -32,33 +34,33 @@ const REAL_MIN = 1.175_494_4e-38;
 /** Makes the rule of a column, which holds whatever the schema of the body says; undefined if nothing is known of the column. */
 export function columnRule({ type, property, list, custom }: ShapeField): ColumnRule | undefined {
   if (custom) return undefined;
-  if (list) return (json) => listOf(json, property);
-  switch (type.kind) {
-    case 'string':
-      return stringRule(type, property);
-    case 'integer':
-    case 'boolean':
-    case 'enum':
-    case 'uuid':
-    case 'objectId':
-      return (json) => checkFieldJson(type, json);
-    case 'bigint':
-      return (json) => bigintValue(type, json);
-    case 'number':
-      return numberRule(type, property);
-    case 'decimal':
-      return decimalRule(type);
-    case 'datetime':
-      return (json) => (typeof json === 'string' ? parseDateTime(json) : undefined) ?? fail(formatMessage('date-time'));
-    case 'date':
-      return formatted('date', isDate);
-    case 'time':
-      return formatted('time', isTime);
-    case 'binary':
-      return bytes;
-    case 'json':
-      return undefined;
-  }
+  return list ? (json) => listOf(json, property) : OF_KIND[type.kind](type, property);
+}
+
+/** The rules of columns by their kind. They are stricter than what a column may be compared with, and say so in words of their own. */
+const OF_KIND: Readonly<Record<FieldKind, (type: FieldType, property: EntityProperty) => ColumnRule | undefined>> = {
+  string: stringRule,
+  integer: asCompared,
+  bigint: (type) => (json) => bigintValue(type, json),
+  number: numberRule,
+  decimal: decimalRule,
+  boolean: asCompared,
+  datetime: () => instant,
+  date: () => formatted('date', isDate),
+  time: () => formatted('time', isTime),
+  uuid: asCompared,
+  objectId: asCompared,
+  json: () => undefined,
+  binary: () => bytes,
+  enum: asCompared,
+};
+
+function asCompared(type: FieldType): ColumnRule {
+  return (json) => checkFieldJson(type, json);
+}
+
+function instant(json: unknown): Date {
+  return (typeof json === 'string' ? parseDateTime(json) : undefined) ?? fail(formatMessage('date-time'));
 }
 
 function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {

@@ -1,5 +1,6 @@
 import { ImproperlyConfigured } from '../errors.ts';
 import { type JsonSchema, namedTypes, namedValues } from '../schema/json-schema.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import type { ShapeField } from './shape-field.ts';
 import { wireType } from './wire-format.ts';
 import { type TSchema, Type } from 'typebox';
@@ -41,11 +42,8 @@ function typeOfJson(value: unknown): string {
 
 /** The JSON types that a column's value may be written as; undefined for any. */
 function acceptedTypes(field: ShapeField): readonly string[] | undefined {
-  const { kind, mode } = field.type;
-  if (!field.custom && kind === 'bigint' && mode !== 'number') return ['string', 'integer'];
-  if (!field.custom && kind === 'decimal' && mode === 'string') return ['string', 'number'];
-  const { type } = wireType(field);
-  return type === undefined ? undefined : [type];
+  if (field.custom) return undefined;
+  return field.list ? ['array'] : FIELD_KINDS[field.type.kind].acceptedTypes(field.type);
 }
 
 /** @throws ImproperlyConfigured if a column's values are not what the schema of an answer says */

@@ -1,5 +1,6 @@
 import type { EntityManager, EntityName, FilterOptions } from '@mikro-orm/core';
 import { fieldPath } from '../fields/field-path.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import type { Condition } from '../language/condition.ts';
@@ -69,11 +70,6 @@ export async function resolveReferences(
   const problems = [...known, ...reading.problems];
   if (problems.length > 0) throw invalidInput('body', problems);
   return resolved;
-}
-
-/** Writes a value of a key, so that the same value is the same text, however it came. */
-export function keyText(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 /** The children that a loaded collection has, by their keys. */

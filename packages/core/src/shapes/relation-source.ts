@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { FileField } from '../files/file-field.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
-import { isReference, isToMany, targetOf } from '../fields/property.ts';
+import { isReference, isToMany, onlyPrimaryKey, targetOf } from '../fields/property.ts';
 import { referenceTo } from '../fields/reference-to.ts';
 import { withKeyword, withOnly, withProperties } from './schema-object.ts';
 import { shapeField } from './shape-field.ts';
@@ -113,7 +113,7 @@ export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata 
  * @throws ImproperlyConfigured if the key is not one property
  */
 export function keyName(meta: EntityMetadata): string {
-  const keys = Object.entries<EntityProperty>(meta.properties).filter(([, { primary }]) => primary === true);
-  if (keys.length === 1) return keys[0]![0];
+  const key = onlyPrimaryKey(meta);
+  if (key !== undefined) return key.name;
   throw new ImproperlyConfigured(`${meta.className} has no single primary key, so that a list cannot name its records`);
 }

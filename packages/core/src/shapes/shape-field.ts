@@ -1,7 +1,8 @@
 import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace, resolvePath } from '../fields/field-path.ts';
-import { type FieldType, customTypeOf, isList } from '../fields/field-type.ts';
+import type { FieldType } from '../fields/field-kind.ts';
+import { customTypeOf, isList } from '../fields/field-type.ts';
 import { isInlineEmbeddable, isToMany, isToOne, targetOf } from '../fields/property.ts';
 
 /** One column as a shape sees it: the values that it may hold, and what is known of it. */

@@ -1,8 +1,6 @@
 import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
 import type { TSchema } from 'typebox';
-import { isoDate } from '../fields/calendar.ts';
-import type { FieldType } from '../fields/field-type.ts';
-import { OBJECT_ID_PATTERN } from '../fields/object-id.ts';
+import { FIELD_KINDS, type WireType } from '../fields/field-kinds.ts';
 import { isEmbeddable, isToOne, partsOf, targetOf } from '../fields/property.ts';
 import { FILE_LINK, isFile } from '../files/file-type.ts';
 import { keyOf } from '../mikro/entity-reader.ts';
@@ -19,7 +17,7 @@ export function readSchema(field: ShapeField): TSchema {
 export function writeSchema(field: ShapeField, blank: boolean): TSchema {
   const { type, list, custom } = field;
   if (custom) return {};
-  return schemaOf(field, list ? { items: { type: ['string', 'number'] } } : bounds(type, blank));
+  return schemaOf(field, list ? { items: { type: ['string', 'number'] } } : FIELD_KINDS[type.kind].bounds(type, blank));
 }
 
 /** Writes one schema of several types (`['string', 'null']`) for what may be null: a union would have to be tried. */
@@ -38,7 +36,7 @@ function schemaOf(field: ShapeField, constraints: object): TSchema {
 
 /** The keywords that say of a schema, whatever it says itself, what its column can hold. */
 export function columnBounds({ type, list, custom }: ShapeField): object {
-  return custom || list ? {} : bounds(type, true);
+  return custom || list ? {} : FIELD_KINDS[type.kind].bounds(type, true);
 }
 
 /** Narrows a schema, or the members of a union, by the bounds of its column, where it does not say more. */
@@ -62,62 +60,10 @@ export function withinBounds(schema: TSchema, columns: object): TSchema {
   return added.length === 0 ? schema : { ...schema, ...Object.fromEntries(added) };
 }
 
-function bounds(type: FieldType, blank: boolean): object {
-  const { kind, mode, maxLength, minimum, maximum } = type;
-  if (kind === 'string') return { ...(!blank && { minLength: 1 }), ...(maxLength !== undefined && { maxLength }) };
-  if (kind === 'integer' && minimum !== undefined && maximum !== undefined) {
-    return { minimum: Number(minimum), maximum: Number(maximum) };
-  }
-  if (kind === 'bigint') return mode === 'number' ? SAFE_INTEGERS : { pattern: '^(?:0|-?[1-9][0-9]*)$' };
-  if (kind === 'objectId') return { pattern: OBJECT_ID_PATTERN };
-  if (kind === 'decimal') return mode === 'string' ? { pattern: '^-?[0-9]+(?:\\.[0-9]+)?$' } : decimalBounds(type);
-  return {};
-}
-
-const SAFE_INTEGERS = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-
-function decimalBounds({ precision, scale = 0 }: FieldType): object {
-  if (precision === undefined) return {};
-  const greatest = Number(`${'9'.repeat(Math.max(0, precision - scale)) || '0'}.${'9'.repeat(scale)}`);
-  return { minimum: -greatest, maximum: greatest, multipleOf: Number(`1e-${scale}`) };
-}
-
-/** The JSON type and format of a value; without a type, any JSON is fine. */
-export interface WireType {
-  readonly type?: 'array' | 'boolean' | 'integer' | 'number' | 'string';
-  readonly format?: string;
-}
-
-const OF_KIND: Readonly<Record<FieldType['kind'], WireType>> = {
-  string: { type: 'string' },
-  integer: { type: 'integer' },
-  bigint: { type: 'string' },
-  number: { type: 'number' },
-  decimal: { type: 'number' },
-  boolean: { type: 'boolean' },
-  datetime: { type: 'string', format: 'date-time' },
-  date: { type: 'string', format: 'date' },
-  time: { type: 'string', format: 'time' },
-  uuid: { type: 'string', format: 'uuid' },
-  objectId: { type: 'string' },
-  json: {},
-  binary: { type: 'string', format: 'byte' },
-  enum: {},
-};
-
 /** The JSON type and format of a column's values. Of a type that the application wrote, nothing is known. */
 export function wireType({ type, list, custom }: Pick<ShapeField, 'type' | 'list' | 'custom'>): WireType {
   if (custom) return {};
-  if (list) return { type: 'array' };
-  if (type.kind === 'bigint' && type.mode === 'number') return { type: 'integer' };
-  if (type.kind === 'decimal' && type.mode === 'string') return { type: 'string' };
-  return type.kind === 'enum' ? enumType(type.values ?? []) : OF_KIND[type.kind];
-}
-
-function enumType(values: readonly (string | number)[]): WireType {
-  if (values.every((value) => typeof value === 'string')) return { type: 'string' };
-  if (values.every((value) => Number.isInteger(value))) return { type: 'integer' };
-  return values.every((value) => typeof value === 'number') ? { type: 'number' } : {};
+  return list ? { type: 'array' } : FIELD_KINDS[type.kind].wireType(type);
 }
 
 /** Turns what an entity holds for a column, never null, into what the answer holds. Undefined if both are the same. */
@@ -129,12 +75,7 @@ export function wireWriter(
     const { customType } = property;
     return customType === undefined ? undefined : (value): unknown => customType.toJSON(value, platform);
   }
-  if (list) return undefined;
-  if (type.kind === 'datetime') return (value: Date) => value.toISOString();
-  if (type.kind === 'date') return isoDate;
-  if (type.kind === 'objectId') return String;
-  if (type.kind === 'bigint') return type.mode === 'number' ? undefined : String;
-  return type.kind === 'binary' ? toBase64 : undefined;
+  return list ? undefined : FIELD_KINDS[type.kind].writer(type);
 }
 
 /** The words for what an embeddable lacks: null, as a derived schema has it, or nothing, which a schema of the application's may allow. */
@@ -174,8 +115,4 @@ function objectWriter(meta: EntityMetadata, platform: Platform, absent: Absent):
     }
     return object;
   };
-}
-
-function toBase64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }

@@ -2,6 +2,7 @@ import type { EntityMetadata, EntityName } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { declaredMetadata } from '../fields/declared-metadata.ts';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { referenceTo } from '../fields/reference-to.ts';
 import { FileField } from '../files/file-field.ts';
 import { isRecord } from '../json.ts';
@@ -196,17 +197,15 @@ function marked(schema: TSchema, optional: boolean): TSchema {
 
 /** Tells if a record can be created without a value for the column. */
 export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
-  const isNumbered = property.primary === true && (type.kind === 'integer' || type.kind === 'bigint');
+  const keysMadeBy = property.primary === true ? FIELD_KINDS[type.kind].keysMadeBy : undefined;
   return (
     nullable ||
     property.default !== undefined ||
     property.defaultRaw !== undefined ||
     property.onCreate !== undefined ||
     property.version === true ||
-    // MongoDB's driver makes one.
-    (property.primary === true && type.kind === 'objectId') ||
-    // A whole number that is a primary key is made by the database, unless the entity says otherwise.
-    (property.autoincrement ?? isNumbered)
+    keysMadeBy === 'driver' ||
+    (property.autoincrement ?? keysMadeBy === 'database')
   );
 }
 

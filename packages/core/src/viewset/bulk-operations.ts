@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { checkNotGivenUp } from '../given-up.ts';
 import { compare } from '../language/compare.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { assignValues } from '../mikro/assign-values.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import type { Resource } from './resource.ts';

@@ -8,7 +8,7 @@ import { counted, invalidInput } from '../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../schema/scan-input.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import { applied, columnRule } from '../shapes/column-rule.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { withProperties } from '../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../shapes/shape-field.ts';
 import { writeSchema } from '../shapes/wire-format.ts';

@@ -4,13 +4,13 @@ import type { Awaitable } from '../awaitable.ts';
 import { type Violation, violationOf } from '../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { orderValues } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { QuerySet } from '../query/queryset.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { stateOf } from './request-state.ts';
 import type { WrittenRecord } from './written-records.ts';
 

@@ -12,6 +12,7 @@ import {
   type MikroORM,
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger } from 'fastify';
+import { keyText } from '../fields/primary-key.ts';
 import { onlyPrimaryKey } from '../fields/property.ts';
 import type { FileField } from '../files/file-field.ts';
 import { cascadesToFiles, type DeletedAlong, fileProperties } from '../files/file-owners.ts';
@@ -169,10 +170,10 @@ export class FileChanges {
   async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
     const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
     const records = await this.#recordsOf(em, changes.meta, changed);
-    const byKey = new Map(records.map((record) => [String(helper(record).getPrimaryKey()), record]));
+    const byKey = new Map(records.map((record) => [keyText(helper(record).getPrimaryKey()), record]));
     for (const each of changed) {
       this.#seen.add(each);
-      this.#stored.set(each, byKey.get(String(each.getPrimaryKey())));
+      this.#stored.set(each, byKey.get(keyText(each.getPrimaryKey())));
     }
   }
 
@@ -217,8 +218,8 @@ export class FileChanges {
         // Records of a tree may lead back to where the deletion began.
         const news = records
           .map((record) => record[keyOf(meta)])
-          .filter((each) => !seen.has(`${meta.className} ${String(each)}`));
-        for (const each of news) seen.add(`${meta.className} ${String(each)}`);
+          .filter((each) => !seen.has(`${meta.className} ${keyText(each)}`));
+        for (const each of news) seen.add(`${meta.className} ${keyText(each)}`);
         found.push(...(await this.#deletedAlong(em, meta, news, seen)));
       }
     }

@@ -1,19 +1,7 @@
 import { ReferenceKind } from '@mikro-orm/core';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { customTypeOf } from '../fields/field-type.ts';
-
-const PLAIN_KINDS: ReadonlySet<string> = new Set([
-  'string',
-  'integer',
-  'bigint',
-  'number',
-  'decimal',
-  'boolean',
-  'datetime',
-  'uuid',
-  'objectId',
-  'enum',
-]);
 
 /** Tells if a column is one of the record's own table that a statement writes, and returns, as it is. */
 export function isPlainColumn({ steps, property, type }: FieldPath): boolean {
@@ -23,5 +11,5 @@ export function isPlainColumn({ steps, property, type }: FieldPath): boolean {
   if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
     return false;
   }
-  return PLAIN_KINDS.has(type.kind) && customTypeOf(property) === undefined;
+  return FIELD_KINDS[type.kind].isPlain && customTypeOf(property) === undefined;
 }

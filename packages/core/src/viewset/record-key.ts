@@ -1,12 +1,13 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { parseFieldText } from '../fields/field-value.ts';
+import { keyText, primaryKey } from '../fields/primary-key.ts';
 import { isUnique } from '../fields/property.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { lookupTextSchema } from '../filters/query-parameter-filter.ts';
-import { primaryKey } from '../language/order.ts';
 import { wrongOption } from '../options.ts';
 import { templateFiller } from '../path-template.ts';
 
@@ -50,15 +51,13 @@ export class RecordKey implements KeyDefinition {
   pathOf(key: unknown, request: FastifyRequest): string {
     const params = request.params as Readonly<Record<string, unknown>>;
     const path = this.#fillPath((parameter) => params[parameter]);
-    return `${path}/${typeof key === 'number' ? key : encodeURIComponent(String(key))}`;
+    return `${path}/${typeof key === 'number' ? key : encodeURIComponent(keyText(key))}`;
   }
 }
 
-const LOOKUP_KINDS: ReadonlySet<string> = new Set(['string', 'integer', 'bigint', 'uuid']);
-
 function lookupColumn(name: string, meta: EntityMetadata, field: string): FieldPath {
   const path = resolveOption(name, 'lookupField', field, () => fieldPath(meta, field, '.'));
-  const isNamable = path.steps.length === 0 && LOOKUP_KINDS.has(path.type.kind);
+  const isNamable = path.steps.length === 0 && FIELD_KINDS[path.type.kind].namesRecords;
   if (isNamable && !path.nullable && isUnique(meta, path.property)) return path;
   throw wrongOption(name, 'lookupField', 'a unique text or whole number of the entity that is never NULL', field);
 }

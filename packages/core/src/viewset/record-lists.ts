@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
 import { violationOf } from '../backends/database-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
-import { FieldValueError } from '../fields/field-value.ts';
+import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';
 import { type Filter, type FilterClass, resolveOption } from '../filters/filter.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';

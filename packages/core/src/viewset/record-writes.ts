@@ -8,7 +8,7 @@ import { always, and, type Condition } from '../language/condition.ts';
 import { type Keyed, withKey } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
 import { assignInput, makeRecord } from '../shapes/assign-input.ts';
-import { keyText } from '../shapes/references.ts';
+import { keyText } from '../fields/primary-key.ts';
 import { type Answer, type AnswerOf, byAuthor, recordOf } from './answer.ts';
 import type { ConditionalWrites } from './conditional-writes.ts';
 import { writeOwn } from './conflicts.ts';

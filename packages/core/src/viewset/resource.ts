@@ -4,7 +4,7 @@ import type { TagOf } from '../entity-tag.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { resolveOption } from '../filters/filter.ts';
-import { primaryKey } from '../language/order.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import { checkOptionNames, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
 import type { Permission, PermissionClass } from '../permissions/permission.ts';

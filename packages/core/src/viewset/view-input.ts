@@ -5,6 +5,7 @@ import type { Awaitable } from '../awaitable.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { fieldPath } from '../fields/field-path.ts';
+import { primaryKey } from '../fields/primary-key.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
 import { naming, wrongOption } from '../options.ts';
@@ -63,7 +64,7 @@ export class ViewInput {
   constructor(options: InputOptions, { name, entity, meta, taken }: InputPlace) {
     const { write, extra, fill = {} } = options;
     this.#options = options;
-    this.#key = meta.primaryKeys[0]!;
+    this.#key = primaryKey(meta).key;
     for (const field of Object.keys(fill)) resolveOption(name, 'fill', field, () => fieldPath(meta, field, '.'));
     this.filled = Object.keys(fill).filter((field) => !taken.includes(field));
     const { create, update } = isPair(write) ? write : { create: write, update: write };

@@ -3,7 +3,8 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { defineEntity, p, Type, type EntityProperty } from '@mikro-orm/core';
 import t from 'tap';
 import { declaredMetadata } from '../../src/fields/declared-metadata.ts';
-import { customTypeOf, fieldType, type FieldType } from '../../src/fields/field-type.ts';
+import type { FieldType } from '../../src/fields/field-kind.ts';
+import { customTypeOf, fieldType } from '../../src/fields/field-type.ts';
 
 class Cents extends Type<number, string> {
   override getColumnType(): string {

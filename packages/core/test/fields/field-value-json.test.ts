@@ -1,6 +1,6 @@
 import t from 'tap';
 import { checkFieldJson } from '../../src/fields/field-value.ts';
-import type { FieldType } from '../../src/fields/field-type.ts';
+import type { FieldType } from '../../src/fields/field-kind.ts';
 
 const INT: FieldType = { kind: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 const BIGINT: FieldType = { kind: 'bigint', minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n };

@@ -1,6 +1,7 @@
 import t from 'tap';
-import { FieldValueError, parseFieldText } from '../../src/fields/field-value.ts';
-import type { FieldType } from '../../src/fields/field-type.ts';
+import { FieldValueError } from '../../src/fields/field-value-error.ts';
+import { parseFieldText } from '../../src/fields/field-value.ts';
+import type { FieldType } from '../../src/fields/field-kind.ts';
 
 const INT: FieldType = { kind: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 const BIGINT: FieldType = { kind: 'bigint', minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n };

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { decimalPlaces, isDecimalText, multiplesOf, wholeDigits } from '../../src/schema/exact-number.ts';
+import { isDecimalText } from '../../src/fields/decimal-text.ts';
+import { decimalPlaces, multiplesOf, wholeDigits } from '../../src/schema/exact-number.ts';
 
 t.test('decimals are counted as they are written, not as they are stored', async (t) => {
   const places: [number | string, number][] = [

@@ -1,5 +1,5 @@
 import { asksForOne } from '../../language/condition.ts';
-import { primaryKey } from '../../language/order.ts';
+import { primaryKey } from '../../fields/primary-key.ts';
 import type { Slice } from '../../language/query.ts';
 import type { Document } from '../../mikro/mongo-driver.ts';
 import { lockDocuments } from '../../mikro/mongo-extension.ts';

@@ -4,7 +4,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import { isToMany } from '../../fields/property.ts';
 import { acrossRelations } from '../../language/across-relations.ts';
 import type { Condition } from '../../language/condition.ts';
-import { primaryKey } from '../../language/order.ts';
+import { primaryKey } from '../../fields/primary-key.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';

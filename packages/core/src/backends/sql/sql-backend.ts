@@ -3,7 +3,7 @@ import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { primaryKey } from '../../language/order.ts';
+import { primaryKey } from '../../fields/primary-key.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
 import { notStored, type RowWrite } from '../backend.ts';

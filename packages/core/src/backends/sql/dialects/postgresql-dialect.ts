@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
+import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { valueProperty } from '../../../fields/property.ts';
 import type { Lookup } from '../../../language/lookup.ts';
@@ -49,7 +50,7 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   protected toTheByte(path: FieldPath): string {
-    return path.type.kind === 'string' ? `${textColumn(path)} collate "C"` : COLUMN;
+    return OF_KIND[path.type.kind].toTheByte(path);
   }
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
@@ -78,10 +79,7 @@ export class PostgreSqlDialect extends Dialect {
   /** Text wherever the driver's own conversion would lose something, or depend on the time zone of this process. */
   protected parameter(path: FieldPath, value: unknown): unknown {
     if (value instanceof Date) return this.#timestamp(path, value);
-    if (typeof value === 'bigint') return String(value);
-    // A number that does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
-    if (path.type.kind === 'number' && isSingle(path)) return Math.fround(value as number);
-    return value;
+    return typeof value === 'bigint' ? String(value) : OF_KIND[path.type.kind].parameter(value, path);
   }
 
   /** As MikroORM writes it: a column without a time zone holds the time of the zone that is configured. */
@@ -91,6 +89,33 @@ export class PostgreSqlDialect extends Dialect {
     return withMicroseconds(text ?? value.toISOString(), value);
   }
 }
+
+/** What PostgreSQL makes of the values of a kind. */
+interface PostgreSqlKind {
+  /** A value, neither a Date nor a BigInt, as the driver takes it. */
+  readonly parameter: (value: unknown, path: FieldPath) => unknown;
+  readonly toTheByte: (path: FieldPath) => string;
+}
+
+const AS_IT_COMES: PostgreSqlKind = { parameter: (value) => value, toTheByte: () => COLUMN };
+
+const OF_KIND: Readonly<Record<FieldKind, PostgreSqlKind>> = {
+  string: { ...AS_IT_COMES, toTheByte: (path) => `${textColumn(path)} collate "C"` },
+  integer: AS_IT_COMES,
+  bigint: AS_IT_COMES,
+  // A number that does not fit 32 bits is an error to PostgreSQL; rounded as the column rounds, it is comparable.
+  number: { ...AS_IT_COMES, parameter: (value, path) => (isSingle(path) ? Math.fround(value as number) : value) },
+  decimal: AS_IT_COMES,
+  boolean: AS_IT_COMES,
+  datetime: AS_IT_COMES,
+  date: AS_IT_COMES,
+  time: AS_IT_COMES,
+  uuid: AS_IT_COMES,
+  objectId: AS_IT_COMES,
+  json: AS_IT_COMES,
+  binary: AS_IT_COMES,
+  enum: AS_IT_COMES,
+};
 
 /** A trigger of a partition counts for the whole table. Those of foreign keys change no row. */
 const TRIGGERS = `with triggered as (select tgrelid as id from pg_trigger where not tgisinternal)

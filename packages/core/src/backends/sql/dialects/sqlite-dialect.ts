@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { comparableMilliseconds } from '../../../fields/calendar.ts';
+import type { FieldKind } from '../../../fields/field-kind.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
@@ -29,12 +30,11 @@ export class SqliteDialect extends Dialect {
   }
 
   rawParameter(path: FieldPath, raw: unknown): unknown {
-    return path.type.kind === 'bigint' && raw !== null ? BigInt(raw as string) : raw;
+    return raw === null ? null : OF_KIND[path.type.kind].takenBack(raw);
   }
 
-  /** The driver gives integers as doubles, which hold no more than 53 bits. */
   selected(path: FieldPath, sql: string): string {
-    return path.type.kind === 'bigint' ? `cast(${sql} as text)` : sql;
+    return OF_KIND[path.type.kind].selected(sql);
   }
 
   /** SQLite takes NULL for the least of all. The words are left out if they say nothing: they cost the index. */
@@ -73,15 +73,51 @@ export class SqliteDialect extends Dialect {
     return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [`[${texts.join(',')}]`] };
   }
 
-  /** A value as MikroORM stores it, which is also how better-sqlite3 takes it. */
   protected parameter(path: FieldPath, value: unknown): unknown {
-    return path.type.kind === 'decimal' ? Number(value) : this.plain(value);
+    return OF_KIND[path.type.kind].parameter(value);
   }
 
   protected plain(value: unknown): unknown {
-    if (typeof value === 'boolean') return value ? 1 : 0;
-    return value instanceof Date ? comparableMilliseconds(value) : value;
+    return plainValue(value);
   }
+}
+
+/** What SQLite and its driver make of the values of a kind. */
+interface SqliteKind {
+  /** A value as MikroORM stores it, which is also how better-sqlite3 takes it. */
+  readonly parameter: (value: unknown) => unknown;
+  readonly selected: (sql: string) => string;
+  /** A value, not null, that was selected. */
+  readonly takenBack: (raw: unknown) => unknown;
+}
+
+const AS_IT_COMES: SqliteKind = { parameter: plainValue, selected: (sql) => sql, takenBack: (raw) => raw };
+
+const OF_KIND: Readonly<Record<FieldKind, SqliteKind>> = {
+  string: AS_IT_COMES,
+  integer: AS_IT_COMES,
+  // The driver gives integers as doubles, which hold no more than 53 bits.
+  bigint: {
+    parameter: plainValue,
+    selected: (sql) => `cast(${sql} as text)`,
+    takenBack: (raw) => BigInt(raw as string),
+  },
+  number: AS_IT_COMES,
+  decimal: { ...AS_IT_COMES, parameter: Number },
+  boolean: AS_IT_COMES,
+  datetime: AS_IT_COMES,
+  date: AS_IT_COMES,
+  time: AS_IT_COMES,
+  uuid: AS_IT_COMES,
+  objectId: AS_IT_COMES,
+  json: AS_IT_COMES,
+  binary: AS_IT_COMES,
+  enum: AS_IT_COMES,
+};
+
+function plainValue(value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return value instanceof Date ? comparableMilliseconds(value) : value;
 }
 
 /** The comparisons of a text, a column or its folded form, with another. */

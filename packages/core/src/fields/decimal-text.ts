@@ -1,0 +1,22 @@
+const DECIMAL = /^-?\d{1,1000}(?:\.\d{1,1000})?$/;
+const WITH_EXPONENT = /^(-?)(\d{1,1000})(?:\.(\d{1,1000}))?[eE]([+-]?\d{1,4})$/;
+
+/** Tells a text that is a plain decimal number: `12`, `-0.50`; neither `1e3` nor ` 12` nor `.5`. */
+export function isDecimalText(text: string): boolean {
+  return DECIMAL.test(text);
+}
+
+/** Writes a decimal number without an exponent, as JavaScript writes small and large numbers with one (`1e-7`); undefined for another text. */
+export function plainDecimal(text: string): string | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(text) ?? [];
+  if (exponent === undefined) return isDecimalText(text) ? text : undefined;
+  // What no number of JavaScript is, nobody has written of one: 1e400, and 1e-400, which would be 0.
+  const size = Math.abs(Number(text));
+  if (size === Infinity || (size === 0 && /[1-9]/.test(whole + fraction))) return undefined;
+  const point = whole.length + Number(exponent);
+  const digits = `${'0'.repeat(Math.max(0, 1 - point))}${whole}${fraction}`.padEnd(point, '0');
+  const place = Math.max(1, point);
+  const integral = digits.slice(0, place).replace(/^0+(?=\d)/, '');
+  const written = `${sign}${integral}${digits.length > place ? `.${digits.slice(place)}` : ''}`;
+  return isDecimalText(written) ? written : undefined;
+}
