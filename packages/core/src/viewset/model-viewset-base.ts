@@ -22,6 +22,7 @@ import { BulkOperations } from './bulk-operations.ts';
 import type { FileRecord } from './file-actions.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import type { ExportType } from './list-export.ts';
+import { narrowedTo } from './record-lists.ts';
 import { requestApart } from './request-for.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
@@ -174,9 +175,9 @@ export abstract class ModelViewSetBase<
     const visible = this.#parts.records.visible(request);
     try {
       const type = lists.export?.typeFor(request, reply);
-      // A filter may have started anew.
+      // An override may have started anew.
       const filtered = this.filterQueryset(request, visible);
-      const queryset = whenReady(filtered, (records) => records.where(visible.condition));
+      const queryset = whenReady(filtered, (records) => narrowedTo(visible, records));
       if (type !== undefined) return await this.#export(request, reply, type, await queryset);
       return await (lists.paginator === null ? this.rows(queryset, request) : this.paginate(request, queryset, reply));
     } catch (error) {
