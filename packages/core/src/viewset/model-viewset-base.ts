@@ -493,17 +493,23 @@ export abstract class ModelViewSetBase<
     else if (action === 'list' && this.#overrides('list')) await this.#asked(request, 'list');
   }
 
-  /** Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. */
+  /**
+   * Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. All is asked
+   * as `retrieve` asks it: permissions and hooks may go by the operation.
+   */
   async #withFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
     const { operations } = this.#resource;
-    const answers = GETS.filter((operation) => operations.includes(operation)).map((get) => this.#answer(request, get));
+    stateOf(request).reply = reply;
+    const { pk } = request.params as { readonly pk: string };
+    const { shown } = await request.server.viewset.shownViews.get(this)!.admit(request, pk);
+    const answers = GETS.filter((operation) => operations.includes(operation)).map((get) => this.#answer(shown, get));
     const names = answers.flatMap(({ shape }) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
     if (this.#overrides('retrieve') || this.#overrides('represent')) {
-      stateOf(request).reply = reply;
-      const record = await this.#asked(request, 'retrieve');
+      const record = await this.#asked(shown, 'retrieve');
       if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
     }
+    await this.#lookUp(shown, false);
     return this.getObject(request);
   }
 
