@@ -21,14 +21,18 @@ export interface ParameterDeclaration {
  * parameters.one('name');     // throws InvalidUsage: given more than once
  */
 export class QueryParameters {
+  /** The values of the path: the keys of parents, and of a record. */
+  readonly path: Readonly<Record<string, string>>;
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #json: ReadonlyMap<string, unknown>;
 
   /**
    * @param values what Fastify parsed: a string for each name, or an array of them if the name came several times
    * @param json the values of names that came as JSON, not as text
+   * @param path what Fastify parsed of the path
    */
-  constructor(values: unknown, json: ReadonlyMap<string, unknown> = NO_JSON) {
+  constructor(values: unknown, json: ReadonlyMap<string, unknown> = NO_JSON, path: unknown = {}) {
+    this.path = path as Readonly<Record<string, string>>;
     this.#values = (values ?? {}) as Readonly<Record<string, unknown>>;
     this.#json = json;
   }
@@ -40,7 +44,7 @@ export class QueryParameters {
   /** The same parameters with one name alone. */
   only(name: string): QueryParameters {
     const json = this.#json.has(name) ? new Map([[name, this.#json.get(name)]]) : NO_JSON;
-    return new QueryParameters({ [name]: this.#value(name) }, json);
+    return new QueryParameters({ [name]: this.#value(name) }, json, this.path);
   }
 
   /** Tells if a name was sent with anything but the empty value. */

@@ -77,7 +77,7 @@ export function queryReader(
     }
     const query = Object.fromEntries(texts);
     request.query = { ...query, ...Object.fromEntries(json) };
-    stateOf(request).parameters = new QueryParameters(query, json);
+    stateOf(request).parameters = new QueryParameters(query, json, request.params);
   };
 }
 

@@ -76,7 +76,7 @@ export class CursorPagination extends Paginator {
     exchange?: Exchange,
   ): Promise<CursorEnvelope<R>> {
     const keys = queryset.totalOrder();
-    const basis = basisOf(this.options, queryset.meta.className, keys);
+    const basis = basisOf(this.options, parameters.path, queryset.meta.className, keys);
     const [cursor, pageSize] = InvalidUsageCollector.both(
       () => this.#readCursor(parameters, basis),
       () => this.readSize(parameters, this.pageSizeParameter),
@@ -134,7 +134,12 @@ export class CursorPagination extends Paginator {
 }
 
 /** Names the list and the order that a place belongs to, as JSON. */
-function basisOf({ path, name }: PaginatorOptions, entity: string, keys: readonly OrderKey[]): string {
+function basisOf(
+  { path, name }: PaginatorOptions,
+  parents: QueryParameters['path'],
+  entity: string,
+  keys: readonly OrderKey[],
+): string {
   const order = keys.map((key) => [key.path.key, key.path.type.kind, key.descending]);
-  return JSON.stringify([path, name, entity, order]);
+  return JSON.stringify([path, parents, name, entity, order]);
 }

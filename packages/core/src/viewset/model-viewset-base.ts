@@ -16,6 +16,7 @@ import { ConditionalWrites } from './conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './file-links.ts';
 import { type AnyModelOptions, checkClassBody } from './model-viewset-options.ts';
 import type { WriteOperation } from './operation.ts';
+import { narrowedTo } from './record-lists.ts';
 import { RecordWrites } from './record-writes.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { Resource } from './resource.ts';
@@ -133,9 +134,9 @@ export abstract class ModelViewSetBase<
     const visible = this.#parts.records.forList(request);
     try {
       const type = lists.export?.typeFor(request, reply);
-      // A filter may have started anew.
+      // An override may have started anew.
       const filtered = this.filterQueryset(request, visible);
-      const records = whenReady(filtered, (kept) => kept.where(visible.condition));
+      const records = whenReady(filtered, (kept) => narrowedTo(visible, kept));
       if (type !== undefined) {
         // What is sent piece by piece cannot turn out to be a 404.
         await nesting?.parent.find(request);

@@ -66,10 +66,10 @@ export class RecordLists implements ListDefinition {
     return this.paginator?.headers ?? {};
   }
 
-  /** Applies the filters in order, at once if each answers at once. */
+  /** Applies the filters in order, at once if each answers at once. No filter adds to the records that it is given. */
   filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
-      narrowed === records ? records : narrowed.by('client');
+      narrowed === records ? records : narrowedTo(records, narrowed).by('client');
     return whenReady(this.#filterFrom(0, request, records), byClient);
   }
 
@@ -162,6 +162,15 @@ function applyFilter<Entity extends object>(
       throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
     },
   );
+}
+
+/**
+ * Narrows what a filter has selected, perhaps from all records, to the records that it was given: their condition holds, and the filters of
+ * MikroORM that they have, unless the selection names its own.
+ */
+export function narrowedTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
+  const narrowed = found.where(given.condition);
+  return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
 }
 
 function makeFilters(

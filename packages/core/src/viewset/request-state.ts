@@ -64,7 +64,7 @@ export function stateOf(request: FastifyRequest): RequestState {
 /** The parameters of a request's query string, as it was sent: texts, whatever a schema makes of them. */
 export function parametersOf(request: FastifyRequest): QueryParameters {
   const state = stateOf(request);
-  return (state.parameters ??= new QueryParameters(request.query));
+  return (state.parameters ??= new QueryParameters(request.query, undefined, request.params));
 }
 
 const NO_BODY = Object.freeze({});

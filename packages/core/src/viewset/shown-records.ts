@@ -58,18 +58,25 @@ export class ShownRecords<Entity extends object> implements RecordView<Resource>
     return shown;
   }
 
+  /**
+   * Finds the record of the path for one of its files, if a GET of the record, or of the list, shows this request the file. All is asked
+   * as `retrieve` asks it: permissions and hooks may go by the operation.
+   */
   async findForFile(request: FastifyRequest, reply: FastifyReply, file: string): Promise<Entity> {
     const { operations, answers, customized } = this.definition;
+    stateOf(request).reply = reply;
+    const { pk } = request.params as { readonly pk: string };
+    const { shown } = await request.server.viewset.shownViews.get(this.view)!.admit(request, pk);
     const shapes = READS.filter((operation) => operations.includes(operation)).map(
-      (operation) => answers.of(request, operation).shape,
+      (operation) => answers.of(shown, operation).shape,
     );
     const names = shapes.flatMap((shape) => namesShowing(shape, file));
     if (names.length === 0) throw new NotFound();
     if (customized.handles.retrieve || customized.represents) {
-      stateOf(request).reply = reply;
-      const record = await this.#ask(request, 'retrieve');
+      const record = await this.#ask(shown, 'retrieve');
       if (!names.some((name) => isRecord(record[name]))) throw new NotFound();
     }
+    await this.#lookUp(shown, false);
     return this.view.getObject(request);
   }
 

@@ -8,6 +8,7 @@ import type { Customized } from './customized.ts';
 import type { KeyDefinition } from './record-key.ts';
 import { requestFor } from './request-for.ts';
 import { stateOf } from './request-state.ts';
+import { permissionDenied } from './viewset.ts';
 
 /** Names the property of a view of an entity by which other views ask for its records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');
@@ -85,12 +86,15 @@ export class ShownView<Definition extends ShownDefinition = ShownDefinition> {
    * @param key names a record, as it stands in the path; undefined for a request that names none
    * @throws NotFound if they refuse the request
    */
-  async ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
+  ask(request: FastifyRequest, key?: string): Promise<ShownRequest> {
+    return orNotFound(() => this.admit(request, key));
+  }
+
+  /** Asks the permissions of the view. Throws the error by which they refuse the request, as its own route would. */
+  async admit(request: FastifyRequest, key?: string): Promise<ShownRequest> {
     const shown = this.#requestOf(request, key);
-    const grant = await orNotFound(async () =>
-      evaluatePermissions(this.definition.permissions, shown, this.view, { object: true }),
-    );
-    if (grant.denied) throw new NotFound();
+    const grant = await evaluatePermissions(this.definition.permissions, shown, this.view, { object: true });
+    if (grant.denied) throw permissionDenied(request);
     stateOf(shown).grant = grant;
     return { shown, grant };
   }

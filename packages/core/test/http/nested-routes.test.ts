@@ -5,6 +5,7 @@ import t from 'tap';
 import { Type } from 'typebox';
 import {
   action,
+  CursorPagination,
   getCurrentUser,
   IsAuthenticated,
   IsSafeMethodOnly,
@@ -285,6 +286,34 @@ forEachDatabase(t, { entities: [Author, Tag, Book, Note] }, async (t, orm) => {
     t.equal((await send('GET', '/authors/1/books/2')).json().title, 'Two');
     t.equal((await send('POST', '/authors/1/books/2/shout')).payload, 'TWO');
     t.strictSame((await send('GET', '/authors/1/stats')).json(), { of: '1' }, 'a view without an entity');
+  });
+
+  t.test('a cursor of one parent is none of another one', async (t) => {
+    class AuthorViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id']) }) {}
+    class BookViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id']),
+      pagination: CursorPagination,
+      queryMethod: true,
+    }) {
+      paged = action({}, (request) => this.paginate(request, this.getQueryset(request)));
+    }
+    const router = new Router().register('authors', AuthorViewSet).register('authors/:author/books', BookViewSet);
+    const app = await testApp(t, orm, [router], { options: { secret: 'a secret that is thirty-two bytes' } });
+    const em = orm.em.fork();
+    for (const author of [1, 1, 2, 2]) em.create(Book, { title: 'of a cursor', author });
+    await em.flush();
+    t.teardown(() => orm.em.fork().nativeDelete(Book, { title: 'of a cursor' }));
+    for (const url of ['/authors/%/books', '/authors/%/books/paged']) {
+      const first = await app.inject(`${url.replace('%', '1')}?page_size=1`);
+      const cursor = first.json<{ next_cursor: string }>().next_cursor;
+      const status = async (author: string) =>
+        (await app.inject(`${url.replace('%', author)}?page_size=1&cursor=${cursor}`)).statusCode;
+      t.same([await status('1'), await status('2')], [200, 400], url);
+    }
+    const asked = { method: 'QUERY' as 'GET', payload: { page_size: 1 } };
+    const { next_cursor: cursor } = (await app.inject({ ...asked, url: '/authors/1/books' })).json();
+    const next = async (url: string) => (await app.inject({ ...asked, url, payload: { cursor } })).statusCode;
+    t.same([await next('/authors/1/books'), await next('/authors/2/books')], [200, 400], 'nor by QUERY');
   });
 
   t.test('nothing is below a parent that is not there, nor below another one', async (t) => {

@@ -12,6 +12,8 @@ import {
   getCurrentUser,
   ModelViewSet,
   NotFound,
+  Permission,
+  type PermissionView,
   readShape,
   Router,
   writeShape,
@@ -99,6 +101,53 @@ forEachDatabase(t, { entities: [Person, Letter] }, async (t, orm) => {
       (await app.inject({ method: 'OPTIONS', url: '/persons/1/passport', headers })).headers['permitted-methods'];
     t.equal(await asked({}), 'OPTIONS');
     t.equal(await asked(STAFF), 'GET, HEAD, OPTIONS');
+  });
+
+  t.test('a file is shown to whom permissions that go by the operation let retrieve the record', async (t) => {
+    class StaffRetrieves extends Permission {
+      override hasPermission(request: FastifyRequest, view: PermissionView) {
+        return view.getAction(request) !== 'retrieve' || isStaff(request);
+      }
+    }
+    class AdaRetrieved extends Permission {
+      override scope(request: FastifyRequest, view: PermissionView) {
+        const name = view.getAction(request) === 'retrieve' && !isStaff(request) ? ['Ada'] : ['Ada', 'Bob'];
+        return this.records<PersonRecord>(view, { name__in: name });
+      }
+    }
+    class BobIsObject extends Permission {
+      override hasObjectPermission(request: FastifyRequest, view: PermissionView, person: object) {
+        return (person as PersonRecord).name === 'Ada' || view.getAction(request) !== 'retrieve' || isStaff(request);
+      }
+    }
+    const options = { read: whole, write };
+    class RetrievedViewSet extends ModelViewSet(Person, { ...options, permissionClasses: [StaffRetrieves] }) {}
+    class ScopedViewSet extends ModelViewSet(Person, { ...options, permissionClasses: [AdaRetrieved] }) {}
+    class ObjectViewSet extends ModelViewSet(Person, { ...options, permissionClasses: [BobIsObject] }) {}
+    class HookedViewSet extends ModelViewSet(Person, options) {
+      override getQueryset(request: FastifyRequest) {
+        const isHidden = this.getAction(request) === 'retrieve' && !isStaff(request);
+        return isHidden ? super.getQueryset(request).filter({ name: 'Ada' }) : super.getQueryset(request);
+      }
+    }
+    const router = new Router()
+      .register('retrieved', RetrievedViewSet)
+      .register('scoped', ScopedViewSet)
+      .register('object', ObjectViewSet)
+      .register('hooked', HookedViewSet);
+    const app = await testApp(t, orm, [router]);
+    for (const name of ['retrieved', 'scoped', 'object', 'hooked']) {
+      for (const headers of [{}, STAFF]) {
+        for (const pk of [1, 2]) {
+          const record = await app.inject({ url: `/${name}/${pk}`, headers });
+          const sent = await app.inject({ url: `/${name}/${pk}/passport`, headers });
+          t.equal(sent.statusCode, record.statusCode, `${name} ${pk}`);
+          const asked = await app.inject({ method: 'OPTIONS', url: `/${name}/${pk}/passport`, headers });
+          const methods = record.statusCode === 200 ? 'GET, HEAD, OPTIONS' : 'OPTIONS';
+          t.equal(asked.headers['permitted-methods'], methods, `OPTIONS ${name} ${pk}`);
+        }
+      }
+    }
   });
 
   const refusing = (refuse: () => Error) => {

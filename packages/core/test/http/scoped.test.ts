@@ -25,7 +25,12 @@ const Owned = defineEntity({
   abstract: true,
   properties: { id: p.integer().primary(), owner: p.string().length(20) },
 });
-const Shelf = defineEntity({ name: 'Shelf', extends: Owned, properties: { name: p.string().length(20) } });
+const Shelf = defineEntity({
+  name: 'Shelf',
+  extends: Owned,
+  properties: { name: p.string().length(20) },
+  filters: { owner: { name: 'owner', cond: ({ name }: { name: string }) => ({ owner: name }), default: false } },
+});
 const Box = defineEntity({
   name: 'Box',
   extends: Owned,
@@ -144,6 +149,49 @@ forEachDatabase(t, { entities: [Shelf, Box] }, async (t, orm) => {
     t.equal(await at('/indexed/listed', 'ada'), '[{"id":3,"name":"on none"},{"id":2,"name":"on B"}]');
     t.equal(JSON.parse(await at('/indexed/every', 'ada')).length, 3, 'unless the action says so by name');
   });
+
+  t.test(
+    'filters of MikroORM that getQueryset puts on hold for lists and actions whose filters have started anew',
+    async (t) => {
+      class AllFilter extends Filter {
+        readonly parameters = [];
+        apply<E extends object>({ em, meta }: QuerySet<E>): QuerySet<E> {
+          return QuerySet.of(em, meta.class as EntityName<E>);
+        }
+      }
+      class FilteredViewSet extends ModelViewSet(Shelf, { read, filters: [AllFilter], exports: ['ndjson'] }) {
+        override getQueryset(request: FastifyRequest) {
+          return super.getQueryset(request).withFilters({ owner: { name: nameOf(request) } });
+        }
+        paged = action({}, (request) =>
+          this.paginate(request, this.filterQueryset(request, this.getQueryset(request))),
+        );
+      }
+      class OverriddenViewSet extends FilteredViewSet {
+        override filterQueryset(request: FastifyRequest) {
+          return QuerySet.of(request.em, Shelf);
+        }
+      }
+      class EveryViewSet extends FilteredViewSet {
+        override filterQueryset(request: FastifyRequest) {
+          return QuerySet.of(request.em, Shelf).withFilters({ owner: false });
+        }
+      }
+      const app = await testApp(t, orm, [
+        new Router()
+          .register('filtered', FilteredViewSet)
+          .register('overridden', OverriddenViewSet)
+          .register('every', EveryViewSet),
+      ]);
+      for (const url of ['/filtered', '/filtered/paged', '/overridden']) {
+        t.same(await namesAt(app, url, 'bob'), ['B'], url);
+      }
+      for (const url of ['/filtered.ndjson', '/overridden.ndjson']) {
+        t.equal((await app.inject({ url, headers: { 'x-user': 'bob' } })).body, '{"id":2,"name":"B"}\n', url);
+      }
+      t.same(await namesAt(app, '/every', 'bob'), ['A', 'B'], 'unless filterQueryset names its own');
+    },
+  );
 
   t.test('one that is made of a class serves the entities that extend it', async (t) => {
     const app = await testApp(t, orm, [shelvesFor(Own), boxesFor(Own)]);
