@@ -7,7 +7,7 @@ import { makePermissions } from '../permissions/permission.ts';
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
-import { type Answered, ModelViewSetBase } from '../viewset/model-viewset-base.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { DEFINE, OPERATIONS } from '../viewset/view-definition.ts';
 import { Parent } from '../viewset/parent.ts';
@@ -62,7 +62,7 @@ type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~pare
 interface RegisteredParent {
   readonly path: string;
   readonly basename: string;
-  readonly view: ModelViewSetBase<object, Answered, object>;
+  readonly view: ModelViewSetBase;
   readonly parameter: string;
   readonly relation: string;
 }

@@ -42,8 +42,16 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
     | undefined;
 };
 
-/** The records that a view answers with, by operation. */
-export type Answered = Readonly<Record<AnsweringOperation, object>>;
+/** The types of a view's hooks. */
+export interface ViewTypes {
+  /** The records that the operations answer with. */
+  readonly answers: Readonly<Record<AnsweringOperation, object>>;
+  readonly createData: unknown;
+  readonly updateData: unknown;
+  readonly extra: unknown;
+  /** The names of the shapes that `readShapeFor` may choose. */
+  readonly shapeName: string;
+}
 
 /** The parts of a view that is at its place. */
 interface Parts<Entity extends object, Output extends object> {
@@ -94,16 +102,12 @@ const HOOKS = [
  * (`represent`).
  */
 export abstract class ModelViewSetBase<
-  Entity extends object,
-  Outputs extends Answered,
-  Input extends object,
-  Alternative extends string = string,
-  Changes extends object = Input,
-  Extra extends object = object,
+  Entity extends object = object,
+  Types extends ViewTypes = ViewTypes,
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  #made: Parts<Entity, Outputs[AnsweringOperation]> | undefined;
+  #made: Parts<Entity, Types['answers'][AnsweringOperation]> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -186,14 +190,14 @@ export abstract class ModelViewSetBase<
   }
 
   /** GET on a record. */
-  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['retrieve']> {
+  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const answer = this.#answer(request, 'retrieve');
     if (!this.#wantsEntity(request)) return this.#find(request, answer, answer.records);
     return this.#parts.records.represented(request, answer, await this.getObject(request));
   }
 
   /** POST on the collection. */
-  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create']> {
+  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create']> {
     const { resource, records, writes } = this.#parts;
     const data = request.body as object;
     const answer = this.#answer(request, 'create');
@@ -206,7 +210,7 @@ export abstract class ModelViewSetBase<
         const whole = nesting && (await writes.lookedUp(request, 'create', nesting.withParent(request, data)));
         const [judged] = await writes.judged(request, 'create', [{ body: data, path: '', data: whole ?? data }]);
         const { resolved, extra } = judged!;
-        const entity = await this.performCreate(request, resolved as WriteData<Entity, Input>, extra as Extra);
+        const entity = await this.performCreate(request, resolved as WriteData<Entity, Types['createData']>, extra);
         return records.stored(request, answer, entity);
       },
     );
@@ -216,7 +220,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** PUT and PATCH on a record. */
-  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['update']> {
+  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
     const { resource, records, writes } = this.#parts;
     // The primary key of a record is chosen when it is created, and stays.
     const body = request.body as Record<string, unknown>;
@@ -228,7 +232,7 @@ export abstract class ModelViewSetBase<
       work: async (entity) => {
         const [judged] = await writes.judged(request, 'update', [{ body, path: '', data, entity }]);
         const { resolved, extra } = judged!;
-        const changes = resolved as WriteData<Entity, Partial<Changes>>;
+        const changes = resolved as WriteData<Entity, Partial<Types['updateData']>>;
         const changed = await this.performUpdate(request, entity, changes, extra);
         return (await records.stored(request, answer, changed)).record;
       },
@@ -255,7 +259,7 @@ export abstract class ModelViewSetBase<
    * POST of an array on the collection, if the option `bulk` allows it: all records are created or none, each by `performCreate` if
    * the view overrides it.
    */
-  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create'][]> {
+  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
     return this.#parts.bulk.create(request, reply);
   }
 
@@ -263,7 +267,7 @@ export abstract class ModelViewSetBase<
    * PATCH of an array on the collection, if the option `bulk` allows it: objects with the keys of the records that they change. All
    * are written or none, each by `performUpdate` if the view overrides it.
    */
-  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['update'][]> {
+  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
@@ -285,7 +289,11 @@ export abstract class ModelViewSetBase<
    *   return super.performCreate(request, { ...data, owner: requireUser(request).id });
    * }
    */
-  async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>, _extra?: Extra): Promise<Entity> {
+  async performCreate(
+    request: FastifyRequest,
+    data: WriteData<Entity, Types['createData']>,
+    _extra?: Types['extra'],
+  ): Promise<Entity> {
     checkNotGivenUp(request);
     const { writes } = this.#parts;
     const entity = await writes.make(request, data);
@@ -297,8 +305,8 @@ export abstract class ModelViewSetBase<
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
-    data: WriteData<Entity, Partial<Changes>>,
-    _extra?: Partial<Extra>,
+    data: WriteData<Entity, Partial<Types['updateData']>>,
+    _extra?: Partial<Types['extra']>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
     await this.#parts.writes.assign(request, entity, data);
@@ -339,7 +347,7 @@ export abstract class ModelViewSetBase<
    * Returns the records of a query set in the read shape of lists. With a request, the shape is the one that `readShapeFor`
    * chooses for it, and records outside the permissions' scope are left out, as in `paginate`.
    */
-  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Outputs['list'][]> {
+  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const answer = request === undefined ? this.#resource.answers.own('list') : this.#answer(request, 'list');
     const records = request === undefined ? queryset : this.#parts.records.within(request, queryset);
@@ -384,7 +392,7 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent(entity: Entity, request?: FastifyRequest): Outputs['retrieve'] {
+  represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'] {
     return this.#resource.answers.readEntity(entity, request);
   }
 
@@ -402,7 +410,7 @@ export abstract class ModelViewSetBase<
    *   }
    * }
    */
-  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Alternative | undefined {
+  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Types['shapeName'] | undefined {
     return undefined;
   }
 
@@ -427,14 +435,14 @@ export abstract class ModelViewSetBase<
     checkClassBody(this, Utils.className(entity));
     const overridden = HOOKS.filter((hook) => this[hook] !== ModelViewSetBase.prototype[hook]);
     const resource = new Resource(this, overridden, entity as EntityName<object>, this.#options, context);
-    const records = new ViewRecords<Entity, Outputs[AnsweringOperation]>(
+    const records = new ViewRecords<Entity, Types['answers'][AnsweringOperation]>(
       this,
       entity,
       resource,
       overridden.includes('getQueryset'),
     );
     const writes = new ViewWrites(entity, resource);
-    const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({
+    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({
       view: this,
       resource,
       records,
@@ -543,7 +551,7 @@ export abstract class ModelViewSetBase<
     return this.#resource.overridden.includes(hook);
   }
 
-  get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {
+  get #parts(): Parts<Entity, Types['answers'][AnsweringOperation]> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }
@@ -552,7 +560,7 @@ export abstract class ModelViewSetBase<
     return this.#parts.resource;
   }
 
-  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Outputs[Name]> {
+  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {
     return this.#resource.answers.of(request, operation);
   }
 
@@ -593,7 +601,7 @@ export abstract class ModelViewSetBase<
     request: FastifyRequest,
     reply: FastifyReply,
     target: Pick<WriteTarget, 'operation' | 'data' | 'answer'>,
-    { statement, work }: Ways<Entity, Outputs['update'], Result>,
+    { statement, work }: Ways<Entity, Types['answers']['update'], Result>,
   ): Promise<Result | undefined> {
     const { writes } = this.#parts;
     const isConditional = this.#hasPrecondition(request);
@@ -601,7 +609,7 @@ export abstract class ModelViewSetBase<
     const inSteps = async (): Promise<Result> =>
       work(await writes.lookedUp(request, target.operation, this.#writable(request, reply, isConditional)));
     const write = (named: Condition): Awaitable<Result | undefined> =>
-      writes.byPlan<Result | undefined, Outputs['update']>(
+      writes.byPlan<Result | undefined, Types['answers']['update']>(
         request,
         { ...target, condition: named, filters },
         (backend, plan) => statement(backend, { ...plan, condition: named }),
