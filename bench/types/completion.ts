@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runTypeChecker } from '../../scripts/type-checker.ts';
 import { writeApplication } from './application.ts';
-import { LanguageServer } from './language-server.ts';
+import { LanguageServer } from '../../scripts/language-server.ts';
 
 const VIEWS = 200;
 const ROUNDS = 10;

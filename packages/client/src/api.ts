@@ -65,7 +65,9 @@ type AllRoutes<View, D extends Declarations> = OperationRoutes<View, D> & Action
 /** Looks the property up: to infer it has the compiler compare the whole class, which was a fifth of what a client costs it. */
 type DeclaredBy<View> = Extract<View['~declared' & keyof View], Declarations>;
 
-type OperationRoutes<View, D extends Declarations> = [D] extends [never] ? PlainRoutes<Instance<View>> : ModelRoutes<D>;
+type OperationRoutes<View, D extends Declarations> = [D] extends [never]
+  ? PlainRoutes<Instance<View>>
+  : ModelRoutes<Instance<View>, D>;
 
 type Instance<View> = View extends new (...args: never) => infer Made ? Made : never;
 
@@ -142,23 +144,34 @@ type Selecting<D extends Declarations, Output> = [keyof D['expandable'] | (D['fi
       };
     };
 
-type ModelRoutes<D extends Declarations> = Pick<
-  Operations<D>,
+/**
+ * The operations of a model view. Their names are those of the view's methods, and mapped from them, so that an editor goes from a call to the
+ * method of the view.
+ */
+type ModelRoutes<View, D extends Declarations> = OperationsAt<View, OperationName<D> & keyof View, D> &
+  ('update' extends D['operations'] ? Pick<Operations<D>, 'replace'> : unknown);
+
+type OperationName<D extends Declarations> =
   | Extract<D['operations'], 'list' | 'retrieve' | 'create' | 'update' | 'destroy'>
-  | ('update' extends D['operations'] ? 'replace' : never)
-  | `${Extract<D['bulk'] & D['operations'], 'create' | 'update' | 'destroy'>}Many`
->;
+  | `${Extract<D['bulk'] & D['operations'], 'create' | 'update' | 'destroy'>}Many`;
+
+type OperationsAt<View, Names extends keyof View, D extends Declarations> = {
+  readonly [Name in Names]: Operations<D>[Name & keyof Operations<D>];
+};
 
 /** The operations that a view without an entity defines as methods. */
-type PlainRoutes<View> = {
-  readonly [
-    Name in keyof PlainOperations as Name extends keyof View
-      ? undefined extends View[Name]
-        ? never
-        : Name | (Name extends 'update' ? 'replace' : never)
-      : never
-  ]: Name extends keyof View ? PlainRoute<Name, View[Name]> : never;
+type PlainRoutes<View> = PlainRoutesAt<View, PlainName<View>> &
+  ('update' extends PlainName<View>
+    ? { readonly replace: PlainRoute<'update', View['update' & keyof View]> }
+    : unknown);
+
+type PlainRoutesAt<View, Names extends keyof View> = {
+  readonly [Name in Names]-?: PlainRoute<Name & keyof PlainOperations, View[Name]>;
 };
+
+type PlainName<View> = {
+  [Name in keyof PlainOperations & keyof View]: undefined extends View[Name] ? never : Name;
+}[keyof PlainOperations & keyof View];
 
 /** If each is about one record, and takes a body. */
 interface PlainOperations {
@@ -202,15 +215,37 @@ interface ActionDeclarations {
 /** The names of the client that an action cannot have there: it is reached by its path, `/each`. */
 type Taken = 'each' | 'exportAs' | 'replace' | 'key' | 'createMany' | 'updateMany' | 'destroyMany';
 
-type ActionRoutes<View, D> = {
+/** The actions, by names of the view's properties as far as the client has the same ones: an editor then goes from a call to the action. */
+type ActionRoutes<View, D> = ActionsAt<View, ActionOf<View>, D> & {
   readonly [
-    Name in keyof View as View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
-      ? ActionName<Name & string, A['urlPath']>
-      : never
-  ]: View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
-    ? { readonly [Method in A['methods']]: ActionRoute<A, Method, D> }
-    : never;
+    Name in RenamedAction<View> as ActionName<Name & string, DeclaredAction<View[Name]>['urlPath']>
+  ]: ActionMethods<DeclaredAction<View[Name]>, D>;
 };
+
+type ActionsAt<View, Names extends keyof View, D> = {
+  readonly [Name in Names]: ActionMethods<DeclaredAction<View[Name]>, D>;
+};
+
+type ActionMethods<A extends ActionDeclarations, D> = { readonly [Method in A['methods']]: ActionRoute<A, Method, D> };
+
+type DeclaredAction<Property> = Property extends { readonly '~declared'?: infer A extends ActionDeclarations }
+  ? A
+  : never;
+
+/** The actions that the client has by the names of their properties. */
+type ActionOf<View> = {
+  [Name in keyof View]: View[Name] extends { readonly '~declared'?: infer A extends ActionDeclarations }
+    ? Name & ActionName<Name & string, A['urlPath']>
+    : never;
+}[keyof View];
+
+type RenamedAction<View> = {
+  [Name in keyof View]: View[Name] extends { readonly '~declared'?: ActionDeclarations }
+    ? Name extends ActionOf<View>
+      ? never
+      : Name
+    : never;
+}[keyof View];
 
 type ActionName<Name extends string, UrlPath> = UrlPath extends string
   ? string extends UrlPath

@@ -6,7 +6,7 @@ import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts
 import { templateOf } from '../path-template.ts';
 import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
-import { type Answered, ModelViewSetBase } from '../viewset/model-viewset-base.ts';
+import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
 import { OPERATIONS } from '../viewset/operation.ts';
 import { DEFINE } from '../viewset/view-definition.ts';
@@ -62,7 +62,7 @@ type Nested<Relation> = [Relation] extends [never] ? unknown : { readonly '~pare
 interface RegisteredParent {
   readonly path: string;
   readonly basename: string;
-  readonly view: ModelViewSetBase<object, Answered, object>;
+  readonly view: ModelViewSetBase;
   readonly parameter: string;
   readonly relation: string;
 }

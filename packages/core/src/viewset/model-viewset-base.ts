@@ -35,8 +35,16 @@ export type WriteData<Entity, Input> = ResolvedData<Entity, Input> & {
     | undefined;
 };
 
-/** The records that a view answers with, by operation. */
-export type Answered = Readonly<Record<AnsweringOperation, object>>;
+/** The types of a view's hooks. */
+export interface ViewTypes {
+  /** The records that the operations answer with. */
+  readonly answers: Readonly<Record<AnsweringOperation, object>>;
+  readonly createData: unknown;
+  readonly updateData: unknown;
+  readonly extra: unknown;
+  /** The names of the shapes that `readShapeFor` may choose. */
+  readonly shapeName: string;
+}
 
 /** The parts of a view that is at its place. */
 interface Parts<Entity extends object, Output extends object> {
@@ -55,16 +63,12 @@ interface Parts<Entity extends object, Output extends object> {
  * (`represent`).
  */
 export abstract class ModelViewSetBase<
-  Entity extends object,
-  Outputs extends Answered,
-  Input extends object,
-  Alternative extends string = string,
-  Changes extends object = Input,
-  Extra extends object = object,
+  Entity extends object = object,
+  Types extends ViewTypes = ViewTypes,
 > extends ViewSet {
   readonly #entity: EntityName<Entity>;
   readonly #options: AnyModelOptions;
-  #made: Parts<Entity, Outputs[AnsweringOperation]> | undefined;
+  #made: Parts<Entity, Types['answers'][AnsweringOperation]> | undefined;
 
   constructor(entity: EntityName<Entity>, options: AnyModelOptions) {
     super();
@@ -149,7 +153,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** GET on a record. */
-  override retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['retrieve']> {
+  override retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
     return records.seesEntity(request)
@@ -158,7 +162,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** POST on the collection. */
-  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create']> {
+  override async create(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create']> {
     const { operations, key: keys } = this.#resource;
     const { key, record } = await this.#parts.writes.create(request, this.#answer(request, 'create'));
     reply.code(201);
@@ -167,7 +171,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** PUT and PATCH on a record. */
-  override update(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['update']> {
+  override update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
     return this.#parts.writes.update(request, reply, this.#answer(request, 'update'));
   }
 
@@ -181,7 +185,7 @@ export abstract class ModelViewSetBase<
    * POST of an array on the collection, if the option `bulk` allows it: all records are created or none, each by `performCreate` if
    * the view overrides it.
    */
-  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Outputs['create'][]> {
+  createMany(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['create'][]> {
     return this.#parts.bulk.create(request, reply);
   }
 
@@ -189,7 +193,7 @@ export abstract class ModelViewSetBase<
    * PATCH of an array on the collection, if the option `bulk` allows it: objects with the keys of the records that they change. All
    * are written or none, each by `performUpdate` if the view overrides it.
    */
-  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Outputs['update'][]> {
+  updateMany(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['update'][]> {
     return this.#parts.bulk.update(request);
   }
 
@@ -211,7 +215,11 @@ export abstract class ModelViewSetBase<
    *   return super.performCreate(request, { ...data, owner: requireUser(request).id });
    * }
    */
-  async performCreate(request: FastifyRequest, data: WriteData<Entity, Input>, _extra?: Extra): Promise<Entity> {
+  async performCreate(
+    request: FastifyRequest,
+    data: WriteData<Entity, Types['createData']>,
+    _extra?: Types['extra'],
+  ): Promise<Entity> {
     checkNotGivenUp(request);
     const { writes } = this.#parts;
     const entity = await writes.make(request, data);
@@ -223,8 +231,8 @@ export abstract class ModelViewSetBase<
   async performUpdate(
     request: FastifyRequest,
     entity: Entity,
-    data: WriteData<Entity, Partial<Changes>>,
-    _extra?: Partial<Extra>,
+    data: WriteData<Entity, Partial<Types['updateData']>>,
+    _extra?: Partial<Types['extra']>,
   ): Promise<Entity> {
     checkNotGivenUp(request);
     await this.#parts.writes.assign(request, entity, data);
@@ -265,7 +273,7 @@ export abstract class ModelViewSetBase<
    * Returns the records of a query set in the read shape of lists. With a request, the shape is the one that `readShapeFor`
    * chooses for it, and records outside the permissions' scope are left out, as in `paginate`.
    */
-  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Outputs['list'][]> {
+  rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
     const answer = request === undefined ? this.#resource.answers.usual('list') : this.#answer(request, 'list');
     const records = request === undefined ? queryset : this.#parts.records.narrow(request, queryset);
@@ -310,7 +318,7 @@ export abstract class ModelViewSetBase<
    *   return { ...super.represent(product), name: product.displayName() };
    * }
    */
-  represent(entity: Entity, request?: FastifyRequest): Outputs['retrieve'] {
+  represent(entity: Entity, request?: FastifyRequest): Types['answers']['retrieve'] {
     return this.#resource.answers.readEntity(entity, request);
   }
 
@@ -328,7 +336,7 @@ export abstract class ModelViewSetBase<
    *   }
    * }
    */
-  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Alternative | undefined {
+  readShapeFor(_request: FastifyRequest, _operation: AnsweringOperation): Types['shapeName'] | undefined {
     return undefined;
   }
 
@@ -360,14 +368,14 @@ export abstract class ModelViewSetBase<
     );
     const records = new VisibleRecords(this, entity, resource);
     const conditions = new ConditionalWrites(this, resource, records);
-    const writes = new RecordWrites<Entity, Outputs[AnsweringOperation]>({
+    const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>({
       view: this,
       entity,
       resource,
       records,
       conditions,
     });
-    const bulk = new BulkOperations<Entity, Outputs[AnsweringOperation]>({ view: this, resource, records, writes });
+    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({ view: this, resource, records, writes });
     this.#made = { resource, records, writes, bulk, shown: new ShownRecords<Entity>(this, resource, records) };
     return resource;
   }
@@ -386,7 +394,7 @@ export abstract class ModelViewSetBase<
     return recordOf(request, answer, await this.getObject(request));
   }
 
-  get #parts(): Parts<Entity, Outputs[AnsweringOperation]> {
+  get #parts(): Parts<Entity, Types['answers'][AnsweringOperation]> {
     if (this.#made === undefined) throw new TypeError(`${this.name} is used before a router has registered it`);
     return this.#made;
   }
@@ -395,7 +403,7 @@ export abstract class ModelViewSetBase<
     return this.#parts.resource;
   }
 
-  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Outputs[Name]> {
+  #answer<Name extends AnsweringOperation>(request: FastifyRequest, operation: Name): AnswerOf<Types['answers'][Name]> {
     return this.#resource.answers.of(request, operation);
   }
 }

@@ -41,7 +41,7 @@ import type { AnsweringOperation } from './answer.ts';
 import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
-import type { BulkOperation, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
@@ -71,9 +71,6 @@ export interface WritePair<Create, Update> {
   readonly update: Update;
 }
 
-/** A list of names. From a name alone, which is none, the compiler infers it all the same, and so says which list was meant. */
-type ListOf<Name> = readonly Name[] | (Name & { readonly 'in a list': never });
-
 type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
 
 /** Everything that the option `write` takes. */
@@ -96,6 +93,19 @@ export type UpdateInputOf<Write> = [Write] extends [never]
   : Write extends WritePair<unknown, infer Update>
     ? InputOf<Update>
     : InputOf<Write>;
+
+/** The value of an option by its key; never if the view does not have it. */
+export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Options[Name & keyof Options];
+
+/** The operations that get a route. */
+export type OperationOf<Options> = 'operations' extends keyof Options
+  ? ItemOf<Option<Options, 'operations'>> & Operation
+  : 'write' extends keyof Options
+    ? Operation
+    : 'list' | 'retrieve';
+
+/** The items of an option that is a list; never if the view does not have it. */
+export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
 
 /** The input that the option `extra` declares. */
 export type ExtraOf<Extra> = [Extra] extends [never]
@@ -134,11 +144,6 @@ type ValuesAfter<Entity, Input> = {
 type ReferencePath<Entity> =
   | RelationName<Entity>
   | `${ToManyName<Entity> | EmbeddedName<Entity> | RelationName<Entity>}.${string}`;
-
-/** Fits no object that has another name than an operation's: the compiler would infer such a type and not ask. */
-type OnlyBulkOperations<Bulk> = Bulk extends number
-  ? unknown
-  : { readonly [Name in Exclude<keyof Bulk, BulkOperation>]: never };
 
 /** A view class of an entity, and of no other that is like it. */
 interface ViewClassOf<Entity> {
@@ -201,51 +206,36 @@ type WordedField<Entity, Read, Extra> =
   | KeyOf<OutputOf<Read>>
   | keyof ExtraOf<Extra>;
 
+/** The type of an option that depends on other options. `DependentOptions` narrows it. */
+type Dependent = {};
+
 /** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
-export interface ModelViewSetOptions<
-  Entity extends object,
-  Read extends ReadOption<Entity>,
-  Write extends WriteOption<Entity>,
-  Offered extends Operation = Operation,
-  Search extends SearchField<Entity> = SearchField<Entity>,
-  Filters extends FilterFields<Entity> = FilterFields<Entity>,
-  Logic extends JsonLogicField<Entity> = JsonLogicField<Entity>,
-  Sort extends string = string,
-  Classes extends FilterClass = FilterClass,
-  Pages extends PaginatorClass | null = PaginatorClass | null,
-  Count extends Counting = Counting,
-  Extra extends ObjectSchema = ObjectSchema,
-  Expand extends ExtraFields<Entity, keyof Expand> = Readonly<Record<string, never>>,
-  Fields extends boolean = boolean,
-  Bulk extends BulkOption = BulkOption,
-  Lookup extends LookupField<Entity> = LookupField<Entity>,
-  Exports extends ExportFormat = ExportFormat,
-> extends Omit<ViewDocumentation, 'fieldWords'> {
+export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDocumentation, 'fieldWords'> {
   /** The words about the fields of records, by name: of answers and of bodies. */
-  readonly fieldWords?: FieldWords<Entity, Read, Extra> | undefined;
+  readonly fieldWords?: Dependent | undefined;
   /**
    * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
    * Several by operation: `{ default: whole, list: brief }`, `default` for those that are not named; `readShapeFor` may choose one
    * of any further name.
    */
-  readonly read: Read & Fitting<Entity, Read, Offered>;
+  readonly read: ReadOption<Entity>;
   /**
    * Fields that a client may have added to list, retrieve, create and update by `?expand=books,tags`, in the form of
    * `readShape()`'s third parameter. One of a field's own name takes its place. Nothing is read of what is not asked for.
    */
-  readonly expand?: Expand;
+  readonly expand?: Dependent;
   /**
    * True: a client may have all but some fields left out of these answers by `?fields=id,name`, and nothing is read of the others.
    * Documents require the fields of an answer that names none. Default: true if the view declares `expand`, else false.
    */
-  readonly fields?: Fields;
+  readonly fields?: boolean;
   /**
    * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
    * is read-only.
    */
-  readonly write?: Write & OwnNames<Write, FieldName<Entity>>;
+  readonly write?: WriteOption<Entity>;
   /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
-  readonly extra?: Extra;
+  readonly extra?: ObjectSchema;
   /**
    * Values that the view sets on create, each by a function of the request, which may be asynchronous. A body never says them,
    * on update either.
@@ -266,19 +256,13 @@ export interface ModelViewSetOptions<
    *   },
    * }) {}
    */
-  readonly validate?: (
-    data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
-    problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
-    request: FastifyRequest,
-    record: Entity | undefined,
-    after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
-  ) => Awaitable<void>;
+  readonly validate?: Dependent;
   /**
    * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
    * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
    * update, destroy }` for those named. Default: none, one record a request.
    */
-  readonly bulk?: Bulk & OnlyBulkOperations<Bulk>;
+  readonly bulk?: BulkOption;
   /**
    * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
    * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
@@ -295,28 +279,28 @@ export interface ModelViewSetOptions<
    * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
    * Default: the primary key. The parameter of the path is `pk` all the same.
    */
-  readonly lookupField?: Lookup;
+  readonly lookupField?: LookupField<Entity>;
   /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
-  readonly operations?: readonly Offered[];
+  readonly operations?: readonly Operation[];
   /** Fields that `?search=` looks in. */
-  readonly searchFields?: ListOf<Search>;
+  readonly searchFields?: readonly SearchField<Entity>[];
   /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
-  readonly filterFields?: Filters;
+  readonly filterFields?: FilterFields<Entity>;
   /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
-  readonly jsonLogicFields?: ListOf<Logic>;
+  readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
   /** Sort name → field: `?sort=-price`. */
-  readonly orderingFields?: Readonly<Record<Sort, PathOf<Entity, '__'>>>;
+  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
   /** The order of a list whose request names none. Default: the primary key, ascending. */
   readonly ordering?: readonly OrderName<Entity>[];
   /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
-  readonly filters?: readonly Classes[];
+  readonly filters?: readonly FilterClass[];
   /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
-  readonly pagination?: Pages;
+  readonly pagination?: PaginatorClass | null;
   /**
    * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
    * `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
    */
-  readonly exports?: readonly Exports[];
+  readonly exports?: readonly ExportFormat[];
   /**
    * True: the list answers QUERY (RFC 10008) as well, a GET whose parameters stand in a JSON body, for filters that are too long or
    * too private for a URL. Default: false.
@@ -327,7 +311,7 @@ export interface ModelViewSetOptions<
   /** Most records a page, whatever the request names. Default: the paginator's, 100. */
   readonly maxPageSize?: number;
   /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
-  readonly count?: Count;
+  readonly count?: Counting;
   /**
    * True: retrieve, create and update answer with an `ETag`, a GET whose `If-None-Match` names it is a 304, and a PUT, PATCH
    * or DELETE whose `If-Match` does not name that of the record is a 412 and writes nothing (RFC 9110, section 13). Default:
@@ -346,8 +330,39 @@ export interface ModelViewSetOptions<
   readonly allowAnonymous?: boolean;
 }
 
+/**
+ * The options whose types depend on other options, to be intersected with `ModelViewSetOptions`. It is empty for options that the view does not
+ * have and for shapes that fit. So messages of the compiler name `ModelViewSetOptions<Book>` alone.
+ */
+export type DependentOptions<Entity extends object, Options> = Wanted<
+  'read',
+  Option<Options, 'read'>,
+  Fitting<Entity, Option<Options, 'read'>, OperationOf<Options>>
+> &
+  Wanted<'write', Option<Options, 'write'>, OwnNames<Option<Options, 'write'>, FieldName<Entity>>> &
+  ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
+  ('fieldWords' extends keyof Options
+    ? { readonly fieldWords?: FieldWords<Entity, Option<Options, 'read'>, Option<Options, 'extra'>> | undefined }
+    : {}) &
+  ('validate' extends keyof Options
+    ? { readonly validate?: Validate<Entity, Option<Options, 'write'>, Option<Options, 'extra'>> }
+    : {});
+
+/** Empty if the value of an option has the wanted type. */
+type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
+
+type Validate<Entity, Write, Extra> = (
+  data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
+  problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
+  request: FastifyRequest,
+  record: Entity | undefined,
+  after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
+) => Awaitable<void>;
+
 /** The options of any ModelViewSet. */
-export type AnyModelOptions = ModelViewSetOptions<object, ReadShape<object, object>, WriteShape<object, object>>;
+export interface AnyModelOptions extends ModelViewSetOptions<object> {
+  readonly validate?: Validate<object, never, never>;
+}
 
 const byParameter = (what: string): OptionRule => [
   `an object of ${what} by the names that clients use, such as { title: 'title' }`,
@@ -355,7 +370,7 @@ const byParameter = (what: string): OptionRule => [
 ];
 
 /** The values that the options may have; what fits the entity is judged when the view is registered. */
-export const MODEL_VIEWSET_RULES: Readonly<Record<keyof ModelViewSetOptions<object, never, never>, OptionRule>> = {
+export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {
   read: ANYTHING,
   expand: NAMES,
   fields: BOOLEAN,

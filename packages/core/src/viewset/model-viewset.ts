@@ -1,82 +1,86 @@
 import type { EntityName, PrimaryProperty } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
-import type { LookupField } from '../fields/field-name.ts';
-import type { FilterClass } from '../filters/filter.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
-import type { Counting } from '../language/query.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
-import type { PaginatorClass } from '../pagination/paginator.ts';
-import type { ExtraFields, ReadOutput } from '../shapes/read-shape.ts';
-import type { ObjectSchema } from '../shapes/schema-object.ts';
+import type { ReadOutput } from '../shapes/read-shape.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
-import type { BulkOption } from './bulk.ts';
-import type { ExportFormat } from './list-export.ts';
-import { type Answered, ModelViewSetBase } from './model-viewset-base.ts';
+import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
+import type { AnsweringOperation } from './answer.ts';
 import {
   type AnyModelOptions,
+  type DependentOptions,
   type ExtraOf,
-  type FilterFields,
   type InputOf,
-  type JsonLogicField,
+  type ItemOf,
   type KeyOf,
   MODEL_VIEWSET_RULES,
   type ModelViewSetOptions,
+  type OperationOf,
+  type Option,
   type OutputOf,
-  type ReadOption,
-  type SearchField,
   type UpdateInputOf,
   type WithExtra,
-  type WriteOption,
 } from './model-viewset-options.ts';
 import type { AlternativeName, OneShape } from './read-shapes.ts';
-import type { AnsweringOperation } from './answer.ts';
 import { type BulkOperation, type Operation, OPERATIONS } from './operation.ts';
 
+/** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
+type ShapeOption = 'read' | 'write' | 'extra';
+
+/** The types of a view's hooks, looked up in the options by key. */
+export interface TypesOf<Options> extends ViewTypes {
+  readonly answers: { readonly [Name in AnsweringOperation]: RecordOf<Option<Options, 'read'>, Name> };
+  readonly createData: InputOf<Option<Options, 'write'>>;
+  readonly updateData: UpdateInputOf<Option<Options, 'write'>>;
+  readonly extra: ExtraOf<Option<Options, 'extra'>>;
+  readonly shapeName: AlternativeName<Option<Options, 'read'>>;
+}
+
 /** The record that an operation answers with: of its own shape, or of one that `readShapeFor` may choose. */
-type AnswerOf<Read, Name extends AnsweringOperation> = Read extends OneShape
-  ? OutputOf<Read>
-  :
-      | OutputOf<Read[(Name extends keyof Read ? Name : 'default') & keyof Read]>
-      | OutputOf<Read[AlternativeName<Read> & keyof Read]>;
+type RecordOf<Read, Name extends AnsweringOperation> =
+  ShapesOf<Read, Name> extends infer Shape ? (OutputOf<Shape> extends infer Sent extends object ? Sent : never) : never;
 
-/** The records that each operation answers with. */
-type AnsweredBy<Read> = { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> & object };
+type ShapesOf<Read, Name> = Read extends OneShape
+  ? Read
+  : Read[((Name extends keyof Read ? Name : 'default') | AlternativeName<Read>) & keyof Read];
 
-/** The declarations of a view's answers that clients need. */
-type AnswersBy<Entity, Read, Expand, Fields> = {
-  readonly outputs: { readonly [Name in AnsweringOperation]: AnswerOf<Read, Name> };
+/** The declarations of a view that decide the requests and answers of a client, looked up in the options by key. */
+export interface DeclaredView<Entity, Options> {
+  readonly outputs: TypesOf<Options>['answers'];
   /** The fields that `expand` adds. */
-  readonly expandable: ReadOutput<Entity, never, Expand>;
+  readonly expandable: ReadOutput<Entity, never, Or<Option<Options, 'expand'>, Record<never, never>>>;
   /** True if clients leave fields out by `fields`. */
-  readonly fields: Fields;
-};
-
-/** The declarations of a view's operations and their bodies that clients need. */
-type OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> = {
-  readonly operations: Offered;
-  readonly input: WithExtra<InputOf<Write>, Extra>;
-  readonly update: WithExtra<UpdateInputOf<Write>, Extra>;
+  readonly fields: Or<Option<Options, 'fields'>, 'expand' extends keyof Options ? true : false>;
+  readonly operations: OperationOf<Options>;
+  readonly input: WithExtra<InputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
+  readonly update: WithExtra<UpdateInputOf<Option<Options, 'write'>>, Option<Options, 'extra'>>;
   /** The operations that can be done to several records at once. */
-  readonly bulk: Bulk extends number ? BulkOperation : keyof Bulk;
+  readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */
-  readonly key: NamedBy<Entity, [Lookup] extends [never] ? PrimaryProperty<Entity> : Lookup>;
-};
+  readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryProperty<Entity>>>;
+  readonly search: ItemOf<Option<Options, 'searchFields'>>;
+  readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
+  readonly filterValues: FilterValues<Entity, Or<Option<Options, 'filterFields'>, Record<never, never>>>;
+  readonly jsonLogicFields: ItemOf<Option<Options, 'jsonLogicFields'>>;
+  readonly sort: 'orderingFields' extends keyof Options ? keyof Options['orderingFields'] : never;
+  readonly filters: ItemOf<Option<Options, 'filters'>>;
+  readonly pagination: Or<Option<Options, 'pagination'>, typeof PageNumberPagination>;
+  readonly count: Option<Options, 'count'>;
+  readonly exports: ItemOf<Option<Options, 'exports'>>;
+}
+
+/** The value of an option, or a default if the view does not have the option. */
+type Or<Value, Default> = [Value] extends [never] ? Default : Value;
+
+type BulkOf<Bulk> = Bulk extends number ? BulkOperation : keyof Bulk;
 
 type NamedBy<Entity, Name> = {
   readonly [Field in Name & keyof Entity]: ToWire<PropertyValue<Entity, Field>>;
 };
 
-/** The declarations of a view's lists that clients need. */
-type ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count> = {
-  readonly search: Search;
-  readonly filterFields: Filters;
-  readonly filterValues: { readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string> };
-  readonly jsonLogicFields: Logic;
-  readonly sort: Sort;
-  readonly filters: Classes;
-  readonly pagination: Pages;
-  readonly count: Count;
+type FilterValues<Entity, Filters> = {
+  readonly [Parameter in keyof Filters]: LookupValue<Entity, Filters[Parameter] & string>;
 };
 
 /** Fits no view class whose `represent` adds fields that its read shape does not declare: they would not be sent. */
@@ -95,21 +99,24 @@ export type SendsAll<View> = View extends {
   : unknown;
 
 /** The class that `ModelViewSet()` returns, to be extended. */
-export interface ModelViewSetClass<
-  Entity extends object,
-  Outputs extends Answered,
-  Input extends object,
-  Declared = unknown,
-  Alternative extends string = never,
-  Changes extends object = Input,
-  Extra extends object = object,
-> {
-  new (): ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra>;
+export interface ModelViewSetClass<Entity extends object, Options> {
+  new (): ModelViewSetBase<Entity, TypesOf<{ [Name in keyof Options as Name & ShapeOption]: Options[Name] }>>;
   /** Only for the types: the entity of the view. */
   readonly '~entity'?: (entity: Entity) => Entity;
   /** Only for the types of clients: the declarations from which the requests and answers of the view follow. */
-  readonly '~declared'?: Declared;
+  readonly '~declared'?: DeclaredView<Entity, Options>;
 }
+
+/**
+ * The type of the parameter `options`. The compiler infers `Options` from the first branch, and checks the argument against the second one. So a
+ * wrong option is an error at its own place, with a short message, and the view keeps the types of its other options.
+ */
+type CheckedOptions<Entity extends object, Options> = unknown extends Options
+  ? { readonly [Name in keyof Options]: Options[Name] }
+  : ModelViewSetOptions<Entity> & NoInfer<DependentOptions<Entity, Options>>;
+
+/** A type that nothing is inferred from. Messages of the compiler show the type itself, where they would show `NoInfer<Book>`. */
+type Given<Type extends object> = [Type][Type extends unknown ? 0 : never];
 
 /**
  * A view class for the records of an entity, to be extended: routes, validation, serialization, filters, pages and
@@ -125,74 +132,21 @@ export interface ModelViewSetClass<
  *   orderingFields: { price: 'price' },
  * }) {}
  */
-export function ModelViewSet<
-  Entity extends object,
-  Read extends ReadOption<NoInfer<Entity>>,
-  Write extends WriteOption<NoInfer<Entity>> = never,
-  Offered extends Operation = [Write] extends [never] ? 'list' | 'retrieve' : Operation,
-  Search extends SearchField<NoInfer<Entity>> = never,
-  Filters extends FilterFields<NoInfer<Entity>> = Record<never, never>,
-  Logic extends JsonLogicField<NoInfer<Entity>> = never,
-  Sort extends string = never,
-  Classes extends FilterClass = never,
-  Pages extends PaginatorClass | null = typeof PageNumberPagination,
-  Count extends Counting = never,
-  Extra extends ObjectSchema = never,
-  const Expand extends ExtraFields<NoInfer<Entity>, keyof Expand> = Record<never, never>,
-  Fields extends boolean = [keyof Expand] extends [never] ? false : true,
-  Bulk extends BulkOption = never,
-  Lookup extends LookupField<NoInfer<Entity>> = never,
-  Exports extends ExportFormat = never,
->(
+export function ModelViewSet<Entity extends object, const Options extends object>(
   entity: EntityName<Entity>,
-  options: ModelViewSetOptions<
-    NoInfer<Entity>,
-    Read,
-    Write,
-    Offered,
-    Search,
-    Filters,
-    Logic,
-    Sort,
-    Classes,
-    Pages,
-    Count,
-    Extra,
-    Expand,
-    Fields,
-    Bulk,
-    Lookup,
-    Exports
-  >,
-): ModelViewSetClass<
-  Entity,
-  AnsweredBy<Read>,
-  InputOf<Write> & object,
-  AnswersBy<Entity, Read, Expand, Fields> &
-    OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> &
-    ListsBy<Entity, Search, Filters, Logic, Sort, Classes, Pages, Count> & { readonly exports: Exports },
-  AlternativeName<Read>,
-  UpdateInputOf<Write> & object,
-  ExtraOf<Extra> & object
-> {
+  options: CheckedOptions<Given<Entity>, Options>,
+): ModelViewSetClass<Entity, Options> {
   return makeViewClass(entity, options as unknown as AnyModelOptions);
 }
 
-function makeViewClass<
-  Entity extends object,
-  Outputs extends Answered,
-  Input extends object,
-  Alternative extends string,
-  Changes extends object,
-  Extra extends object,
->(
+function makeViewClass<Entity extends object, Options>(
   entity: EntityName<Entity>,
   options: AnyModelOptions,
-): new () => ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra> {
+): new () => ModelViewSetBase<Entity, TypesOf<Options>> {
   const owner = `ModelViewSet(${nameOf(entity)})`;
   checkOptions(owner, options, MODEL_VIEWSET_RULES);
   checkOperations(owner, options.operations, options.write !== undefined);
-  return class extends ModelViewSetBase<Entity, Outputs, Input, Alternative, Changes, Extra> {
+  return class extends ModelViewSetBase<Entity, TypesOf<Options>> {
     constructor() {
       super(entity, options);
     }

@@ -26,7 +26,7 @@ import { Book, Publisher } from '../support/library.ts';
 import { Author, Book as ShelfBook, Tag } from '../support/shelves.ts';
 
 type BookRecord = InferEntity<typeof Book>;
-type Options = ModelViewSetOptions<BookRecord, typeof read, typeof write>;
+type Options = ModelViewSetOptions<BookRecord>;
 const read = readShape(Book, ['id', 'title']);
 const write = writeShape(Book, ['title']);
 

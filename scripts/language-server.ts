@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,6 +11,23 @@ interface Message {
   readonly method?: string;
   readonly params?: { readonly items?: readonly unknown[] };
   readonly result?: unknown;
+}
+
+/** A place in a file, both counted from 0. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+interface Location {
+  readonly uri: string;
+  readonly range: { readonly start: Position };
+}
+
+/** A line of a file. */
+export interface Place {
+  readonly file: string;
+  readonly line: string;
 }
 
 /** The language server of TypeScript 7, as an editor talks to it. */
@@ -46,12 +64,22 @@ export class LanguageServer {
     this.#send({ method: 'textDocument/didChange', params: { textDocument, contentChanges: [{ text }] } });
   }
 
-  async completions(uri: string, position: { line: number; character: number }): Promise<string[]> {
+  async completions(uri: string, position: Position): Promise<string[]> {
     const result = await this.#ask('textDocument/completion', { textDocument: { uri }, position });
     const { items } = (Array.isArray(result) ? { items: result } : (result ?? { items: [] })) as {
       items: readonly { label: string }[];
     };
     return items.map(({ label }) => label);
+  }
+
+  /** Returns the places where the editor goes from a position: files and the text of their lines. */
+  async definitions(uri: string, position: Position): Promise<Place[]> {
+    const result = await this.#ask('textDocument/definition', { textDocument: { uri }, position });
+    const found = (Array.isArray(result) ? result : [result ?? []].flat()) as readonly Location[];
+    return found.map(({ uri: target, range }) => {
+      const file = fileURLToPath(target);
+      return { file, line: readFileSync(file, 'utf8').split('\n')[range.start.line]!.trim() };
+    });
   }
 
   close(): void {
