@@ -142,6 +142,8 @@ function operationPlan(
   const { name, documentation, meta } = view;
   const path = templateOf(pattern);
   const named = { action, variant, method, detail, basename, entity: meta?.className, parent };
+  const guarded = parent?.guard(handler, proof) ?? handler;
+  const mayWrite = definition.customized !== undefined && action !== 'list' && action !== 'retrieve';
   let responses: OperationPlan['responses'] | undefined;
   return Object.freeze({
     action,
@@ -184,19 +186,18 @@ function operationPlan(
       key: definition.key.column?.key,
       fieldWords: documentation.fieldWords ?? {},
     }),
-    handler: answeringConflicts(parent?.guard(handler, proof) ?? handler, action),
+    handler: mayWrite ? answeringConflicts(guarded) : guarded,
   });
 }
 
-/** Has a handler that may write answer a conflict that the view's own write has met, once its transaction has ended. */
-function answeringConflicts(handler: OperationHandler, action: string): OperationHandler {
-  if (action === 'list' || action === 'retrieve') return handler;
-  return async (request, reply) => {
-    try {
-      return await handler(request, reply);
-    } catch (error) {
+/** Has a handler of a view of an entity answer a conflict that the view's own write has met, once its transaction has ended. */
+function answeringConflicts(handler: OperationHandler): OperationHandler {
+  return (request, reply) => {
+    const answer = handler(request, reply);
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch(async (error: unknown) => {
       throw await answerToConflict(request, error);
-    }
+    });
   };
 }
 
