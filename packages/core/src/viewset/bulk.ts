@@ -107,6 +107,7 @@ export class Bulk {
       const values = this.#validateItem(changes, operation, path, problems);
       return Object.assign(values, { [this.#key.property.name]: key });
     });
+    this.#input!.checkRelated(items, modeOf(operation));
     if (problems.length > 0 && !this.#input!.judges(modeOf(operation))) throw invalidInput('body', problems);
     if (problems.length > 0) this.#input!.keep(items, problems);
     return items;
