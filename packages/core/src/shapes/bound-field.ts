@@ -184,7 +184,8 @@ function bindToMany(
 ): Omit<BoundField, 'name' | 'path'> {
   const isManyToMany = property.kind === ReferenceKind.MANY_TO_MANY;
   if (source?.kind === 'nested' && !isManyToMany) {
-    return { nullable: false, children: bindChildren(meta, name, property.mappedBy, source.nested) };
+    const children = bindChildren(meta, name, property.mappedBy, source.nested);
+    return { nullable: false, children, maxItems: source.nested.max };
   }
   if (source?.kind !== 'refs' || !isManyToMany) {
     const how = isManyToMany ? `refs('${name}')` : 'nested(…), since its records belong to one each';
@@ -198,7 +199,7 @@ function bindToMany(
   const value = shapeField(target, key);
   checkUnique(target, value.property);
   const reference = { target, key, held: undefined, isMany: true };
-  return { nullable: false, rule: columnRule(value), reference };
+  return { nullable: false, rule: columnRule(value), reference, maxItems: source.max };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface BoundField {
   readonly isList?: boolean;
   /** The file that the field takes. */
   readonly file?: FileField | undefined;
+  /** The greatest number of related records in the field; undefined if it is no list of them. */
+  readonly maxItems?: number;
   /** The children that the field writes. */
   readonly children?: BoundChildren | undefined;
 }

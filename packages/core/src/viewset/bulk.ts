@@ -108,8 +108,10 @@ export class Bulk {
       Object.assign(read.data, { [this.#key.property.name]: key });
       return read;
     });
+    const values = bodies.map(({ data }) => data);
+    this.#input!.checkRelated(values, modeOf(operation));
     if (faults.length > 0 && !this.#input!.findsMore(modeOf(operation))) throw invalidInput('body', faults);
-    return { value: bodies.map(({ data }) => data), bodies, faults };
+    return { value: values, bodies, faults };
   }
 
   /**

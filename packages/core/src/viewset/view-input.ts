@@ -9,11 +9,12 @@ import { primaryKey } from '../fields/primary-key.ts';
 import { resolveOption } from '../filters/filter.ts';
 import { isRecord } from '../json.ts';
 import { naming, wrongOption } from '../options.ts';
-import { invalidInput } from '../schema/error-details.ts';
+import { counted, invalidInput } from '../schema/error-details.ts';
 import type { Problem } from '../schema/scan-input.ts';
 import { compileInspect, type Inspect } from '../schema/validator.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import type { BodyDocument, BoundWriteShape } from '../shapes/bound-write-shape.ts';
+import { countRelated, maxRelated } from '../shapes/related-items.ts';
 import { type ObjectSchema, partialOf, withProperties } from '../shapes/schema-object.ts';
 import { toWriteShape, type WriteShape } from '../shapes/write-shape.ts';
 import { Problems } from './problems.ts';
@@ -127,6 +128,7 @@ export class ViewInput {
   read(body: unknown, mode: BodyMode, path = ''): ReadBody {
     const shape = this.#shapeOf(mode);
     const { value, problems, limit } = shape.inspect(body, mode);
+    this.checkRelated([value], mode);
     const further = this.#inspectExtra?.[mode](body);
     const faults = union(problems, further?.problems ?? []);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
@@ -140,6 +142,21 @@ export class ViewInput {
     const inspectPart = this.#inspectExtra?.change;
     const extra = inspectPart === undefined ? {} : soundPart(body, faults, inspectPart);
     return { data, path, extra, faults, sent };
+  }
+
+  /**
+   * Throws InvalidUsage if bodies name more related records in all than one may.
+   *
+   * @param values what was read of the bodies
+   */
+  checkRelated(values: readonly unknown[], mode: BodyMode): void {
+    const { fields } = this.#shapeOf(mode);
+    const max = Math.max(maxRelated(fields), values.length);
+    let count = 0;
+    for (const each of values) count += countRelated(fields, each);
+    if (count <= max) return;
+    const message = `must name at most ${counted(max, 'related record')} in all of its lists`;
+    throw invalidInput('body', [{ path: '', message }]);
   }
 
   /**

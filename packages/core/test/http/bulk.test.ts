@@ -132,6 +132,34 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     (await orm.em.fork().findAll(Tag, { orderBy: { id: 1 }, filters: false })).map(({ name }) => name);
   t.beforeEach(() => fillTags(orm));
 
+  t.test('the lists of a body are bounded together: lists within lists do not multiply', async (t) => {
+    const books = (count: number, tags: number) =>
+      Array.from({ length: count }, (_, index) => ({ title: `book ${index}`, tags: Array(tags).fill('nobody') }));
+    const refused = [400, { details: [{ in: 'body', path: '' }], error: /at most 1000 related records/ }] as const;
+    const few = [400, { details: [{ path: /tags/ }] }] as const;
+    for (const [method, url] of [
+      ['POST', '/authors'],
+      ['PATCH', '/authors/1'],
+      ['PUT', '/authors/1'],
+    ] as const) {
+      const answer = await send(method, url, { name: 'Many', books: books(100, 10) });
+      t.match([answer.status, answer.body], refused, `${method} of one record`);
+    }
+    const allowed = await send('POST', '/authors', { name: 'Many', books: books(90, 10) });
+    t.match([allowed.status, allowed.body], few, 'as many as one list may have are looked up');
+    const bulk = (count: number) =>
+      Array.from({ length: 5 }, (_, index) => ({ name: `Author ${index}`, books: books(count, 3) }));
+    for (const url of ['/authors', '/authors.bulk']) {
+      const answer = await send('POST', url, bulk(60));
+      t.match([answer.status, answer.body], refused, `POST ${url} of several`);
+    }
+    const changes = bulk(60).map((author, index) => ({ id: index + 1, ...author }));
+    const changed = await send('PATCH', '/authors', changes);
+    t.match([changed.status, changed.body], refused, 'PATCH of several');
+    t.match((await send('POST', '/authors', bulk(40))).body, few[1]);
+    t.equal(await orm.em.fork().count(Book), 0);
+  });
+
   t.test('a POST of an array creates all of them, and answers in their order', async (t) => {
     const queries = recordQueries(orm);
     const { status, body, headers } = await send('POST', '/tags', [
