@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { fieldType, type FieldType } from './field-type.ts';
 import {
+  isAddedInverse,
   isInlineEmbeddable,
   isPolymorphic,
   isReference,
@@ -199,5 +200,5 @@ function unknownName(root: EntityMetadata, path: string, owner: Owner, name: str
 
 function isNamed(key: string, property: EntityProperty): boolean {
   const isColumnOfEmbeddable = property.embedded !== undefined && property.name === key;
-  return !isColumnOfEmbeddable && !key.endsWith('__inverse') && isInDatabase(property);
+  return !isColumnOfEmbeddable && !isAddedInverse(property) && isInDatabase(property);
 }

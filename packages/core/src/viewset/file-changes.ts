@@ -7,9 +7,9 @@ import {
   type EventManager,
   type EventSubscriber,
   FlushMode,
-  helper,
   LockMode,
   type MikroORM,
+  Utils,
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger } from 'fastify';
 import { onlyPrimaryKey } from '../fields/property.ts';
@@ -169,7 +169,7 @@ export class FileChanges {
   async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
     const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
     const records = await this.#recordsOf(em, changes.meta, changed);
-    const byKey = new Map(records.map((record) => [String(helper(record).getPrimaryKey()), record]));
+    const byKey = new Map(records.map((record) => [String(Utils.extractPK(record)), record]));
     for (const each of changed) {
       this.#seen.add(each);
       this.#stored.set(each, byKey.get(String(each.getPrimaryKey())));

@@ -1,9 +1,10 @@
-import type { EntityName, PrimaryProperty } from '@mikro-orm/core';
+import type { EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { LookupField } from '../fields/field-name.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
 import type { Counting } from '../language/query.ts';
+import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
@@ -60,7 +61,7 @@ type OperationsBy<Entity, Offered, Write, Extra, Bulk, Lookup> = {
   /** The operations that can be done to several records at once. */
   readonly bulk: Bulk extends number ? BulkOperation : keyof Bulk;
   /** The part of a record that names it among several. */
-  readonly key: NamedBy<Entity, [Lookup] extends [never] ? PrimaryProperty<Entity> : Lookup>;
+  readonly key: NamedBy<Entity, [Lookup] extends [never] ? PrimaryKeyName<Entity> : Lookup>;
 };
 
 type NamedBy<Entity, Name> = {
