@@ -4,6 +4,7 @@ import { nearest } from '../nearest.ts';
 import type { FieldType } from './field-kind.ts';
 import { fieldType } from './field-type.ts';
 import {
+  isAddedInverse,
   isInlineEmbeddable,
   isPolymorphic,
   isReference,
@@ -200,5 +201,5 @@ function unknownName(root: EntityMetadata, path: string, owner: Owner, name: str
 
 function isNamed(key: string, property: EntityProperty): boolean {
   const isColumnOfEmbeddable = property.embedded !== undefined && property.name === key;
-  return !isColumnOfEmbeddable && !key.endsWith('__inverse') && isInDatabase(property);
+  return !isColumnOfEmbeddable && !isAddedInverse(property) && isInDatabase(property);
 }

@@ -47,6 +47,14 @@ export function tyingKey(owner: EntityMetadata, relation: EntityProperty): Entit
   );
 }
 
+/**
+ * True of the inverse side that MikroORM itself adds to a relation of many to many which declares none: it neither fills nor writes
+ * that side.
+ */
+export function isAddedInverse({ mappedBy, persist, hydrate }: EntityProperty): boolean {
+  return mappedBy !== undefined && persist === false && hydrate === false;
+}
+
 /** True of a relation that may lead to several entities, from either end. */
 export function isPolymorphic(relation: EntityProperty): boolean {
   if (leadsToSeveral(relation)) return true;

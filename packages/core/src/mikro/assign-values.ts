@@ -1,12 +1,12 @@
 import { type EntityManager, type EntityProperty, ReferenceKind, ScalarReference } from '@mikro-orm/core';
-import { originOf } from './entities.ts';
+import { metadataOf } from './entities.ts';
 
 /**
  * Puts values into an entity as `em.assign()` does, and those that it keeps behind a reference (`p.text().lazy().ref()`) behind one:
  * `em.create()` does that too, but `em.assign()` puts the bare value there, of which the next flush makes an error.
  */
 export function assignValues(em: EntityManager, entity: object, values: object): void {
-  const { properties } = originOf(entity).meta;
+  const { properties } = metadataOf(em, entity);
   const all = Object.entries<unknown>(values as Readonly<Record<string, unknown>>);
   const referenced = all.filter(([name]) => isBehindReference(properties[name as never]));
   if (referenced.length === 0) {

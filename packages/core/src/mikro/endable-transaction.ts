@@ -4,7 +4,7 @@ import { collectionIn } from './mongo-driver.ts';
 /**
  * A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. That of MongoDB is a session, which has none.
  */
-interface KyselyTransaction {
+export interface KyselyTransaction {
   savepoint(name: string): { execute(): Promise<KyselyTransaction> };
 }
 

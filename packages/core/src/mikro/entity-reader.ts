@@ -1,6 +1,7 @@
-import { Reference, ReferenceKind, ScalarReference, helper } from '@mikro-orm/core';
+import { Reference, ReferenceKind, ScalarReference, Utils } from '@mikro-orm/core';
 import type { FieldPath } from '../fields/field-path.ts';
 import { sendable } from '../fields/value-reader.ts';
+import { isLoaded } from './entities.ts';
 
 /**
  * Makes the function that reads a path of an entity that is loaded: null if there is nothing on the way, the primary key of
@@ -20,7 +21,7 @@ export function entityReader(path: FieldPath): (entity: object) => unknown {
       if (next === null) return null;
       current = next;
     }
-    if (!primary && !helper(current)?.isInitialized()) throw notLoaded(path.key, steps.join('.'));
+    if (!primary && !isLoaded(current)) throw notLoaded(path.key, steps.join('.'));
     let value: unknown = current;
     for (const name of names) value = (value as Values | null | undefined)?.[name];
     if (lazy && value === undefined) throw notLoaded(path.key, path.key);
@@ -66,8 +67,7 @@ export function keyOf(value: unknown): unknown {
   if (value === null || value === undefined) return null;
   // A relation that is mapped to its key holds the key itself.
   if (typeof value !== 'object') return value;
-  const entity = Reference.unwrapReference(value);
-  return helper(entity)?.getPrimaryKey() ?? value;
+  return Utils.extractPK(value) ?? value;
 }
 
 function scalar(value: unknown, key: string): unknown {

@@ -7,6 +7,8 @@ import {
   type FilterOptions,
   type FilterQuery,
   QueryHelper,
+  TransactionContext,
+  Utils,
 } from '@mikro-orm/core';
 
 /** The method by which `em.find` applies filters (internal in MikroORM). */
@@ -24,6 +26,11 @@ function applyFilters(em: EntityManager, meta: EntityMetadata, options: unknown)
   return (em as unknown as FilteringManager).applyFilters(meta.class, NOTHING, options, 'read', {});
 }
 
+/** MikroORM's search for the filters that are on. */
+const search: {
+  getActiveFilters(this: void, meta: EntityMetadata, options: unknown, filters: Filters): FilterDef[];
+} = QueryHelper;
+
 const added = new WeakMap<EntityManager, Filters | null>();
 
 /**
@@ -34,16 +41,15 @@ function addedFilters(em: EntityManager, meta: EntityMetadata): Filters | null {
   const known = added.get(em);
   if (known !== undefined) return known;
   const seen: Filters[] = [];
-  const original = Object.getOwnPropertyDescriptor(QueryHelper, 'getActiveFilters')!;
-  const value: typeof QueryHelper.getActiveFilters = (_meta, _options, filters) => {
+  const { getActiveFilters } = search;
+  search.getActiveFilters = (_meta, _options, filters) => {
     seen.push(filters);
     return [];
   };
-  Object.defineProperty(QueryHelper, 'getActiveFilters', { ...original, value });
   try {
     applyFilters(em, meta, NO_OPTIONS).catch(() => {});
   } finally {
-    Object.defineProperty(QueryHelper, 'getActiveFilters', original);
+    search.getActiveFilters = getActiveFilters;
   }
   const [ofConfig, ofManager = null, ofEntity] = seen;
   const isKnown = ofConfig === em.config.get('filters') && ofEntity === meta.filters;
@@ -63,23 +69,33 @@ export function hasNoFilter(em: EntityManager, meta: EntityMetadata): boolean {
   );
 }
 
-/** Returns what the global entity manager stands for within a RequestContext: forks take over the filters of that. */
+/** Returns what the global entity manager stands for within a transaction or a RequestContext: forks take over the filters of that. */
 function inContext(em: EntityManager): EntityManager {
-  const context = em.getContext(false);
+  if (!em.global) return em;
+  const context = TransactionContext.getEntityManager(em.name) ?? em.config.get('context')(em.name);
   // Two ORMs of one application may have one name.
-  return context.config === em.config ? context : em;
+  return context?.config === em.config ? context : em;
 }
 
 function areOff(filters: Filters, meta: EntityMetadata): boolean {
-  return Object.keys(filters).length === 0 || QueryHelper.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
+  return Object.keys(filters).length === 0 || search.getActiveFilters(meta, NO_OPTIONS, filters).length === 0;
 }
 
-/** Returns the filters to apply to the other end of a relation, of those that the relation and a query ask for; undefined: the defaults. */
+/**
+ * Returns the filters to apply to the other end of a relation, as MikroORM puts together those that the relation and a query ask for;
+ * undefined: the defaults.
+ */
 export function relationFilters(
   { filters }: EntityProperty,
   ofQuery: FilterOptions | undefined,
 ): FilterOptions | undefined {
-  return QueryHelper.mergePropertyFilters(filters, ofQuery);
+  if (typeof filters !== 'object' || typeof ofQuery !== 'object') return ofQuery ?? filters;
+  return Utils.mergeConfig({}, optionsByName(filters), optionsByName(ofQuery));
+}
+
+/** A list of names puts these filters on. */
+function optionsByName(filters: Exclude<FilterOptions, boolean>): Dictionary<boolean | Dictionary> {
+  return Array.isArray(filters) ? Object.fromEntries(filters.map((name) => [name, true])) : filters;
 }
 
 /** Returns those of the filters that a query names which it puts on or gives parameters, without those that it puts out. */

@@ -1,4 +1,5 @@
-import type { Collection, EntityManager } from '@mikro-orm/core';
+import type { Collection, EntityManager, EntityProperty } from '@mikro-orm/core';
+import { metadataOf } from './entities.ts';
 
 type Members = Readonly<Record<string, Collection<object>>>;
 
@@ -14,7 +15,7 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
   for (const name of names) {
     for (const entity of entities) {
       const members = (entity as Members)[name];
-      if (members?.property.owner === true && !members.isInitialized(true)) {
+      if (members !== undefined && relationOf(em, entity, name).owner && !members.isInitialized(true)) {
         known.set(members, members.getIdentifiers());
       }
     }
@@ -24,12 +25,16 @@ export function rememberMembers(em: EntityManager, entities: readonly object[], 
 /** Returns references to the members of a loaded set that filters have hidden from whoever loaded it. */
 export function hiddenMembers(em: EntityManager, entity: object, name: string): object[] {
   const members = (entity as Members)[name]!;
-  const { owner, targetMeta } = members.property;
+  const { owner, targetMeta } = relationOf(em, entity, name);
   if (em.getPlatform().usesPivotTable() || !owner || targetMeta === undefined) return [];
   const keys = known.get(members) ?? storedKeys(em, entity, name);
   const seen = new Set(members.getIdentifiers().map(String));
   const hidden = keys.filter((key) => !seen.has(String(key)));
   return hidden.map((key) => em.getReference(targetMeta.class, key as never) as object);
+}
+
+function relationOf(em: EntityManager, entity: object, name: string): EntityProperty {
+  return metadataOf(em, entity).properties[name as never] as EntityProperty;
 }
 
 /** Returns the members of a record that MikroORM has found itself, as it keeps a child's. */

@@ -1,20 +1,15 @@
-import type { MikroORM } from '@mikro-orm/core';
+import type { Connection, MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { databaseOf } from './database.ts';
 
 /** A connection of pg's pool, and the pool, as far as they are needed. */
-interface PooledClient extends EventEmitter {
+export interface PooledClient extends EventEmitter {
   release: (this: void, error?: Error) => void;
 }
-interface Pool extends EventEmitter {
+export interface WatchedPool extends EventEmitter {
   on(event: 'acquire', listener: (client: PooledClient) => void): this;
   on(event: 'release', listener: (error: unknown, client: PooledClient) => void): this;
-}
-
-/** The part of MikroORM's connections that is used; `connected` is protected there. */
-interface NativeConnection {
-  readonly connected?: boolean;
-  getNativeClient?(): Promise<unknown>;
 }
 
 const guarded = new WeakSet<object>();
@@ -33,23 +28,24 @@ const PATIENCE_MS = 5000;
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
   // Without replicas, both are one.
   const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
-  const guards = [...connections].map(async (connection) => guardPools(connection as unknown as NativeConnection));
+  const hasPools = databaseOf(orm.driver) === 'postgresql';
+  const guards = [...connections].map(async (connection) => guardPools(connection, hasPools));
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
 }
 
-async function guardPools(connection: NativeConnection): Promise<void> {
+async function guardPools(connection: Connection, hasPools: boolean): Promise<void> {
   const whenAnswered = poolOf(connection);
   await nextTurn();
   // The pool is there before the database has said anything, which it may never do.
-  if (connection.connected === true) guard(await poolOf(connection));
+  if (hasPools) guard(await poolOf(connection));
   // If MikroORM has made the database meanwhile, the pool is another one.
   guard(await whenAnswered);
 }
 
 /** Undefined if there is no pool: another driver, or a Kysely of the application's own. */
-async function poolOf(connection: NativeConnection): Promise<unknown> {
+async function poolOf(connection: Connection): Promise<unknown> {
   try {
-    return await connection.getNativeClient?.();
+    return await connection.getNativeClient();
   } catch {
     return undefined;
   }
@@ -75,7 +71,7 @@ function guard(pool: unknown): void {
   });
 }
 
-function isPgPool(client: unknown): client is Pool {
+function isPgPool(client: unknown): client is WatchedPool {
   const { on, totalCount, waitingCount } = (client ?? {}) as Partial<Record<string, unknown>>;
   return typeof on === 'function' && typeof totalCount === 'number' && typeof waitingCount === 'number';
 }

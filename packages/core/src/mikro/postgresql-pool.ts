@@ -1,4 +1,4 @@
-import type { Connection, EntityManager } from '@mikro-orm/core';
+import type { Connection, EntityManager, SessionContext } from '@mikro-orm/core';
 import { checkNotGivenUp, onGivenUp } from '../given-up.ts';
 import { cancelStatement, type CancellableClient } from './cancel-statement.ts';
 
@@ -19,7 +19,7 @@ export interface PgPool {
   connect(settle: (error: Error | undefined, client: PgClient, release: (error?: Error) => void) => void): void;
 }
 
-interface PgClient extends CancellableClient {
+export interface PgClient extends CancellableClient {
   query(query: PgQuery, settle: Settle): void;
 }
 
@@ -37,10 +37,9 @@ export interface KyselyClient {
   }): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 }
 
-interface PostgreSqlConnection extends Connection {
-  getNativeClient(): Promise<unknown>;
+/** The part of MikroORM's SQL connections that is used. */
+export interface SqlConnection {
   getClient(): KyselyClient;
-  transactional<T>(work: (transaction: KyselyClient) => Promise<T>, options: object): Promise<T>;
 }
 
 /** Runs a statement. Kysely gives objects, whose keys stand in the order of the select list if all differ. */
@@ -102,18 +101,18 @@ export function queryPool(pool: PgPool, query: PgQuery, request: object | undefi
   });
 }
 
-/** The session that an entity manager asks for (row level security); undefined if it asks for none. */
-export function sessionOf(em: EntityManager): object | undefined {
-  return (em as { getTransactionSessionContext?(): object | undefined }).getTransactionSessionContext?.();
+/** The session that an entity manager asks for within a transaction (row level security); undefined if it asks for none. */
+export function sessionOf(em: EntityManager): SessionContext | undefined {
+  return em.config.get('sessionContext') === 'transaction' ? em.getSessionContext() : undefined;
 }
 
 /** Runs work in a transaction of its own that has a session. */
 export function inSession<Result>(
   connection: Connection,
-  sessionContext: object,
+  sessionContext: SessionContext,
   work: (transaction: KyselyClient) => Promise<Result>,
 ): Promise<Result> {
-  return (connection as PostgreSqlConnection).transactional(work, { sessionContext });
+  return connection.transactional(work, { sessionContext });
 }
 
 /** The pool of a connection, or its client if each connection of the pool is prepared for its use. */
@@ -127,10 +126,9 @@ export async function poolOrClient(
     config.get('onReserveConnection') !== undefined ||
     config.get('sessionContext') === 'connection' ||
     isForeign(config.get('driverOptions'));
-  const native = connection as PostgreSqlConnection;
-  if (!isPrepared) return { pool: (await native.getNativeClient()) as PgPool };
-  await native.ensureConnection();
-  return { client: native.getClient() };
+  if (!isPrepared) return { pool: (await connection.getNativeClient()) as PgPool };
+  await connection.ensureConnection();
+  return { client: (connection as Connection & SqlConnection).getClient() };
 }
 
 /** True of a Kysely, or a dialect of it, that the application made itself. */

@@ -1,21 +1,14 @@
-import type { EntityManager, EntityMetadata, FilterQuery } from '@mikro-orm/core';
+import { type EntityManager, type EntityMetadata, type FilterQuery, QueryFlag } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import { primaryKey } from '../fields/primary-key.ts';
 
-/** The part of MikroORM's SQL drivers that is used; the parameters behind the first are internal. */
-interface SqlDriver {
-  createQueryBuilder?(
-    entity: unknown,
-    transaction: undefined,
-    connection: 'read',
-    convertsTypes: boolean,
-    loggerContext: undefined,
-    alias: string,
-    em: EntityManager,
-  ): QueryBuilder;
+/** The entity manager of MikroORM's SQL drivers, as far as it is used. */
+export interface SqlEntityManager {
+  createQueryBuilder(entity: EntityMetadata['class'], alias: string): QueryBuilder;
 }
 
 interface QueryBuilder {
+  unsetFlag(flag: QueryFlag): this;
   select(fields: readonly string[]): this;
   where(condition: FilterQuery<object>): this;
   toQuery(): { readonly sql: string; readonly params: readonly unknown[] };
@@ -31,11 +24,12 @@ export function keysQuery(
   where: FilterQuery<object>,
   isConverted: boolean,
 ): { readonly sql: string; readonly params: readonly unknown[] } {
-  const driver = em.getDriver() as unknown as SqlDriver;
-  if (driver.createQueryBuilder === undefined) {
+  const { createQueryBuilder } = em as Partial<SqlEntityManager>;
+  if (createQueryBuilder === undefined) {
     throw new ImproperlyConfigured(`${meta.className}: matching() needs a SQL driver of MikroORM`);
   }
-  const query = driver.createQueryBuilder(meta.class, undefined, 'read', !isConverted, undefined, 'm', em);
+  const query = createQueryBuilder.call(em, meta.class, 'm');
+  if (isConverted) query.unsetFlag(QueryFlag.CONVERT_CUSTOM_TYPES);
   return query
     .select([primaryKey(meta).key])
     .where(where)

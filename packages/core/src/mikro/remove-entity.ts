@@ -1,5 +1,5 @@
-import { type EntityManager, ReferenceKind, Utils } from '@mikro-orm/core';
-import { originOf } from './entities.ts';
+import { Collection, type EntityManager, ReferenceKind } from '@mikro-orm/core';
+import { metadataOf } from './entities.ts';
 
 /**
  * Has the next flush delete an entity. Where MikroORM keeps no table for a relation of many to many, it wants all that refer to
@@ -7,10 +7,10 @@ import { originOf } from './entities.ts';
  */
 export function removeEntity(em: EntityManager, entity: object): void {
   if (!em.getPlatform().usesPivotTable()) {
-    for (const { kind, mappedBy, name } of originOf(entity).meta.relations) {
+    for (const { kind, mappedBy, name } of metadataOf(em, entity).relations) {
       const others: unknown = (entity as Record<string, unknown>)[name];
-      if (kind !== ReferenceKind.MANY_TO_MANY || mappedBy === undefined || !Utils.isCollection(others)) continue;
-      if (!others.isInitialized(true)) others.hydrate([]);
+      if (kind !== ReferenceKind.MANY_TO_MANY || mappedBy === undefined || !Collection.isCollection(others)) continue;
+      if (!others.isInitialized(true)) Collection.create(entity, name as never, undefined, true);
     }
   }
   em.remove(entity);

@@ -17,8 +17,8 @@ export interface SqliteStatement {
   get(...values: readonly unknown[]): unknown[] | undefined;
 }
 
-interface SqliteConnection extends Connection {
-  getNativeClient(): Promise<unknown>;
+/** The part of MikroORM's connections to SQLite that is used. */
+export interface SqliteConnection {
   getClient(): { connection(): { execute<T>(work: () => Promise<T>): Promise<T> } };
 }
 
@@ -27,7 +27,7 @@ interface SqliteConnection extends Connection {
  * @throws ImproperlyConfigured for another driver than better-sqlite3
  */
 export async function sqliteDatabase(connection: Connection): Promise<SqliteDatabase> {
-  const database = (await (connection as SqliteConnection).getNativeClient()) as Partial<SqliteDatabase> | undefined;
+  const database = (await connection.getNativeClient()) as Partial<SqliteDatabase> | undefined;
   if (typeof database?.function !== 'function' || typeof database.prepare !== 'function') {
     throw new ImproperlyConfigured('SQLite needs the driver better-sqlite3, as @mikro-orm/sqlite uses it');
   }
@@ -36,5 +36,5 @@ export async function sqliteDatabase(connection: Connection): Promise<SqliteData
 
 /** Runs work when the transaction that is open on a connection has ended, and before the next one begins. */
 export function betweenTransactions<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
-  return (connection as SqliteConnection).getClient().connection().execute(work);
+  return (connection as Connection & SqliteConnection).getClient().connection().execute(work);
 }

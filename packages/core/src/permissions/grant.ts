@@ -5,7 +5,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { compare } from '../language/compare.ts';
 import { always, and, type Condition, isAlways, isNever, never, not, or } from '../language/condition.ts';
-import { originOf } from '../mikro/entities.ts';
+import { managerOfEntity, metadataOf } from '../mikro/entities.ts';
 import { QuerySet } from '../query/queryset.ts';
 
 /** Asks about one record. */
@@ -127,11 +127,12 @@ function isWithin(source: EntityManagerSource, scope: Condition, object: object)
 }
 
 async function isFound(source: EntityManagerSource, scope: Condition, object: object): Promise<boolean> {
-  if (!Utils.isEntity<object>(object)) {
+  if (!Utils.isEntity<Record<string, unknown>>(object)) {
     throw new ImproperlyConfigured('A permission with a scope is asked about entities, but another object came');
   }
-  const { em = source.em, meta, keys } = originOf(object);
-  const itself = meta.primaryKeys.map((name, place) => compare(fieldPath(meta, name, '.'), 'exact', keys[place]));
+  const em = managerOfEntity(object) ?? source.em;
+  const meta = metadataOf(em, object);
+  const itself = meta.primaryKeys.map((name) => compare(fieldPath(meta, name, '.'), 'exact', object[name]));
   return QuerySet.of(em, meta.class)
     .where(and(...itself, scope))
     .exists();

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { ImproperlyConfigured } from '../errors.ts';
 import { findPlace } from '../fields/field-path.ts';
 import {
+  isAddedInverse,
   isEmbeddable,
   isInlineEmbeddable,
   isToMany,
@@ -213,8 +214,7 @@ function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProp
   // Before MikroORM has discovered the entity, and on MongoDB, nothing is known of such rows.
   if (targetMeta === undefined || pivotEntity === undefined) return;
   const inverse: EntityProperty | undefined = targetMeta.properties[inversedBy as never];
-  // Of a relation that one side alone declares, MikroORM makes an inverse which it neither fills nor writes.
-  const hasBothSides = mappedBy !== undefined || (inverse !== undefined && inverse.hydrate !== false);
+  const hasBothSides = mappedBy !== undefined || (inverse !== undefined && !isAddedInverse(inverse));
   const rows = metaOf(pivotEntity);
   if (!hasBothSides || rows === undefined || rows.compositePK) return;
   throw new ImproperlyConfigured(

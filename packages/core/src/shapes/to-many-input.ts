@@ -1,4 +1,5 @@
-import type { EntityMetadata, EntityName, PrimaryProperty } from '@mikro-orm/core';
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, POSITIVE, wrongOption } from '../options.ts';
 import type { Flat, WireValue } from './wire-value.ts';
 import type { BodySchemas, BoundInput } from './bound-input.ts';
@@ -89,5 +90,5 @@ export function nested<Child extends object, Input extends object, const Update 
 
 /** The objects that a nested shape takes: with `update`, the one of a child that is there names its primary key. */
 export type NestedItem<Child, Input, Update> = true extends Update
-  ? Input | Flat<Partial<Input> & { [Key in PrimaryProperty<Child> & string]: WireValue<Child, Key> }>
+  ? Input | Flat<Partial<Input> & { [Key in PrimaryKeyName<Child> & string]: WireValue<Child, Key> }>
   : Input;

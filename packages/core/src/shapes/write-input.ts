@@ -1,8 +1,9 @@
-import type { Opt, Primary, PrimaryProperty } from '@mikro-orm/core';
+import type { Opt, Primary } from '@mikro-orm/core';
 import type { Static, TOptional, TSchema } from 'typebox';
 import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../fields/field-name.ts';
 import type { FileField } from '../files/file-field.ts';
 import type { StoredFile } from '../files/file-type.ts';
+import type { PrimaryKeyName } from '../mikro/entities.ts';
 import type { NamedSchema, ObjectSchema } from './schema-object.ts';
 import type { Nested, NestedItem, Refs } from './to-many-input.ts';
 import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from './wire-value.ts';
@@ -126,7 +127,7 @@ type OverridesLeftOut<Entity, Overrides> = {
 type CanBeLeftOut<Entity, Name extends keyof Entity> = [NullOf<Entity[Name]>] extends [never]
   ? keyof Opt.Brand extends keyof NonNullable<Entity[Name]>
     ? true
-    : Name extends PrimaryProperty<Entity>
+    : Name extends PrimaryKeyName<Entity>
       ? NonNullable<Entity[Name]> extends number | bigint
         ? true
         : false

@@ -7,9 +7,9 @@ import {
   type EventManager,
   type EventSubscriber,
   FlushMode,
-  helper,
   LockMode,
   type MikroORM,
+  Utils,
 } from '@mikro-orm/core';
 import type { FastifyBaseLogger } from 'fastify';
 import { keyText } from '../fields/primary-key.ts';
@@ -170,7 +170,7 @@ export class FileChanges {
   async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
     const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
     const records = await this.#recordsOf(em, changes.meta, changed);
-    const byKey = new Map(records.map((record) => [keyText(helper(record).getPrimaryKey()), record]));
+    const byKey = new Map(records.map((record) => [keyText(Utils.extractPK(record)), record]));
     for (const each of changed) {
       this.#seen.add(each);
       this.#stored.set(each, byKey.get(keyText(each.getPrimaryKey())));

@@ -1,6 +1,7 @@
-import type { EntityName, PrimaryProperty } from '@mikro-orm/core';
+import type { EntityName } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { LookupValue } from '../language/lookup-name.ts';
+import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
 import type { ReadOutput } from '../shapes/read-shape.ts';
@@ -58,7 +59,7 @@ export interface DeclaredView<Entity, Options> {
   /** The operations that can be done to several records at once. */
   readonly bulk: BulkOf<Option<Options, 'bulk'>>;
   /** The part of a record that names it among several. */
-  readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryProperty<Entity>>>;
+  readonly key: NamedBy<Entity, Or<Option<Options, 'lookupField'>, PrimaryKeyName<Entity>>>;
   readonly search: ItemOf<Option<Options, 'searchFields'>>;
   readonly filterFields: Or<Option<Options, 'filterFields'>, Record<never, never>>;
   readonly filterValues: FilterValues<Entity, Or<Option<Options, 'filterFields'>, Record<never, never>>>;

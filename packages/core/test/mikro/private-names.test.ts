@@ -1,9 +1,21 @@
 /** Each use of what is not public of MikroORM, Kysely and the drivers, by itself: says which of them an upgrade broke. */
-import { defineEntity, p, QueryHelper, RequestContext } from '@mikro-orm/core';
+import { defineEntity, p, QueryHelper, RequestContext, Type } from '@mikro-orm/core';
+import type { PostgreSqlConnection } from '@mikro-orm/postgresql';
 import t from 'tap';
+import { cancelStatement, type CancellableClient } from '../../src/mikro/cancel-statement.ts';
 import { endable } from '../../src/mikro/endable-transaction.ts';
-import { dispatchOnLoad, originOf, showLoaded } from '../../src/mikro/entities.ts';
+import {
+  type PrimaryKeyName,
+  dispatchOnLoad,
+  isLoaded,
+  managerOfEntity,
+  metadataOf,
+  metaOf,
+  showLoaded,
+} from '../../src/mikro/entities.ts';
 import { activeFilter, hasNoFilter } from '../../src/mikro/filters.ts';
+import { holdTransaction, transactionMethods } from '../../src/mikro/held-transaction.ts';
+import { releaseLostConnections } from '../../src/mikro/lost-connections.ts';
 import { formattedDate } from '../../src/mikro/platform.ts';
 import { inSession, kyselyRows, poolOrClient, queryPool, sessionOf } from '../../src/mikro/postgresql-pool.ts';
 import { keysQuery } from '../../src/mikro/query-builder.ts';
@@ -11,10 +23,32 @@ import { tellQueryLog } from '../../src/mikro/query-log.ts';
 import { betweenTransactions, sqliteDatabase } from '../../src/mikro/sqlite-database.ts';
 import { forEachDatabase, SQL_DATABASES } from '../support/databases.ts';
 
+type Pool = Awaited<ReturnType<PostgreSqlConnection['getNativeClient']>>;
+
+/** A text that is stored in capitals. */
+class Code extends Type<string, string> {
+  override convertToDatabaseValue(value: string): string {
+    return value.toUpperCase();
+  }
+  override getColumnType(): string {
+    return 'text';
+  }
+}
+
 const Thing = defineEntity({
   name: 'Thing',
-  properties: { id: p.integer().primary(), name: p.string(), of: () => p.manyToOne(Thing).nullable() },
+  properties: {
+    id: p.integer().primary(),
+    name: p.string(),
+    code: p.type(Code).nullable(),
+    of: () => p.manyToOne(Thing).nullable(),
+  },
   filters: { old: { name: 'old', cond: () => ({ name: 'old' }), default: false } },
+});
+
+t.test('PrimaryProperty: names the primary key', async (t) => {
+  const names: [PrimaryKeyName<{ id: number; name: string }>, PrimaryKeyName<{ _id: object }>] = ['id', '_id'];
+  t.equal(names.length, 2);
 });
 
 // These are names of MikroORM's SQL drivers and of Kysely.
@@ -22,7 +56,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
   const meta = orm.getMetadata().get(Thing);
 
   t.test(
-    'EntityManager.applyFilters: looks through the filters of the configuration, the manager and the entity',
+    'EntityManager.applyFilters, QueryHelper.getActiveFilters and __strict: the filters of the configuration, the manager and the entity',
     async (t) => {
       const em = orm.em.fork();
       const looking = Object.getOwnPropertyDescriptor(QueryHelper, 'getActiveFilters');
@@ -50,7 +84,7 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     },
   );
 
-  t.test('EntityManager.getContext: tells what the global entity manager stands for', async (t) => {
+  t.test('the global entity manager stands for the one of the context', async (t) => {
     RequestContext.create(orm.em, () => {
       orm.em.addFilter({ name: 'late', cond: { name: 'x' }, entity: Thing });
       t.equal(hasNoFilter(orm.em, meta), false);
@@ -58,43 +92,90 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     t.equal(hasNoFilter(orm.em, meta), true);
   });
 
-  t.test('driver.createQueryBuilder: makes a statement with its parameters apart', async (t) => {
-    const { sql, params } = keysQuery(orm.em.fork(), meta, { name: 'x' }, false);
-    t.match(sql, /^select .* from .* where .*\?/);
-    t.ok(params.includes('x'));
-  });
+  t.test(
+    "the query builder makes a statement with its parameters apart, with the condition's values converted or not",
+    async (t) => {
+      const { sql, params } = keysQuery(orm.em.fork(), meta, { name: 'x' }, false);
+      t.match(sql, /^select .* from .* where .*\?/);
+      t.ok(params.includes('x'));
+      const code = (isConverted: boolean): readonly unknown[] =>
+        keysQuery(orm.em.fork(), meta, { code: 'a' }, isConverted).params;
+      t.strictSame(code(false), ['A']);
+      t.strictSame(code(true), ['a']);
+    },
+  );
 
-  t.test('what entities know of themselves', async (t) => {
+  t.test('what entities know of themselves: __em, their metadata, and what is loaded', async (t) => {
     const em = orm.em.fork();
     const thing = em.create(Thing, { name: 'a', of: em.create(Thing, { name: 'b' }) });
     await em.flush();
-    t.strictSame(originOf(thing), { em, meta, keys: [thing.id] });
+    t.equal(managerOfEntity(thing), em);
+    t.equal(metadataOf(em, thing), meta);
+    t.equal(isLoaded(thing), true);
+    t.equal(isLoaded(em.fork().getReference(Thing, thing.id)), false);
     showLoaded(thing, ['of']);
     t.match(JSON.parse(JSON.stringify(thing)), { of: { name: 'b' } });
+  });
+
+  t.test('__meta: the metadata of a class', async (t) => {
+    t.equal(metaOf(meta.class), meta);
+    t.equal(metaOf(class {}), undefined);
+  });
+
+  t.test('UnitOfWork.dispatchOnLoadEvent: tells subscribers of the entities that were made of rows', async (t) => {
+    const em = orm.em.fork({ freshEventManager: true });
+    const told: unknown[] = [];
+    em.getEventManager().registerSubscriber({
+      onLoad: async ({ entity }) => {
+        told.push(entity);
+      },
+    });
+    const thing = em.map(Thing, { id: 99, name: 'a', code: 'A', of_id: null });
+    t.strictSame(told, []);
     await dispatchOnLoad(em);
+    t.strictSame(told, [thing]);
   });
 
-  t.test("Kysely's transactions: savepoints, and every statement by what stands for them", async (t) => {
+  t.test('EntityManager.begin, commit and rollback: are refused while a transaction is held', async (t) => {
     const em = orm.em.fork();
+    const { begin, rollback } = transactionMethods(em);
+    await begin();
+    const letGo = holdTransaction(em, (method) => new Error(`no ${method}`));
+    await t.rejects(em.begin(), { message: 'no begin' });
+    await t.rejects(em.commit(), { message: 'no commit' });
+    await t.rejects(em.rollback(), { message: 'no rollback' });
+    await em.transactional(async (inner) => void (await inner.count(Thing)));
+    t.ok(em.isInTransaction());
+    await rollback();
+    letGo();
     await em.begin();
-    const own = em.getTransactionContext<object>()!;
-    const { transaction, end } = endable(own);
-    em.setTransactionContext(transaction);
-    const inner = em.fork();
-    await inner.begin({ ctx: transaction });
-    t.equal(await inner.count(Thing), await em.count(Thing));
-    await inner.commit();
-    await inner.begin({ ctx: transaction });
-    end(() => new Error('it has ended'));
-    for (const each of [em, inner]) {
-      await t.rejects(each.count(Thing), { message: /it has ended/ });
-      await t.rejects(each.insert(Thing, { name: 'late' }), { message: /it has ended/ });
-      await t.rejects(each.rollback(), { message: /it has ended/ });
-    }
-    await em.getConnection().rollback(own);
+    await em.rollback();
   });
 
-  t.test('Connection.logQuery tells the log', async (t) => {
+  t.test(
+    'ControlledTransaction.savepoint: savepoints, and every statement by what stands for transactions',
+    async (t) => {
+      const em = orm.em.fork();
+      await em.begin();
+      const own = em.getTransactionContext<object>()!;
+      const { transaction, end } = endable(own);
+      em.setTransactionContext(transaction);
+      const inner = em.fork();
+      await inner.begin({ ctx: transaction });
+      t.equal(await inner.count(Thing), await em.count(Thing));
+      await inner.commit();
+      await inner.begin({ ctx: transaction });
+      end(() => new Error('it has ended'));
+      for (const each of [em, inner]) {
+        await t.rejects(each.count(Thing), { message: /it has ended/ });
+        await t.rejects(each.insert(Thing, { name: 'late' }), { message: /it has ended/ });
+        await t.rejects(each.rollback(), { message: /it has ended/ });
+      }
+      await em.getConnection().rollback(own);
+    },
+  );
+
+  t.test('Connection.logQuery: tells the log', async (t) => {
     const logger = orm.config.getLogger();
     const told: unknown[] = [];
     t.capture(logger, 'logQuery', (context: { query: string }) => told.push(context.query));
@@ -118,6 +199,30 @@ forEachDatabase(t, { entities: [Thing], only: SQL_DATABASES }, async (t, orm, da
     });
     return;
   }
+
+  t.test('PoolClient.release: a connection that is lost goes back to the pool once', async (t) => {
+    await releaseLostConnections(orm);
+    const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
+    pool.on('error', () => {});
+    const client = await pool.connect();
+    client.on('error', () => {});
+    const taken = pool.totalCount;
+    const ended = new Promise<void>((resolve) => client.once('end', resolve));
+    await t.rejects(client.query('select pg_terminate_backend(pg_backend_pid())'));
+    await ended;
+    t.equal(pool.totalCount, taken - 1);
+    t.doesNotThrow(() => client.release());
+  });
+
+  t.test('Client.processID and Client.secretKey: have PostgreSQL cancel a statement', async (t) => {
+    const pool = (await orm.em.getConnection().getNativeClient()) as Pool;
+    const client = await pool.connect();
+    t.match(client, { processID: Number, secretKey: Number });
+    const sleeping = t.rejects(client.query('select pg_sleep(20)'), { code: '57014' });
+    await new Promise<void>((resolve) => cancelStatement(client as unknown as CancellableClient)(resolve));
+    await sleeping;
+    client.release();
+  });
 
   t.test('PostgreSqlConnection: its pool, its Kysely, and its sessions', async (t) => {
     const connection = orm.em.getConnection();
