@@ -71,7 +71,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
 function readerOf(property: EntityProperty): ((raw: unknown) => unknown) | undefined {
   if (isOtherNumber(property)) return Number;
   if (property.runtimeType !== 'Date' || property.customType !== undefined) return undefined;
-  return (raw) => (typeof raw === 'string' ? (dateBeyond(raw) ?? raw) : raw);
+  return (raw) => dateBeyond(raw) ?? raw;
 }
 
 function addPopulated(

@@ -6,33 +6,41 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The greatest distance of a Date of JavaScript from 1970, in milliseconds. */
 const FARTHEST_MS = 8.64e15;
-const BEFORE_CHRIST =
-  /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?:([+-])(\d\d)(?::(\d\d))?)?)? BC$/;
+const BEYOND =
+  /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?:([+-])(\d\d)(?::(\d\d)(?::(\d\d))?)?)?)?( BC)?$/;
 
 /**
- * Reads the dates and times of PostgreSQL that ISO 8601 writes in another way: `0044-03-15 BC`, in the year -43; and `infinity` and
- * `-infinity`, which become the last and the first instant that a Date can be. Undefined for any other text.
+ * Reads the dates and times of a database that ISO 8601 writes in another way, or that no Date can be: `0044-03-15 BC`, in the year -43; years
+ * of more than four digits; `infinity` and `-infinity`. Those too far away become the last or the first instant that a Date can be.
+ * Undefined for any other value.
  */
-export function dateBeyond(text: string): Date | undefined {
-  // Nearly every date ends in a digit or a Z.
-  const last = text.at(-1);
-  if (last !== 'C' && last !== 'y') return undefined;
-  if (text === 'infinity') return new Date(FARTHEST_MS);
-  if (text === '-infinity') return new Date(-FARTHEST_MS);
-  const match = BEFORE_CHRIST.exec(text);
-  if (match === null) return undefined;
-  const [year, month, day, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map((part) => Number(part ?? 0));
-  const [, , , , , , , fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = match;
-  const date = new Date(0);
-  date.setUTCFullYear(1 - year!, month! - 1, day);
-  date.setUTCHours(hour, minute, second, Number(fraction.padEnd(3, '0').slice(0, 3)));
-  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
-  return new Date(date.getTime() - (sign === '-' ? -offset : offset));
+export function dateBeyond(raw: unknown): Date | undefined {
+  if (typeof raw === 'number') return Math.abs(raw) > FARTHEST_MS ? nearestDate(raw) : undefined;
+  // Nearly every date has a year of four digits, and ends in a digit or a Z.
+  if (typeof raw !== 'string' || (raw[4] === '-' && raw.at(-1) !== 'C')) return undefined;
+  if (raw === 'infinity') return nearestDate(Infinity);
+  if (raw === '-infinity') return nearestDate(-Infinity);
+  const match = BEYOND.exec(raw);
+  return match === null ? undefined : dateOfParts(match);
 }
 
-/** Writes a date of a database by ISO 8601: `2024-12-31`, and `-000043-03-15` for `0044-03-15 BC`. */
+function dateOfParts(match: RegExpExecArray): Date {
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
+  const [, , , , , , , fraction = '', sign, hours = '0', minutes = '0', seconds = '0', isBeforeChrist] = match;
+  const date = new Date(0);
+  date.setUTCFullYear(isBeforeChrist === undefined ? year! : 1 - year!, month! - 1, day);
+  date.setUTCHours(hour!, minute, second, Number(fraction.padEnd(3, '0').slice(0, 3)));
+  if (Number.isNaN(date.getTime())) return nearestDate(isBeforeChrist === undefined ? Infinity : -Infinity);
+  const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  return nearestDate(date.getTime() - (sign === '-' ? -offset : offset));
+}
+
+function nearestDate(milliseconds: number): Date {
+  return new Date(Math.max(-FARTHEST_MS, Math.min(FARTHEST_MS, milliseconds)));
+}
+
+/** Writes a date of a database by ISO 8601: `2024-12-31`, `-000043-03-15` for `0044-03-15 BC`, and `+010000-01-01` for `10000-01-01`. */
 export function isoDate<Stored>(date: Stored): Stored | string {
-  if (typeof date !== 'string') return date;
   return dateBeyond(date)?.toISOString().split('T')[0] ?? date;
 }
 

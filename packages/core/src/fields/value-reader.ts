@@ -96,13 +96,14 @@ function dateReader(platform: Platform): Reader {
   const zone = platform.getTimezone();
   return (raw) => {
     if (raw instanceof Date) return raw;
-    // SQLite keeps milliseconds.
-    if (typeof raw !== 'string') return new Date(Number(raw));
     const beyond = dateBeyond(raw);
     if (beyond !== undefined) return beyond;
+    // SQLite keeps milliseconds.
+    if (typeof raw !== 'string') return new Date(Number(raw));
     const isLocal = zone !== undefined && zone !== 'local' && !HAS_OFFSET.test(raw);
     return platform.parseDate(isLocal ? raw + zone : raw);
   };
 }
 
-const HAS_OFFSET = /:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d(?::?\d\d)?)$/;
+/** The offsets of times before time zones were agreed on have seconds. */
+const HAS_OFFSET = /:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d(?::?\d\d){0,2})$/;
