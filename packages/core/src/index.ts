@@ -65,9 +65,11 @@ export {
 export {
   getCurrentUser,
   requireUser,
+  withUser,
   type AnyUser,
   type AuthenticatedRequest,
   type CurrentUser,
+  type UserFunctions,
   type ViewsetTypes,
 } from './current-user.ts';
 export { InvalidUsageCollector } from './invalid-usage-collector.ts';
