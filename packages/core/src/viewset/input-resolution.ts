@@ -27,7 +27,7 @@ export interface InputView extends PermissionView {
 }
 
 /** A body that is written. */
-export interface WrittenBody {
+interface WrittenBody {
   readonly body: ReadBody;
   /** The data to write: of the body, and of the path. */
   readonly data: object;
