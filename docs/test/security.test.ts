@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 
-const page = readFileSync(new URL('../security.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../security.md', import.meta.url), 'utf8');
+const [page = ''] = text.split('## What was tried');
 const rows = [...page.matchAll(/^\| (?!item|-)(.*) \|$/gm)].map((match) => (match[1] ?? '').split(' | '));
 
 t.ok(rows.length > 50, 'the tables can be read');

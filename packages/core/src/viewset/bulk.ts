@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { ImproperlyConfigured, InvalidUsage, NotFound } from '../errors.ts';
 import type { FieldPath } from '../fields/field-path.ts';
-import { isRecord, pointerStep } from '../json.ts';
+import { isRecord, pointerStep, textProblem } from '../json.ts';
 import { checkOptions, type OptionRule, POSITIVE } from '../options.ts';
 import { counted, invalidInput } from '../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../schema/scan-input.ts';
@@ -155,6 +155,11 @@ export class Bulk {
     const place = path + pointerStep(this.#key.property.name);
     if (json === undefined || json === null) {
       problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
+      return undefined;
+    }
+    const unkept = typeof json === 'string' ? textProblem(json) : undefined;
+    if (unkept !== undefined) {
+      problems.push({ path: place, message: unkept });
       return undefined;
     }
     const key = applied(columnRule(this.#field), json, place, problems);

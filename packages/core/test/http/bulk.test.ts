@@ -247,6 +247,14 @@ forEachDatabase(t, { entities: [...SHELVES, Part] }, async (t, orm) => {
     t.same(placesOf(await send('PATCH', '/named', [{ name: 5 }, { name: 'red' }])), [400, '/0/name']);
   });
 
+  t.test('a text that no database keeps is no key', async (t) => {
+    for (const key of ['a\0b', '\0', 'a\ud800']) {
+      const changed = await send('PATCH', '/named', [{ name: key, owner: 'Ada' }]);
+      t.same(placesOf(changed), [400, '/0/name'], JSON.stringify(key));
+      t.equal((await send('DELETE', `/named?pk=${encodeURIComponent(key.toWellFormed())}`)).status, 404);
+    }
+  });
+
   t.test('a conflict names no record that keeps what it has', async (t) => {
     await orm.em.fork().insertMany(Part, [
       { id: 11, code: 'a', bin: '1' },

@@ -11,7 +11,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defineEntity, p } from '@mikro-orm/core';
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
-import { ModelViewSet, readShape, Router, serverOptions, viewset, type ViewsetOptions } from '../../src/index.ts';
+import {
+  file,
+  type FileStore,
+  FileType,
+  ModelViewSet,
+  readShape,
+  Router,
+  serverOptions,
+  viewset,
+  type ViewsetOptions,
+  writeShape,
+} from '../../src/index.ts';
 import { openSqlite } from '../support/databases.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -20,18 +31,35 @@ const RECORDS = 300;
 
 const Page = defineEntity({
   name: 'Page',
-  properties: { id: p.integer().primary(), content: p.text() },
+  properties: { id: p.integer().primary(), content: p.text(), scan: p.type(FileType).nullable() },
 });
 class PageViewSet extends ModelViewSet(Page, { read: readShape(Page, ['id', 'content']), exports: ['ndjson'] }) {}
 
+/** The files that are open. */
+const openFiles = new Set<Readable>();
+const store: FileStore = {
+  put: async () => {},
+  delete: async () => {},
+  get: async () => {
+    const content = Readable.from(pieces());
+    openFiles.add(content);
+    return content.once('close', () => openFiles.delete(content));
+  },
+};
+class ScanViewSet extends ModelViewSet(Page, {
+  read: readShape(Page, ['id', 'scan']),
+  write: writeShape(Page, ['content'], { scan: file({ store, maxBytes: LARGE, types: ['text/plain'] }) }),
+}) {}
+
 async function newApp(t: Test, options: Partial<ViewsetOptions>, server: object = {}) {
   const orm = await openSqlite(t, { entities: [Page] });
-  const pages = Array.from({ length: RECORDS }, (_, index) => ({ id: index + 1, content: 'x'.repeat(100_000) }));
+  const scan = { key: 'scan', name: 'scan.txt', size: LARGE, type: 'text/plain' };
+  const pages = Array.from({ length: RECORDS }, (_, index) => ({ id: index + 1, content: 'x'.repeat(100_000), scan }));
   await orm.em.fork().insertMany(Page, pages);
   const app = fastify(serverOptions({ ...server, forceCloseConnections: true }));
   t.teardown(() => app.close());
   await app.register(viewset, { orm, ...options });
-  await app.register(new Router().register('pages', PageViewSet).plugin);
+  await app.register(new Router().register('pages', PageViewSet).register('scans', ScanViewSet).plugin);
   const seen = { begun: 0, closed: 0 };
   app.addHook('onRequest', async (_request, reply) => {
     seen.begun += 1;
@@ -78,12 +106,13 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 const STRICT = { readerTimeoutMs: 300, minReadRate: 10_000 };
 
-for (const path of ['/text', '/stream', '/pages.ndjson']) {
+for (const path of ['/text', '/stream', '/pages.ndjson', '/scans/1/scan']) {
   t.test(`a client that does not read ${path} is cut off`, async (t) => {
     const { app, port } = await newApp(t, STRICT);
     ask(t, port, path);
     await until(async () => (await connections(app)) === 1);
     await until(async () => (await connections(app)) === 0);
+    await until(() => openFiles.size === 0);
   });
 
   t.test(`a client that reads ${path} slowly, and pauses, gets all of it`, async (t) => {
