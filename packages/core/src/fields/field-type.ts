@@ -49,6 +49,8 @@ export interface FieldType {
   readonly scale?: number;
   /** The values of an enum. */
   readonly values?: readonly (string | number)[];
+  /** What the type of the column of a string has no operators for, such as `xml` and `point` of PostgreSQL. By default it has all. */
+  readonly lacks?: 'order' | 'equality';
   /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';
 }
@@ -197,10 +199,17 @@ function decimal({ customType, runtimeType, columnTypes }: EntityProperty): Fiel
   return { kind: 'decimal', mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
 }
 
+/** The types of PostgreSQL that nothing puts into an order, and those whose values it cannot even tell apart. */
+const UNORDERED = ['line', 'lseg', 'box', 'path', 'circle', 'hstore', 'xid', 'cid'];
+const INCOMPARABLE = ['xml', 'point', 'polygon', 'jsonpath', 'lquery', 'ltxtquery'];
+
 function string(property: EntityProperty): FieldType {
+  const column = columnName(property);
+  if (INCOMPARABLE.includes(column)) return { kind: 'string', lacks: 'equality' };
+  if (UNORDERED.includes(column)) return { kind: 'string', lacks: 'order' };
   const type: unknown = property.customType;
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
-  const isShort = (property.type === 'string' || type instanceof StringType) && columnName(property) === 'text';
+  const isShort = (property.type === 'string' || type instanceof StringType) && column === 'text';
   const maxLength = property.length ?? (declared === undefined ? (isShort ? 255 : -1) : Number(declared));
   return maxLength < 0 ? { kind: 'string' } : { kind: 'string', maxLength };
 }

@@ -194,7 +194,7 @@ function readOperands(operand: unknown, at: string, least: number, most: number)
 
 /** @throws JsonLogicError if a field's type does not know this kind of comparison */
 function checkComparable(path: FieldPath, lookup: Lookup, at: string): void {
-  if (lookupsFor(path.type.kind).includes(lookup)) return;
+  if (lookupsFor(path.type).includes(lookup)) return;
   throw new JsonLogicError(`"${path.key}" is of type ${path.type.kind}, which cannot be compared in this way`, at);
 }
 

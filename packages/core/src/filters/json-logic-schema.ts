@@ -47,14 +47,16 @@ const ONE_PROPERTY = { type: 'object', minProperties: 1, maxProperties: 1, addit
 /** Fields that are compared in the same ways, with the same values. */
 interface FieldGroup {
   readonly names: string[];
-  readonly kind: FieldKind;
+  readonly type: Pick<FieldType, 'kind' | 'lacks'>;
   readonly value: Schema;
 }
 
 function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   const groups = new Map<string, FieldGroup>();
   for (const { key, type } of fields) {
-    const group = { names: [], kind: type.kind, value: jsonValue(type) };
+    const { kind, lacks } = type;
+    const compared = lacks === undefined ? { kind } : { kind, lacks };
+    const group = { names: [], type: compared, value: jsonValue(type) };
     const text = JSON.stringify(group);
     groups.set(text, groups.get(text) ?? group);
     groups.get(text)!.names.push(key);
@@ -63,8 +65,8 @@ function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
 }
 
 /** Makes the schemas of a field of a group and its values, in the orders that they may have. */
-function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
-  const lookups = lookupsFor(kind);
+function operandsOf({ type, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
+  const lookups = lookupsFor(type);
   const isOrdered = lookups.includes('gt');
   const equal = lookups.includes('exact') ? { anyOf: [value, { type: 'null' }] } : { type: 'null' };
   return {
@@ -73,7 +75,7 @@ function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record
     Between: isOrdered ? [list(field, value), list(value, field), list(value, field, value)] : [],
     Membership: [
       ...(lookups.includes('in') ? [list(field, { type: 'array', items: value })] : []),
-      ...(kind === 'string' ? [list(value, field)] : []),
+      ...(type.kind === 'string' ? [list(value, field)] : []),
     ],
   };
 }

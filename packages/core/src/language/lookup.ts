@@ -1,4 +1,4 @@
-import type { FieldKind } from '../fields/field-type.ts';
+import type { FieldKind, FieldType } from '../fields/field-type.ts';
 
 /** Every lookup, in the order in which error messages list them. */
 export const LOOKUPS = [
@@ -44,7 +44,14 @@ const BY_KIND: Readonly<Record<FieldKind, readonly Lookup[]>> = {
   enum: EQUALITY,
 };
 
-/** The lookups that fit a kind of field. */
-export function lookupsFor(kind: FieldKind): readonly Lookup[] {
-  return BY_KIND[kind];
+/** The lookups of a text that a database compares by an operator of the column's own type. */
+const OF_ORDER: readonly Lookup[] = ['gt', 'gte', 'lt', 'lte', 'range'];
+const OF_EQUALITY: readonly Lookup[] = [...OF_ORDER, 'exact', 'ne', 'in'];
+const WITHOUT_ORDER = LOOKUPS.filter((lookup) => !OF_ORDER.includes(lookup));
+const WITHOUT_EQUALITY = LOOKUPS.filter((lookup) => !OF_EQUALITY.includes(lookup));
+
+/** The lookups that fit the type of a field. */
+export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
+  if (lacks === undefined) return BY_KIND[kind];
+  return lacks === 'order' ? WITHOUT_ORDER : WITHOUT_EQUALITY;
 }
