@@ -26,6 +26,10 @@ export interface Violation {
 
 /** SQLSTATE classes of data exceptions (22), and of statements with too many or too large parts (54). */
 const VALUE = /^(?:22|54)/;
+/** SQLSTATEs by which types of extensions refuse a text: ltree as a syntax error, hstore by none of its own. */
+const OTHER_VALUE = /^(?:42601|XX000)$/;
+/** The sources of PostgreSQL that read the texts of such types; the syntax errors of SQL itself come from others. */
+const TYPE_SOURCE = /(?:_io|tsquery)\.c$/;
 /** SQLSTATE of `on delete restrict` since PostgreSQL 18, which MikroORM does not know yet. */
 const RESTRICT = '23001';
 
@@ -78,7 +82,14 @@ function kindOf(error: DriverException): Violation['kind'] | undefined {
   // Its SQLSTATE is that of a table which the server's own role may not use, its words depend on the language.
   if ((error as { readonly routine?: unknown }).routine === 'ExecWithCheckOptions') return 'policy';
   if (typeof error.code === 'number') return MONGODB_VALUE.has(error.code) ? 'value' : undefined;
-  return VALUE.test(String(error.code)) ? 'value' : undefined;
+  return isValueRefused(error) ? 'value' : undefined;
+}
+
+function isValueRefused(error: DriverException): boolean {
+  const code = String(error.code);
+  if (VALUE.test(code)) return true;
+  const { file } = error as { readonly file?: unknown };
+  return OTHER_VALUE.test(code) && TYPE_SOURCE.test(String(file));
 }
 
 /**

@@ -2,7 +2,7 @@ import { ReferenceKind, type EntityManager, type EntityMetadata, type EntityProp
 import { ImproperlyConfigured } from '../errors.ts';
 import { dateBeyond } from '../fields/calendar.ts';
 import { fieldPath, type FieldPath, findPlace } from '../fields/field-path.ts';
-import { isOtherNumber } from '../fields/value-reader.ts';
+import { isOtherNumber, isOtherText } from '../fields/value-reader.ts';
 import { holdsKeys, isReference, isToMany } from '../fields/property.ts';
 import { showLoaded } from '../mikro/entities.ts';
 import { nearest } from '../nearest.ts';
@@ -70,6 +70,7 @@ function makeHydration(meta: EntityMetadata, populate: readonly string[]): Hydra
 /** PostgreSQL gives `count(*)` as a text, and dates that MikroORM cannot read. */
 function readerOf(property: EntityProperty): ((raw: unknown) => unknown) | undefined {
   if (isOtherNumber(property)) return Number;
+  if (isOtherText(property)) return String;
   if (property.runtimeType !== 'Date' || property.customType !== undefined) return undefined;
   return (raw) => dateBeyond(raw) ?? raw;
 }

@@ -30,6 +30,8 @@ export interface FieldType {
   readonly scale?: number;
   /** The values of an enum. */
   readonly values?: readonly (string | number)[];
+  /** What the type of the column of a string has no operators for, such as `xml` and `point` of PostgreSQL. By default it has all. */
+  readonly lacks?: 'order' | 'equality';
   /** The JavaScript type of a bigint or decimal, as the entity declares it. */
   readonly mode?: 'bigint' | 'number' | 'string';
 }

@@ -115,7 +115,7 @@ function ofColumn(property: EntityProperty): FieldType {
 type Facets = Omit<FieldType, 'kind'>;
 
 const FACETS: Readonly<Partial<Record<FieldKind, (property: EntityProperty) => Facets>>> = {
-  string: lengthOf,
+  string: facetsOfText,
   integer: widthOf,
   bigint: (property) => ({ minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n, mode: bigintMode(property) }),
   decimal: digitsOf,
@@ -148,10 +148,17 @@ function digitsOf({ customType, runtimeType, columnTypes }: EntityProperty): Fac
   return { mode, precision: Number(declared[1]), scale: Number(declared[2] ?? 0) };
 }
 
-function lengthOf(property: EntityProperty): Facets {
+/** The types of PostgreSQL that nothing puts into an order, and those whose values it cannot even tell apart. */
+const UNORDERED = ['line', 'lseg', 'box', 'path', 'circle', 'hstore', 'xid', 'cid'];
+const INCOMPARABLE = ['xml', 'point', 'polygon', 'jsonpath', 'lquery', 'ltxtquery'];
+
+function facetsOfText(property: EntityProperty): Facets {
+  const column = columnName(property);
+  if (INCOMPARABLE.includes(column)) return { lacks: 'equality' };
+  if (UNORDERED.includes(column)) return { lacks: 'order' };
   const type: unknown = property.customType;
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
-  const isShort = (property.type === 'string' || type instanceof StringType) && columnName(property) === 'text';
+  const isShort = (property.type === 'string' || type instanceof StringType) && column === 'text';
   const maxLength = property.length ?? (declared === undefined ? (isShort ? 255 : -1) : Number(declared));
   return maxLength < 0 ? {} : { maxLength };
 }

@@ -36,6 +36,7 @@ export function valueReader(
   if (builtIn !== undefined) return (raw) => builtIn.convertToJSValue(raw, platform) as unknown;
   if (runtimeType === 'Date') return dateReader(platform);
   if (runtimeType === 'boolean') return columnTypes[0] === 'boolean' ? undefined : Boolean;
+  if (isOtherText(property)) return String;
   if (runtimeType !== 'number') return undefined;
   return isOtherNumber(property) || !FIELD_KINDS[type.kind].areNumbersExact ? readNumber : undefined;
 }
@@ -43,6 +44,11 @@ export function valueReader(
 /** Tells if a driver may give a number in another form than that of its property: the type of a formula is the database's to decide. */
 export function isOtherNumber({ formula, runtimeType, customType }: EntityProperty): boolean {
   return formula !== undefined && runtimeType === 'number' && customType === undefined;
+}
+
+/** The same of a text: SQLite gives `count(*)` as a number to whoever declares a text. */
+export function isOtherText({ formula, runtimeType, customType }: EntityProperty): boolean {
+  return formula !== undefined && runtimeType === 'string' && customType === undefined;
 }
 
 /**

@@ -135,7 +135,7 @@ export class JsonLogicReader {
   }
 
   #substring(needle: unknown, path: FieldPath, at: string): Condition {
-    const hasText = lookupsFor(path.type.kind).includes('contains');
+    const hasText = lookupsFor(path.type).includes('contains');
     if (!hasText) throw new JsonLogicError(`"${path.key}" holds no text to search in`, at);
     if (typeof needle !== 'string') throw new JsonLogicError('expected a text to search for', `${at}/0`, needle);
     return compare(path, 'contains', checkText(needle, `${at}/0`));
@@ -196,7 +196,7 @@ function readOperands(operand: unknown, at: string, least: number, most: number)
 
 /** @throws JsonLogicError if a field's type does not know this kind of comparison */
 function checkComparable(path: FieldPath, lookup: Lookup, at: string): void {
-  if (lookupsFor(path.type.kind).includes(lookup)) return;
+  if (lookupsFor(path.type).includes(lookup)) return;
   throw new JsonLogicError(`"${path.key}" is of type ${path.type.kind}, which cannot be compared in this way`, at);
 }
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { FieldPath } from '../fields/field-path.ts';
-import type { FieldKind } from '../fields/field-kind.ts';
+import type { FieldType } from '../fields/field-kind.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { lookupsFor } from '../language/lookup.ts';
 
@@ -47,14 +47,16 @@ const ONE_PROPERTY = { type: 'object', minProperties: 1, maxProperties: 1, addit
 /** Fields that are compared in the same ways, with the same values. */
 interface FieldGroup {
   readonly names: string[];
-  readonly kind: FieldKind;
+  readonly type: Pick<FieldType, 'kind' | 'lacks'>;
   readonly value: Schema;
 }
 
 function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
   const groups = new Map<string, FieldGroup>();
   for (const { key, type } of fields) {
-    const group = { names: [], kind: type.kind, value: FIELD_KINDS[type.kind].operandSchema(type) };
+    const { kind, lacks } = type;
+    const compared = lacks === undefined ? { kind } : { kind, lacks };
+    const group = { names: [], type: compared, value: FIELD_KINDS[kind].operandSchema(type) };
     const text = JSON.stringify(group);
     groups.set(text, groups.get(text) ?? group);
     groups.get(text)!.names.push(key);
@@ -63,8 +65,8 @@ function groupsOf(fields: readonly FieldPath[]): FieldGroup[] {
 }
 
 /** Makes the schemas of a field of a group and its values, in the orders that they may have. */
-function operandsOf({ kind, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
-  const lookups = lookupsFor(kind);
+function operandsOf({ type, value }: FieldGroup, field: Schema): Readonly<Record<OperandKind, Schema[]>> {
+  const lookups = lookupsFor(type);
   const isOrdered = lookups.includes('gt');
   const equal = lookups.includes('exact') ? { anyOf: [value, { type: 'null' }] } : { type: 'null' };
   return {

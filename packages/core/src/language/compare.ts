@@ -41,7 +41,7 @@ function checkLookup(path: FieldPath, lookup: Lookup, value: unknown): void {
   if (value === undefined) {
     throw new ImproperlyConfigured(`"${path.key}" is compared with undefined; leave it out, or compare with null`);
   }
-  const fitting = lookupsFor(path.type.kind);
+  const fitting = lookupsFor(path.type);
   if (!fitting.includes(lookup)) {
     throw new ImproperlyConfigured(
       `"${path.key}" is of type ${path.type.kind}, which has no "${lookup}"; it has: ${fitting.join(', ')}`,

@@ -1,4 +1,4 @@
-import type { FieldKind } from '../fields/field-kind.ts';
+import type { FieldType } from '../fields/field-kind.ts';
 import { type Comparability, FIELD_KINDS } from '../fields/field-kinds.ts';
 
 /** Every lookup, in the order in which error messages list them. */
@@ -31,7 +31,14 @@ const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
   'not at all': ['isnull'],
 };
 
-/** The lookups that fit a kind of field. */
-export function lookupsFor(kind: FieldKind): readonly Lookup[] {
-  return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
+/** The lookups of a text that a database compares by an operator of the column's own type. */
+const OF_ORDER: readonly Lookup[] = ['gt', 'gte', 'lt', 'lte', 'range'];
+const OF_EQUALITY: readonly Lookup[] = [...OF_ORDER, 'exact', 'ne', 'in'];
+const WITHOUT_ORDER = LOOKUPS.filter((lookup) => !OF_ORDER.includes(lookup));
+const WITHOUT_EQUALITY = LOOKUPS.filter((lookup) => !OF_EQUALITY.includes(lookup));
+
+/** The lookups that fit the type of a field. */
+export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
+  if (lacks === undefined) return BY_COMPARABILITY[FIELD_KINDS[kind].comparability];
+  return lacks === 'order' ? WITHOUT_ORDER : WITHOUT_EQUALITY;
 }

@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { FIELD_KINDS } from '../fields/field-kinds.ts';
 import { fieldPath, type FieldPath } from '../fields/field-path.ts';
 import { primaryKey } from '../fields/primary-key.ts';
+import { valueProperty } from '../fields/property.ts';
 
 /** One key of an order. NULLs come last in ascending and first in descending order, on every database. */
 export interface OrderKey {
@@ -24,9 +25,6 @@ export function orderKey(meta: EntityMetadata, name: string): OrderKey {
   return checkOrderKey(meta, { path: fieldPath(meta, descending ? name.slice(1) : name, '__'), descending });
 }
 
-/** The types of PostgreSQL that no operator puts into an order. */
-const UNORDERED = /^(?:xml|point|line|lseg|box|path|polygon|circle|hstore)\b/i;
-
 /** @throws ImproperlyConfigured for a path through a relation to many, for JSON and bytes, and for a column of a type without an order */
 export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
   const { path } = key;
@@ -40,9 +38,9 @@ export function checkOrderKey(meta: EntityMetadata, key: OrderKey): OrderKey {
       `${meta.className} cannot be ordered by "${path.key}": it is of type ${path.type.kind}`,
     );
   }
-  const unordered = path.property.columnTypes?.find((type) => UNORDERED.test(type));
-  if (unordered !== undefined) {
-    throw new ImproperlyConfigured(`${meta.className} cannot be ordered by "${path.key}": "${unordered}" has no order`);
+  if (path.type.lacks !== undefined) {
+    const column = valueProperty(path.property).columnTypes[0];
+    throw new ImproperlyConfigured(`${meta.className} cannot be ordered by "${path.key}": "${column}" has no order`);
   }
   return key;
 }

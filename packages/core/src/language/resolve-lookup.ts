@@ -3,6 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { fieldPath, findFieldPath, type FieldPath, splitAtMany } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { parseFieldText } from '../fields/field-value.ts';
+import { valueProperty } from '../fields/property.ts';
 import { isPlainRecord } from '../json.ts';
 import { nearest } from '../nearest.ts';
 import { describe } from '../options.ts';
@@ -43,12 +44,16 @@ function resolve(meta: EntityMetadata, name: string): ResolvedLookup {
 }
 
 function fitting(meta: EntityMetadata, name: string, path: FieldPath, lookup: Lookup): ResolvedLookup {
-  const { kind } = path.type;
-  if (lookupsFor(kind).includes(lookup)) return Object.freeze({ path, lookup });
+  if (lookupsFor(path.type).includes(lookup)) return Object.freeze({ path, lookup });
   throw new ImproperlyConfigured(
-    `${meta.className}: "${name}" does not fit: "${path.key}" is of type ${kind}, ` +
-      `which has no "${lookup}"; it has: ${lookupsFor(kind).join(', ')}`,
+    `${meta.className}: "${name}" does not fit: "${path.key}" is of type ${typeName(path)}, ` +
+      `which has no "${lookup}"; it has: ${lookupsFor(path.type).join(', ')}`,
   );
+}
+
+/** The kind of a field, or the column if that has fewer lookups than others of the kind. */
+function typeName({ type, property }: FieldPath): string {
+  return type.lacks === undefined ? type.kind : valueProperty(property).columnTypes[0]!;
 }
 
 function isLookup(name: string): name is Lookup {
@@ -64,10 +69,10 @@ function unknownLookup(
 ): ImproperlyConfigured {
   // The name behind a relation may have been meant for a field of the related entity.
   if (path.property.targetMeta !== undefined) return new ImproperlyConfigured(problem);
-  const lookups = lookupsFor(path.type.kind);
+  const lookups = lookupsFor(path.type);
   const near = nearest(last, lookups);
   return new ImproperlyConfigured(
-    `${meta.className}: "${name}" ends in no lookup: "${path.key}" is of type ${path.type.kind}, which has no "${last}"` +
+    `${meta.className}: "${name}" ends in no lookup: "${path.key}" is of type ${typeName(path)}, which has no "${last}"` +
       `${near === undefined ? '' : ` (did you mean "${near}"?)`}; it has: ${lookups.join(', ')}`,
   );
 }

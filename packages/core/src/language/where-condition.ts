@@ -149,7 +149,7 @@ function comparison(meta: EntityMetadata, name: string, lookup: Lookup, value: u
   const wanted = Array.isArray(value) ? value.filter((one) => one !== null) : value;
   try {
     const path = storedPath(fieldPath(meta, name, '.'));
-    return lookupsFor(path.type.kind).includes(lookup) ? compare(path, lookup, wanted) : undefined;
+    return lookupsFor(path.type).includes(lookup) ? compare(path, lookup, wanted) : undefined;
   } catch (error) {
     if (error instanceof HttpError) return undefined;
     throw error;

@@ -1,9 +1,10 @@
 /** A value that the type of a column refuses is the client's fault, whatever the type is; a value of the program is not. */
-import { defineEntity, p } from '@mikro-orm/core';
+import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
+import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import { ModelViewSet, readShape, Router } from '../../src/index.ts';
-import { forEachDatabase } from '../support/databases.ts';
+import { ModelViewSet, readShape, Router, writeShape } from '../../src/index.ts';
+import { administrate, createPostgreSqlDatabase, skipPostgreSql } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 
 const Host = defineEntity({
@@ -20,9 +21,12 @@ const Host = defineEntity({
     state: p.enum(['up', 'down']).nativeEnumName('host_state'),
     mask: p.string().columnType('bit(4)'),
     place: p.string().columnType('point').nullable(),
+    tree: p.string().columnType('ltree').nullable(),
+    tags: p.string().columnType('hstore').nullable(),
+    note: p.string().columnType('xml').nullable(),
   },
 });
-const fields = ['address', 'network', 'card', 'ports', 'seen', 'price', 'mask'] as const;
+const fields = ['address', 'network', 'card', 'ports', 'seen', 'price', 'mask', 'tree', 'tags'] as const;
 const options = {
   read: readShape(Host, ['id', ...fields]),
   filterFields: Object.fromEntries(
@@ -36,6 +40,8 @@ class HostViewSet extends ModelViewSet(Host, {
   ...options,
   searchFields: ['name'],
   exports: ['csv'],
+  write: writeShape(Host, ['tree', 'tags', 'note']),
+  operations: ['list', 'update'],
   queryMethod: true,
 }) {}
 class BareViewSet extends ModelViewSet(Host, { ...options, pagination: null }) {}
@@ -45,7 +51,15 @@ class MistakenViewSet extends ModelViewSet(Host, options) {
   }
 }
 
-forEachDatabase(t, { entities: [Host], only: ['postgresql'] }, async (t, orm) => {
+/** Makes the extensions that its columns need before its table. */
+const EXTENSIONS = ['create extension if not exists ltree', 'create extension if not exists hstore'];
+
+t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
+  const clientUrl = await createPostgreSqlDatabase(t);
+  for (const extension of EXTENSIONS) await administrate(clientUrl, extension);
+  const orm = (await PostgreSqlORM.init({ clientUrl, entities: [Host] })) as unknown as MikroORM;
+  t.teardown(() => orm.close(true));
+  await orm.schema.create();
   await orm.em.fork().insert(Host, {
     name: 'one',
     address: '10.0.0.1',
@@ -56,6 +70,8 @@ forEachDatabase(t, { entities: [Host], only: ['postgresql'] }, async (t, orm) =>
     price: '$5.00',
     state: 'up',
     mask: '1010',
+    tree: 'a.b',
+    tags: 'a=>1',
   });
   const router = new Router()
     .register('hosts', HostViewSet)
@@ -71,6 +87,8 @@ forEachDatabase(t, { entities: [Host], only: ['postgresql'] }, async (t, orm) =>
       ports: '[1,10)',
       price: '$5.00',
       mask: '1010',
+      tree: 'a.b',
+      tags: 'a=>1',
     };
     for (const path of ['hosts', 'bare']) {
       for (const [name, value] of Object.entries(right)) {
@@ -98,6 +116,32 @@ forEachDatabase(t, { entities: [Host], only: ['postgresql'] }, async (t, orm) =>
     t.equal(exported.statusCode, 400, 'an export');
     const asked = await app.inject({ method: 'QUERY' as 'GET', url: '/hosts', payload: { address: 'x' } });
     t.equal(asked.statusCode, 400, 'QUERY');
+  });
+
+  t.test('a value of a body is refused in the same way', async (t) => {
+    for (const [field, wrong] of Object.entries({ tree: 'x y', tags: 'x y', note: '<' })) {
+      const refused = await app.inject({ method: 'PATCH', url: '/hosts/1', payload: { [field]: wrong } });
+      t.equal(refused.statusCode, 400, refused.body);
+    }
+  });
+
+  t.test('a comparison by a type that has none stops the start, and a search in its text does not', async (t) => {
+    const lookups = { place: 'exact', note: 'in', tags: 'gt' };
+    for (const [field, lookup] of Object.entries(lookups)) {
+      const filterFields = { q: `${field}__${lookup}` } as never;
+      class WrongViewSet extends ModelViewSet(Host, { ...options, filterFields }) {}
+      await t.rejects(testApp(t, orm, [new Router().register('wrong', WrongViewSet)]), {
+        message: new RegExp(`"${field}" is of type (?:point|xml|hstore), which has no "${lookup}"`),
+      });
+    }
+    const texts = { place: 'place__contains', note: 'note__icontains', is_null: 'note__isnull' } as const;
+    const jsonLogicFields = ['note'] as const;
+    class TextViewSet extends ModelViewSet(Host, { ...options, filterFields: texts, jsonLogicFields }) {}
+    const texted = await testApp(t, orm, [new Router().register('texts', TextViewSet)]);
+    for (const query of ['place=1', 'note=x', 'is_null=true', 'filter={"in":["x",{"var":"note"}]}']) {
+      t.equal((await texted.inject(`/texts?${query}`)).statusCode, 200, query);
+    }
+    t.equal((await texted.inject('/texts?filter={"==":[{"var":"note"},"x"]}')).statusCode, 400);
   });
 
   t.test('an order by a type that has none stops the start', async (t) => {

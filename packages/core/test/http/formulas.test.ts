@@ -15,6 +15,10 @@ const Author = defineEntity({
       .integer()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    label: p
+      .string()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
     average: p
       .float()
       .nullable()
@@ -31,7 +35,7 @@ const Book = defineEntity({
   properties: { id: p.integer().primary(), pages: p.integer(), author: () => p.manyToOne(Author) },
 });
 
-const read = readShape(Author, ['id', 'name', 'books', 'average', 'is_read']);
+const read = readShape(Author, ['id', 'name', 'books', 'label', 'average', 'is_read']);
 const write = writeShape(Author, ['name']);
 class PlainViewSet extends ModelViewSet(Author, { read, write, orderingFields: { books: 'books' } }) {
   touch = action({ detail: true, methods: ['post'] }, async (request) => this.represent(await this.getObject(request)));
@@ -56,8 +60,8 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
     .register('hooked', HookedViewSet)
     .register('books', BookViewSet);
   const app = await testApp(t, orm, [router]);
-  const seen = { id: 1, name: 'Ada', books: 2, average: 150.5, is_read: true };
-  const none = { id: 2, name: 'Bob', books: 0, average: null, is_read: false };
+  const seen = { id: 1, name: 'Ada', books: 2, label: '2', average: 150.5, is_read: true };
+  const none = { id: 2, name: 'Bob', books: 0, label: '0', average: null, is_read: false };
 
   for (const path of ['plain', 'hooked']) {
     t.test(`a number is a number, by rows and by entities, at /${path}`, async (t) => {

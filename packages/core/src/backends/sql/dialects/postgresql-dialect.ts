@@ -54,7 +54,8 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
-    return { template: `${textColumn(path)} like ${VALUE}`, values: [likePattern(lookup, text)] };
+    const column = hasCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
+    return { template: `${column} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }
 
   protected compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison {
@@ -141,6 +142,12 @@ const PLANNER: Forecast = {
 
 function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');
+}
+
+/** A collation of the column's own may be nondeterministic, and before PostgreSQL 18 LIKE takes none of those. */
+function hasCollation(path: FieldPath): boolean {
+  const { collation, columnTypes } = valueProperty(path.property);
+  return collation !== undefined || /\bcollate\b/i.test(columnTypes[0] ?? '');
 }
 
 /** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
