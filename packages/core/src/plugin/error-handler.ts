@@ -21,7 +21,8 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
-import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
+import { isConflict } from '../backends/database-errors.ts';
+import { isTransient, violationOf } from '../query/known-errors.ts';
 import { FieldValueError } from '../fields/field-value.ts';
 import { ownWriteAnswer } from '../viewset/own-write.ts';
 import { logRefusal } from './security-event.ts';

@@ -1,9 +1,10 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { type Awaitable, settle } from '../awaitable.ts';
-import { type Violation, violationOf } from '../backends/database-errors.ts';
+import type { Violation } from '../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { pointerStep } from '../json.ts';
 import { backendOf } from '../query/backend-of.ts';
+import { violationOf } from '../query/known-errors.ts';
 import { takenRecords, type WrittenRecord } from './written-records.ts';
 
 /** The answers to errors that the write of a view's own record met; the errors themselves stay as they are for hooks. */
