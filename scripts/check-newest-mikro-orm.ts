@@ -15,8 +15,8 @@ const FITTING = ['core', 'sqlite', 'mongodb'];
 
 /** The driver of MongoDB, around whose methods the extension stands, and the compiler; reads, writes, references, conflicts and transactions. */
 const ON_MONGO =
-  'packages/core/test/{backends/mongodb/*,mikro/*,query/{matching,relations},' +
-  'http/{writes,many,conflicts,json-columns,object-ids,transactions,sets-of-references}}.test.ts';
+  'packages/{mongodb/test/*,core/test/{mikro/*,query/{matching,relations},' +
+  'http/{writes,many,conflicts,json-columns,object-ids,transactions,sets-of-references}}}.test.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const copy = mkdtempSync(join(tmpdir(), 'viewset-newest-'));
@@ -41,7 +41,7 @@ writeFileSync(
 run('pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 // The explorer knows MikroORM by its tests alone, which are of the tracker.
 run('pnpm', ['--recursive', '--no-bail', '--filter', '!@viewset/explorer', 'exec', 'tsc']);
-runTests('packages/core/test/{backends,http,mikro,permissions,query,shapes,viewset}/*.test.ts', {});
+runTests('packages/core/test/{http,mikro,permissions,query,shapes,viewset}/*.test.ts', {});
 const mongo = process.env['TEST_MONGODB_URL'];
 if (mongo === undefined) console.log('TEST_MONGODB_URL is not set: nothing was tried on MongoDB');
 else runTests(ON_MONGO, { TEST_MONGODB_URL: mongo });

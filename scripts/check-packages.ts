@@ -38,13 +38,13 @@ const workspace = mkdtempSync(join(tmpdir(), 'viewset-packages-'));
 process.on('exit', () => rmSync(workspace, { recursive: true, force: true }));
 
 const tarballs = new Map(
-  ['core', 'auth', 'openapi', 'explorer', 'client'].map((folder) => pack(join(root, 'packages', folder))),
+  ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client'].map((folder) => pack(join(root, 'packages', folder))),
 );
 for (const [name, tarball] of tarballs) checkTarball(name, tarball);
 const consumer = createConsumer(
   'consumer',
   [...tarballs.keys()],
-  ['@mikro-orm/core', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox'],
+  ['@mikro-orm/core', '@mikro-orm/mongodb', '@mikro-orm/sqlite', '@types/node', 'fastify', 'typebox'],
 );
 run(consumer, 'pnpm', ['install', '--prefer-offline', '--ignore-scripts']);
 run(consumer, process.execPath, ['node_modules/typescript/bin/tsc']);

@@ -2,7 +2,7 @@ import type { AnyEntity, EntityClass, EntitySchema, MikroORM } from '@mikro-orm/
 import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
-import { MongoExtension } from '@viewset/core';
+import { MongoExtension } from '@viewset/mongodb';
 import type { DatabaseKind } from './database.ts';
 import { entities as benchEntities } from './entities.ts';
 

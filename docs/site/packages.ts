@@ -1,8 +1,8 @@
 /** The packages that are documented, by their folders in `packages`. */
-export const PACKAGES = ['core', 'auth', 'openapi', 'explorer', 'client'] as const;
+export const PACKAGES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client'] as const;
 
 /** The modules that they consist of, by the names in imports. */
-export const MODULES = [...PACKAGES, 'client/progress'] as const;
+export const MODULES = [...PACKAGES, 'core/backend', 'client/progress'] as const;
 
 /** Returns the source of a module, below `packages`. */
 export function sourceOf(module: (typeof MODULES)[number]): string {

@@ -4,7 +4,7 @@ import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import type { Test } from 'tap';
-import { MongoExtension } from '@viewset/core';
+import { MongoExtension } from '@viewset/mongodb';
 import { Product } from '../src/entities/product.ts';
 import { type DatabaseKind, freshDatabase } from '../test/support/database.ts';
 import { type Shop, startShop } from '../test/support/shop.ts';

@@ -2,7 +2,7 @@ import { MikroORM, type Options } from '@mikro-orm/core';
 import { MongoDriver } from '@mikro-orm/mongodb';
 import { PostgreSqlDriver } from '@mikro-orm/postgresql';
 import { SqliteDriver } from '@mikro-orm/sqlite';
-import { MongoExtension } from '@viewset/core';
+import { MongoExtension } from '@viewset/mongodb';
 import { ENTITIES } from './entities.ts';
 
 /**

@@ -97,7 +97,6 @@ export type { WritableSchema } from './shapes/write-input.ts';
 
 export { QuerySet } from './query/queryset.ts';
 export type { EntityOptions } from './backends/backend.ts';
-export { MongoExtension } from './mikro/mongo-extension.ts';
 export { RecordFinder } from './query/record-finder.ts';
 export type { Counting, CountOf, Page } from './language/query.ts';
 export { compare } from './language/compare.ts';

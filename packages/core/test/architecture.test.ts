@@ -7,7 +7,12 @@ import { type SourceModule, readModules, resolveImport } from './support/source-
 const coreFolder = new URL('../src/', import.meta.url);
 const core = readModules(coreFolder);
 const auth = readModules(new URL('../../auth/src/', import.meta.url));
+const mongodb = readModules(new URL('../../mongodb/src/', import.meta.url));
+const every = [...core, ...auth, ...mongodb];
 const layers = documentedLayers();
+
+/** The entries of core: for applications, and for packages that bring a backend. */
+const ENTRIES: readonly string[] = ['index.ts', 'backend.ts'];
 
 /** The members that are not public and are used all the same, with the file of `mikro/` that uses each. */
 const listed = listedMembers();
@@ -50,9 +55,21 @@ t.test('what stands above backends/ knows no kind of database, but for the file 
   );
 });
 
+t.test(
+  'core names MongoDB in its health check, which takes any client, and in the cure for a missing extension',
+  async (t) => {
+    const naming = core.filter(({ identifiers }) => [...identifiers].some((name) => /mongo/i.test(name)));
+    t.strictSame(
+      naming.map(({ path }) => path),
+      ['health/built-in-checks.ts', 'index.ts', 'query/backend-of.ts'],
+    );
+  },
+);
+
 t.test('no file imports itself, directly or through others', async (t) => {
   t.strictSame(cycles(core), [], 'in core');
   t.strictSame(cycles(auth), [], 'in auth');
+  t.strictSame(cycles(mongodb), [], 'in mongodb');
 });
 
 t.test('core imports what it declares, and no driver', async (t) => {
@@ -68,9 +85,7 @@ t.test('core imports what it declares, and no driver', async (t) => {
 t.test("MikroORM's private names stand in mikro/ alone, and are those that its README lists", async (t) => {
   const hidden = privateNames(new URL('.', import.meta.resolve('@mikro-orm/core')));
   t.ok(hidden.size > 100 && hidden.has('connected') && hidden.has('applyFilters'), 'the declarations can be read');
-  // What is MongoDB's has no list yet.
-  const modules = [...core, ...auth].filter(({ path }) => !/mongo|decimal128/.test(path));
-  const used = modules.flatMap(({ path, identifiers }) =>
+  const used = [...core, ...auth].flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => hidden.has(name) && !OWN_WORDS.has(name)).map((name) => `${path}: ${name}`),
   );
   const places = new Set(
@@ -94,54 +109,86 @@ t.test("MikroORM's private names stand in mikro/ alone, and are those that its R
 });
 
 t.test('private names of Kysely, of the drivers and of Fastify stand in mikro/ alone', async (t) => {
-  const outside = [...core, ...auth].filter(({ path }) => !path.startsWith('mikro/'));
+  const outside = every.filter(({ path }) => !path.startsWith('mikro/'));
   const named = outside.flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => PRIVATE_ELSEWHERE.test(name)).map((name) => `${path}: ${name}`),
   );
   t.strictSame(named, []);
-  const inner = bareImports([...core, ...auth]).filter(({ specifier }) => /^(?:fastify|kysely)\/./.test(specifier));
+  const inner = bareImports(every).filter(({ specifier }) => /^(?:fastify|kysely)\/./.test(specifier));
   t.strictSame(inner, [], 'no file of Fastify or Kysely is imported but their entry');
 });
 
 t.test('what MikroORM keeps on entities under names of two underscores stands in mikro/ alone', async (t) => {
-  const outside = [...core, ...auth].filter(({ path }) => !path.startsWith('mikro/'));
+  const outside = every.filter(({ path }) => !path.startsWith('mikro/'));
   const named = outside.flatMap(({ path, identifiers }) =>
     [...identifiers].filter((name) => /^__[a-z]/.test(name) && name !== '__proto__').map((name) => `${path}: ${name}`),
   );
   t.strictSame(named, []);
 });
 
-t.test('auth knows core by its public name alone', async (t) => {
-  const allowed = declaredPackages('../../auth/package.json');
-  for (const { place, specifier } of bareImports(auth)) {
-    if (specifier.startsWith('node:')) continue;
-    t.ok(allowed.has(packageName(specifier)), `${place}: ${specifier} is a dependency or a peer`);
-    t.notMatch(specifier, /^@viewset\/core\//, `${place} takes a private door: ${specifier}`);
-    t.notMatch(specifier, /^@mikro-orm\/(?!core$)/, `${place}: ${specifier} is no driver`);
-  }
-  const outside = auth.flatMap((module) => relativeImports(module).filter(({ path }) => path.startsWith('..')));
-  t.strictSame(outside, [], 'no import leaves the package by its path');
+for (const [name, modules, doors] of [
+  ['auth', auth, ['@viewset/core']],
+  ['mongodb', mongodb, ['@viewset/core', '@viewset/core/backend']],
+] as const) {
+  t.test(`${name} knows core by its public names alone`, async (t) => {
+    const allowed = declaredPackages(`../../${name}/package.json`);
+    for (const { place, specifier } of bareImports(modules)) {
+      if (specifier.startsWith('node:')) continue;
+      t.ok(allowed.has(packageName(specifier)), `${place}: ${specifier} is a dependency or a peer`);
+      if (specifier.startsWith('@viewset/'))
+        t.ok((doors as readonly string[]).includes(specifier), `${place} takes a private door: ${specifier}`);
+      t.notMatch(specifier, /^@mikro-orm\/(?!core$)/, `${place}: ${specifier} is no driver`);
+    }
+    const outside = modules.flatMap((module) => relativeImports(module).filter(({ path }) => path.startsWith('..')));
+    t.strictSame(outside, [], 'no import leaves the package by its path');
+  });
+}
+
+t.test('the backend of MongoDB stands on the room of what is private, not the other way round', async (t) => {
+  const upwards = mongodb.filter(
+    (module) =>
+      module.path.startsWith('mikro/') && relativeImports(module).some(({ path }) => path.startsWith('backend/')),
+  );
+  t.strictSame(
+    upwards.map(({ path }) => path),
+    [],
+  );
 });
 
-for (const [name, modules] of Object.entries({ core, auth })) {
-  t.test(`${name}: index.ts names everything that is public`, async (t) => {
-    const index = modules.find(({ path }) => path === 'index.ts');
-    if (index === undefined) throw new Error('there is no index.ts');
-    // The constants are a public entry of their own, and importable from the root too.
-    t.strictSame(index.starExports, name === 'core' ? ['./status.ts'] : [], 'no export * of anything inside');
-    t.strictSame(index.ownStatements, [], 'nothing but export … from');
+for (const [name, modules, entries] of [
+  ['core', core, ENTRIES],
+  ['auth', auth, ['index.ts']],
+  ['mongodb', mongodb, ['index.ts']],
+] as const) {
+  t.test(`${name}: ${entries.join(' and ')} name everything that is public`, async (t) => {
     const passingOn = modules.filter(({ reExports, starExports }) => reExports.length + starExports.length > 0);
-    t.strictSame(passingOn, [index], 'no other file passes exports on');
-    for (const { name: exported, specifier } of index.reExports) {
-      if (!specifier.startsWith('.')) {
-        t.fail(`${exported} is a third party's: ${specifier}`);
-        continue;
+    t.strictSame(
+      passingOn.map(({ path }) => path),
+      [...entries].toSorted(),
+      'no other file passes exports on',
+    );
+    for (const entry of passingOn) {
+      // The constants are a public entry of their own, and importable from the root too.
+      const stars = name === 'core' && entry.path === 'index.ts' ? ['./status.ts'] : [];
+      t.strictSame(entry.starExports, stars, 'no export * of anything inside');
+      t.strictSame(entry.ownStatements, [], 'nothing but export … from');
+      for (const { name: exported, specifier } of entry.reExports) {
+        if (!specifier.startsWith('.')) {
+          t.fail(`${exported} is a third party's: ${specifier}`);
+          continue;
+        }
+        const target = modules.find(({ path }) => path === resolveImport(entry, specifier));
+        t.ok(target?.declared.get(exported), `${exported} of ${specifier} has a docstring`);
       }
-      const target = modules.find(({ path }) => path === resolveImport(index, specifier));
-      t.ok(target?.declared.get(exported), `${exported} of ${specifier} has a docstring`);
     }
   });
 }
+
+t.test('no name of core is public twice', async (t) => {
+  const names = core.filter(({ path }) => ENTRIES.includes(path)).flatMap(({ reExports }) => reExports);
+  const twice = names.filter(({ name }, index) => names.findIndex((other) => other.name === name) < index);
+  t.strictSame(twice, []);
+});
 
 /** The folders of the list in docs/architecture.md, from the top down, each with its whole path. */
 function documentedLayers(): string[] {
@@ -161,9 +208,9 @@ function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
 }
 
-/** How far down a file stands: index.ts above all, a folder as listed, a file of src itself on the ground floor. */
+/** How far down a file stands: the entries above all, a folder as listed, a file of src itself on the ground floor. */
 function rank(path: string): number {
-  if (path === 'index.ts') return -1;
+  if (ENTRIES.includes(path)) return -1;
   const folder = folderOf(path);
   return folder === '' ? layers.length : layers.indexOf(folder);
 }

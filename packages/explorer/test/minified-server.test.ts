@@ -8,7 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import t from 'tap';
-import { createPostgreSqlDatabase, skipPostgreSql } from '../../core/test/support/databases.ts';
+import {
+  createPostgreSqlDatabase,
+  mongoDatabase,
+  skipMongo,
+  skipPostgreSql,
+} from '../../core/test/support/databases.ts';
 
 t.setTimeout(110_000);
 
@@ -44,7 +49,7 @@ await build({ ...options, outfile });
 await build({ ...options, outfile: named, keepNames: true });
 
 const answersOf = async (server: string, url?: string): Promise<unknown> => {
-  const { stdout } = await run(process.execPath, [server], { env: { ...process.env, MINIFIED_POSTGRES_URL: url } });
+  const { stdout } = await run(process.execPath, [server], { env: { ...process.env, MINIFIED_DATABASE_URL: url } });
   return JSON.parse(stdout);
 };
 
@@ -63,6 +68,10 @@ t.test('on SQLite', async (t) => {
 
 t.test('on PostgreSQL', { skip: skipPostgreSql() }, async (t) => {
   t.match(await answersOf(outfile, await createPostgreSqlDatabase(t)), EXPECTED);
+});
+
+t.test('on MongoDB', { skip: skipMongo() }, async (t) => {
+  t.match(await answersOf(outfile, mongoDatabase()), EXPECTED);
 });
 
 t.test('with the names of classes kept, as the page on deployment has it', async (t) => {

@@ -1,8 +1,9 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../awaitable.ts';
 import type { Condition } from '../language/condition.ts';
 import type { Projection } from '../language/projection.ts';
 import type { Counting, Page, Query, Slice } from '../language/query.ts';
+import type { DatabaseErrors } from './database-errors.ts';
 import type { Source } from './source.ts';
 
 /** Options of records that are read as entities. */
@@ -23,6 +24,12 @@ export interface RowWrite<Record> {
   readonly request: object;
 }
 
+/** A line for the log of an application that starts. */
+export interface StartWarning {
+  readonly message: string;
+  readonly details: object;
+}
+
 /**
  * A kind of database: runs what the language says. One serves an ORM (`backendOf`), and nothing above it knows how. The
  * filters of MikroORM that are on apply to whatever is read; within a transaction of the entity manager everything is
@@ -30,6 +37,7 @@ export interface RowWrite<Record> {
  */
 export interface Backend {
   readonly name: string;
+  readonly errors: DatabaseErrors;
   /** True if a transaction within another is rolled back by itself: by a savepoint. */
   readonly hasSavepoints: boolean;
   /**
@@ -37,6 +45,21 @@ export interface Backend {
    * database whose transactions wait for each other by locks has none.
    */
   isLostRace(error: unknown): boolean;
+  /**
+   * Ends the transaction of an entity manager of which a part has failed, on a database without savepoints: nobody can commit it any more.
+   * Its owner may still roll it back, of which MikroORM's subscribers then hear; anything else that is asked of it fails with the error that
+   * `problem` makes.
+   */
+  spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
+  /** Gives back what a transaction holds beyond its end. */
+  releaseTransaction(transaction: object): Promise<void>;
+  /**
+   * Prepares an ORM when the application starts, and checks its server. An application starts without an answer of its database too: it
+   * waits no longer than a hook of Fastify may take.
+   *
+   * @throws ImproperlyConfigured for a server that cannot serve the ORM
+   */
+  start(orm: MikroORM): Promise<readonly StartWarning[]>;
   /** @throws ImproperlyConfigured for an entity that cannot be served, with the reason */
   checkEntity(meta: EntityMetadata): void;
   /** The records of a slice, or all of them. */

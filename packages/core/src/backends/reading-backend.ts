@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../awaitable.ts';
 import type { FieldPath } from '../fields/field-path.ts';
 import { asksForOne, type Condition } from '../language/condition.ts';
@@ -7,8 +7,9 @@ import type { Projection, RelatedProjection } from '../language/projection.ts';
 import { asksNothing, type Counting, type Page, type Query, type Slice } from '../language/query.ts';
 import { dispatchOnLoad } from '../mikro/entities.ts';
 import { relationFilters } from '../mikro/filters.ts';
-import type { Backend, EntityOptions, RowWrite } from './backend.ts';
+import type { Backend, EntityOptions, RowWrite, StartWarning } from './backend.ts';
 import { checkEntity } from './check-entity.ts';
+import type { DatabaseErrors } from './database-errors.ts';
 import { type Visible, withFilters } from './entity-filters.ts';
 import { hydrationOf } from './hydration.ts';
 import type { RowPage } from './page.ts';
@@ -22,9 +23,13 @@ import type { Source } from './source.ts';
  */
 export abstract class ReadingBackend<Asked extends Question> implements Backend {
   abstract readonly name: string;
+  abstract readonly errors: DatabaseErrors;
   abstract readonly hasSavepoints: boolean;
 
+  abstract start(orm: MikroORM): Promise<readonly StartWarning[]>;
   abstract isLostRace(error: unknown): boolean;
+  abstract spoilTransaction(em: EntityManager, problem: () => Error): Promise<void>;
+  abstract releaseTransaction(transaction: object): Promise<void>;
   abstract insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record>;
   abstract update<Record>(
     write: RowWrite<Record> & { readonly data: object; readonly condition: Condition },

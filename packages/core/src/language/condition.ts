@@ -45,6 +45,7 @@ export const always: Condition = Object.freeze({ kind: 'constant', value: true }
 /** True of no record. */
 export const never: Condition = Object.freeze({ kind: 'constant', value: false });
 
+/** True of the condition that every record passes. */
 export function isAlways(condition: Condition): boolean {
   return condition.kind === 'constant' && condition.value;
 }

@@ -1,9 +1,4 @@
-import type { EntityManager } from '@mikro-orm/core';
-import { collectionIn } from './mongo-driver.ts';
-
-/**
- * A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. That of MongoDB is a session, which has none.
- */
+/** A transaction of Kysely, as far as it is needed: one within it is made by a savepoint. Those of other backends may have none. */
 export interface KyselyTransaction {
   savepoint(name: string): { execute(): Promise<KyselyTransaction> };
 }
@@ -24,7 +19,7 @@ export interface EndableTransaction {
 export function endable(own: object): EndableTransaction {
   let problem: (() => Error) | undefined;
   return {
-    transaction: guarded(own as KyselyTransaction, () => {
+    transaction: guardTransaction(own, () => {
       if (problem !== undefined) throw problem();
     }),
     end: (why) => {
@@ -42,13 +37,22 @@ export function originalTransaction(transaction: object): object {
   return original === undefined ? transaction : originalTransaction(original);
 }
 
-function guarded(transaction: KyselyTransaction, check: (name: string | symbol) => void): KyselyTransaction {
+/**
+ * Makes a stand-in for a transaction.
+ *
+ * @param check is called with the name of each member that somebody asks for; may throw
+ */
+export function guardTransaction<Transaction extends object>(
+  transaction: Transaction,
+  check: (name: string | symbol) => void,
+): Transaction {
   const standIn = new Proxy(transaction, {
     get(_target, name) {
       check(name);
       if (name === 'savepoint') {
         return (savepoint: string) => ({
-          execute: async () => guarded(await transaction.savepoint(savepoint).execute(), check),
+          execute: async () =>
+            guardTransaction(await (transaction as unknown as KyselyTransaction).savepoint(savepoint).execute(), check),
         });
       }
       // Kysely's private fields are those of the transaction itself.
@@ -58,28 +62,4 @@ function guarded(transaction: KyselyTransaction, check: (name: string | symbol) 
   });
   originals.set(standIn, transaction);
   return standIn;
-}
-
-/** Gives back what a transaction holds beyond its end: MongoDB's driver keeps a session until it is told. */
-export async function releaseTransaction(transaction: object): Promise<void> {
-  await (transaction as { endSession?: () => Promise<void> }).endSession?.();
-}
-
-/**
- * Ends the transaction of an entity manager on MongoDB, of which a part has failed: the server rolls back one of which a command
- * fails, so that nobody can commit it. Whoever has begun the transaction may still roll it back, of which MikroORM's subscribers then hear;
- * whatever else is asked of it fails with the error that `problem` makes.
- */
-export async function spoilTransaction(em: EntityManager, problem: () => Error): Promise<void> {
-  const session = em.getTransactionContext<object>();
-  if (session === undefined) return;
-  const failing = { $expr: { $spoil: 1 } };
-  await collectionIn(em, 'spoilt')
-    .find(failing, { session })
-    .toArray()
-    .catch(() => {});
-  const standIn = guarded(session as KyselyTransaction, (name) => {
-    if (name !== 'abortTransaction') throw problem();
-  });
-  em.setTransactionContext(standIn);
 }

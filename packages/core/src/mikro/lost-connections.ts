@@ -1,7 +1,6 @@
 import type { Connection, MikroORM } from '@mikro-orm/core';
 import type { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { databaseOf } from './database.ts';
 
 /** A connection of pg's pool, and the pool, as far as they are needed. */
 export interface PooledClient extends EventEmitter {
@@ -28,16 +27,15 @@ const PATIENCE_MS = 5000;
 export async function releaseLostConnections(orm: MikroORM): Promise<void> {
   // Without replicas, both are one.
   const connections = new Set([orm.em.getConnection('write'), orm.em.getConnection('read')]);
-  const hasPools = databaseOf(orm.driver) === 'postgresql';
-  const guards = [...connections].map(async (connection) => guardPools(connection, hasPools));
+  const guards = [...connections].map(guardPools);
   await Promise.race([Promise.all(guards), sleep(PATIENCE_MS, undefined, { ref: false })]);
 }
 
-async function guardPools(connection: Connection, hasPools: boolean): Promise<void> {
+async function guardPools(connection: Connection): Promise<void> {
   const whenAnswered = poolOf(connection);
   await nextTurn();
   // The pool is there before the database has said anything, which it may never do.
-  if (hasPools) guard(await poolOf(connection));
+  guard(await poolOf(connection));
   // If MikroORM has made the database meanwhile, the pool is another one.
   guard(await whenAnswered);
 }

@@ -21,8 +21,9 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
-import { isConflict, isTransient, violationOf } from '../backends/database-errors.ts';
+import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
+import { isTransient, violationOf } from '../query/known-errors.ts';
 import { logRefusal } from './security-event.ts';
 
 /** The words for the errors of Fastify that say that a request cannot be read, by their codes. */

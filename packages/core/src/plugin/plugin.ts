@@ -16,9 +16,7 @@ import type { RuleListFactory } from '../operations/declared-routes.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
 import { admitRequests } from './admission.ts';
 import { errorHandler } from './error-handler.ts';
-import { releaseLostConnections } from '../mikro/lost-connections.ts';
-import { missingIndexes } from '../mikro/mongo-indexes.ts';
-import { requireTransactions } from '../mikro/mongo-server.ts';
+import { findBackend } from '../query/backend-of.ts';
 import { answerNotFound } from './not-found.ts';
 import { decorateRequests } from './request-decorators.ts';
 import { resolveOptions, type ViewsetOptions } from './options.ts';
@@ -85,9 +83,7 @@ export const viewset = fp(
       );
     }
     decorateRequests(app, options);
-    app.addHook('onReady', () => releaseLostConnections(options.orm));
-    app.addHook('onReady', () => requireTransactions(options.orm));
-    app.addHook('onReady', () => warnOfMissingIndexes(app, options.orm));
+    app.addHook('onReady', () => startDatabase(app, options.orm));
     if (options.errorHandler) orSay('errorHandler', () => app.setErrorHandler(errorHandler));
     if (options.notFoundHandler) orSay('notFoundHandler', () => answerNotFound(app));
     const throttles = new Throttles(app, options);
@@ -124,15 +120,10 @@ export const viewset = fp(
   { name: '@viewset/core', fastify: '5.x' },
 );
 
-/** SQL refuses a table that is not there; MongoDB makes a collection at the first write, in which nothing is unique. */
-async function warnOfMissingIndexes(app: FastifyInstance, orm: MikroORM): Promise<void> {
-  for (const { collection, fields } of await missingIndexes(orm)) {
-    app.log.warn(
-      { collection, fields },
-      `"${fields.join(', ')}" of the collection "${collection}" has no unique index, so that one value may be stored any number of times; ` +
-        'orm.schema.update() makes it',
-    );
-  }
+/** An ORM that no backend serves is refused by the views alone. */
+async function startDatabase(app: FastifyInstance, orm: MikroORM): Promise<void> {
+  const warnings = (await findBackend(orm.em)?.start(orm)) ?? [];
+  for (const { message, details } of warnings) app.log.warn(details, message);
 }
 
 /** Names the option for an application that has a handler of its own in the same scope. */

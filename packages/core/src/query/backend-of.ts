@@ -1,48 +1,90 @@
-import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../errors.ts';
 import type { Backend } from '../backends/backend.ts';
-import { MongoBackend } from '../backends/mongodb/mongo-backend.ts';
+import type { DatabaseErrors } from '../backends/database-errors.ts';
 import { readerOf, type Source } from '../backends/source.ts';
+import type { Dialect } from '../backends/sql/dialects/dialect.ts';
 import { PostgreSqlDialect } from '../backends/sql/dialects/postgresql-dialect.ts';
+import { SQL_ERRORS } from '../backends/sql/dialects/sql-errors.ts';
 import { SqliteDialect } from '../backends/sql/dialects/sqlite-dialect.ts';
 import { SqlBackend } from '../backends/sql/sql-backend.ts';
-import { clientsOf, type Database, databaseOf } from '../mikro/database.ts';
-import { isExtended } from '../mikro/mongo-extension.ts';
-
-const BACKENDS: Readonly<Record<Database, (em: EntityManager) => Backend>> = {
-  sqlite: (em) => new SqlBackend(new SqliteDialect(em)),
-  postgresql: (em) => new SqlBackend(new PostgreSqlDialect(em.getPlatform())),
-  mongodb: makeMongoBackend,
-};
-
-function makeMongoBackend(em: EntityManager): Backend {
-  if (isExtended(em)) return new MongoBackend();
-  throw new ImproperlyConfigured(
-    'On MongoDB, the keys, references and unique fields of entities are kept by an extension of MikroORM: give the ORM ' +
-      'extensions: [MongoExtension], of @viewset/core',
-  );
-}
-
-const known = new WeakMap<Platform, Backend>();
 
 /**
- * The backend of the ORM that an entity manager belongs to.
+ * The databases that core serves, by the client package that MikroORM's driver of each one runs on. The driver's own list of client
+ * packages decides, and no name of a class: a minified bundle renames classes, and drivers on different clients share a platform.
+ */
+const DIALECTS: Readonly<Record<string, (em: EntityManager) => Dialect>> = {
+  'better-sqlite3': (em) => new SqliteDialect(em),
+  pg: (em) => new PostgreSqlDialect(em.getPlatform()),
+};
+
+/** The extensions of MikroORM that bring a backend (`registerBackend`), by the client package of its driver. */
+const EXTENSIONS: Readonly<Record<string, string>> = { mongodb: 'extensions: [MongoExtension], of @viewset/mongodb' };
+
+type Driver = ReturnType<EntityManager['getDriver']>;
+
+const known = new WeakMap<object, Backend>();
+const errors = new Set<DatabaseErrors>([SQL_ERRORS]);
+
+/**
+ * Has a backend serve the ORM of a driver. Called by an extension of MikroORM, before the ORM has read its entities.
+ *
+ * @param driver `orm.driver`
+ * @example
+ * export const OtherExtension = {
+ *   register: (orm: MikroORM) => registerBackend(orm.driver, new OtherBackend()),
+ * };
+ */
+export function registerBackend(driver: object, backend: Backend): void {
+  known.set(driver, backend);
+  errors.add(backend.errors);
+}
+
+/** Lists how the errors of each kind of database are read that has a backend here. */
+export function knownErrors(): Iterable<DatabaseErrors> {
+  return errors;
+}
+
+/**
+ * Finds the backend of the ORM that an entity manager belongs to.
+ *
  * @throws ImproperlyConfigured for a database that is not supported
  */
 export function backendOf(source: Source): Backend {
   const em = readerOf(source);
-  const platform = em.getPlatform();
-  let backend = known.get(platform);
-  if (backend === undefined) known.set(platform, (backend = makeBackend(em)));
+  const backend = findBackend(em);
+  if (backend !== undefined) return backend;
+  throw new ImproperlyConfigured(
+    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3), PostgreSQL ' +
+      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb, with @viewset/mongodb); got an ORM whose driver runs on ${clientsOf(em.getDriver()).join(', ')}`,
+  );
+}
+
+/**
+ * Returns undefined for a database that is not supported.
+ *
+ * @throws ImproperlyConfigured if the extension is missing that brings the backend
+ */
+export function findBackend(em: EntityManager): Backend | undefined {
+  const driver = em.getDriver();
+  let backend = known.get(driver);
+  if (backend === undefined && (backend = makeBackend(em, driver)) !== undefined) known.set(driver, backend);
   return backend;
 }
 
-function makeBackend(em: EntityManager): Backend {
-  const driver = em.getDriver();
-  const database = databaseOf(driver);
-  if (database !== undefined) return BACKENDS[database](em);
-  throw new ImproperlyConfigured(
-    'The databases that are supported are SQLite (@mikro-orm/sqlite, with better-sqlite3), PostgreSQL ' +
-      `(@mikro-orm/postgresql) and MongoDB (@mikro-orm/mongodb); got an ORM whose driver runs on ${clientsOf(driver)}`,
-  );
+function makeBackend(em: EntityManager, driver: Driver): Backend | undefined {
+  for (const client of clientsOf(driver)) {
+    const makeDialect = DIALECTS[client];
+    if (makeDialect !== undefined) return new SqlBackend(makeDialect(em));
+    const extension = EXTENSIONS[client];
+    if (extension === undefined) continue;
+    throw new ImproperlyConfigured(
+      `An extension of MikroORM brings the backend for a driver that runs on ${client}: give the ORM ${extension}`,
+    );
+  }
+  return undefined;
+}
+
+function clientsOf(driver: Driver): readonly string[] {
+  return driver.getDependencies().filter((client) => client !== 'kysely');
 }

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
-import { type Violation, violationOf } from '../backends/database-errors.ts';
+import type { Violation } from '../backends/database-errors.ts';
 import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../errors.ts';
 import { fieldPath } from '../fields/field-path.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
@@ -9,6 +9,7 @@ import { pointerStep } from '../json.ts';
 import { compare } from '../language/compare.ts';
 import { orderValues } from '../language/projection.ts';
 import { backendOf } from '../query/backend-of.ts';
+import { violationOf } from '../query/known-errors.ts';
 import { QuerySet } from '../query/queryset.ts';
 import { keyText } from '../fields/primary-key.ts';
 import { stateOf } from './request-state.ts';

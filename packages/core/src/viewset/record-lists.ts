@@ -2,7 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import { type Awaitable, isPromise, settle, whenReady } from '../awaitable.ts';
-import { violationOf } from '../backends/database-errors.ts';
+import { violationOf } from '../query/known-errors.ts';
 import { ImproperlyConfigured, InvalidUsage } from '../errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { checkOptionsAreRead } from '../filters/default-filters.ts';

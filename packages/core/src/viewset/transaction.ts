@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readError } from '../backends/database-errors.ts';
 import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../given-up.ts';
 import { ImproperlyConfigured } from '../errors.ts';
-import { endable, releaseTransaction, spoilTransaction } from '../mikro/endable-transaction.ts';
+import { endable } from '../mikro/endable-transaction.ts';
 import { holdTransaction, transactionMethods } from '../mikro/held-transaction.ts';
 import { lacksTransactions } from '../mikro/transactions.ts';
 import { pauses } from '../pauses.ts';
@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 20;
 
 /**
  * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
- * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on MongoDB, which has no savepoints,
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB)
  * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
  * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
  *
@@ -83,7 +83,7 @@ async function joined<Result>(em: EntityManager, work: () => Promise<Result>, is
   } finally {
     letGo();
     if (!isDone) {
-      await spoilTransaction(em, cannotGoOn);
+      await backendOf(em).spoilTransaction(em, cannotGoOn);
       // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
       await undoFiles(em);
     }
@@ -97,6 +97,7 @@ async function oneTransaction<Result>(
 ): Promise<Result> {
   checkNotGivenUp(request);
   const { em } = request;
+  const backend = backendOf(em);
   const outer = em.getTransactionContext<object>();
   const { begin, commit, rollback } = transactionMethods(em);
   await begin(outer === undefined ? {} : { ctx: outer });
@@ -138,12 +139,12 @@ async function oneTransaction<Result>(
     if (!endless) letGo();
     throw error;
   } finally {
-    releaseTransaction(own).catch(ignore);
+    backend.releaseTransaction(own).catch(ignore);
   }
 
   /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
   function refused(error: unknown): never {
-    throw backendOf(em).isLostRace(error) ? error : readError(em.getPlatform(), error);
+    throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
   }
 
   async function flushed(working: Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 import { wrap } from '@mikro-orm/core';
 import t from 'tap';
-import { bsonVersionOf, Decimal128 } from '../../src/mikro/decimal128.ts';
-import type { MongoConnection } from '../../src/mikro/mongo-driver.ts';
+import { bsonVersionOf, Decimal128 } from '../../../mongodb/src/mikro/decimal128.ts';
+import type { MongoConnection } from '../../../mongodb/src/mikro/mongo-driver.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, entities, Maker, pick, Product } from './catalog.ts';

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
-import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
+import { MongoExtension } from '../../../mongodb/src/index.ts';
 import { backendOf } from '../../src/query/backend-of.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { ModelViewSet, readShape, refs, Router, writeShape } from '../../src/index.ts';

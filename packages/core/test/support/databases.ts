@@ -4,7 +4,7 @@ import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
-import { MongoExtension } from '../../src/mikro/mongo-extension.ts';
+import { MongoExtension } from '../../../mongodb/src/index.ts';
 
 export type DatabaseName = 'sqlite' | 'postgresql' | 'mongodb';
 

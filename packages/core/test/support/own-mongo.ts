@@ -1,7 +1,7 @@
 import { MikroORM } from '@mikro-orm/mongodb';
 import type { Test } from 'tap';
 import { type MongoOptions, startMongo, type TestServer } from '../../../../scripts/servers.ts';
-import { MongoExtension } from '../../src/index.ts';
+import { MongoExtension } from '../../../mongodb/src/index.ts';
 import type { DatabaseOptions } from './databases.ts';
 
 /** A MongoDB of a test's own, that it may disturb. */

@@ -1,8 +1,10 @@
-/** The entry of a server that a test bundles and minifies: a list of notes on SQLite or PostgreSQL, called once and closed. */
+/** The entry of a server that a test bundles and minifies: a list of notes on SQLite, PostgreSQL or MongoDB, called once and closed. */
 import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
+import { MikroORM as MongoORM } from '@mikro-orm/mongodb';
 import { MikroORM as PostgreSqlORM } from '@mikro-orm/postgresql';
 import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import { ModelViewSet, Permission, readShape, Router, scoped, serverOptions, viewset, writeShape } from '@viewset/core';
+import { MongoExtension } from '@viewset/mongodb';
 import { fastify } from 'fastify';
 
 const Note = defineEntity({
@@ -24,11 +26,13 @@ class NoteViewSet extends ModelViewSet(Note, {
   permissionClasses: [Everyone, Shown],
 }) {}
 
-const url = process.env['MINIFIED_POSTGRES_URL'];
+const url = process.env['MINIFIED_DATABASE_URL'];
 const entities = [Note];
 const orm = (url === undefined
   ? await SqliteORM.init({ dbName: ':memory:', entities })
-  : await PostgreSqlORM.init({ clientUrl: url, entities })) as unknown as MikroORM;
+  : url.startsWith('mongodb')
+    ? await MongoORM.init({ clientUrl: url, entities, extensions: [MongoExtension] })
+    : await PostgreSqlORM.init({ clientUrl: url, entities })) as unknown as MikroORM;
 await orm.schema.create();
 const router = new Router().register('notes', NoteViewSet);
 const app = fastify(serverOptions());

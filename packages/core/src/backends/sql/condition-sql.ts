@@ -59,7 +59,12 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
       const said = converted ? undefined : acrossRelations(condition);
       if (said !== undefined) return writeCondition(out, scope, said);
       const { property } = primaryKey(meta);
-      writeComparison(out, scope, { steps, property }, matchingSql(scope.context.em, condition));
+      writeComparison(
+        out,
+        scope,
+        { steps, property },
+        matchingSql(scope.context.em, scope.context.plan.dialect, condition),
+      );
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import type { EntityManager, EntityMetadata, MikroORM } from '@mikro-orm/core';
 import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
 import { fieldPath } from '../../fields/field-path.ts';
@@ -13,6 +13,7 @@ import type { Select } from '../question.ts';
 import { ReadingBackend } from '../reading-backend.ts';
 import type { Reading } from '../reading.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
 import { bindChildren } from './children-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
@@ -22,6 +23,7 @@ import { type Assignment, bindWrite, type Write } from './write-statement.ts';
 /** SQLite and PostgreSQL: compiles what the language says to SQL, and runs it. */
 export class SqlBackend extends ReadingBackend<SqlQuestion> {
   readonly name: string;
+  readonly errors = SQL_ERRORS;
   readonly hasSavepoints = true;
   readonly #dialect: Dialect;
   /** By the schema of the tables that name none, which each entity manager may choose. */
@@ -33,9 +35,20 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     this.#dialect = dialect;
   }
 
+  async start(orm: MikroORM): Promise<[]> {
+    await this.#dialect.start(orm);
+    return [];
+  }
+
   isLostRace(): boolean {
     return false;
   }
+
+  /** A part of a transaction is rolled back by its savepoint. */
+  async spoilTransaction(): Promise<void> {}
+
+  /** A transaction holds nothing beyond its end. */
+  async releaseTransaction(): Promise<void> {}
 
   insert<Record>(write: RowWrite<Record> & { readonly data: object }): Awaitable<Record> {
     const { meta, projection } = write;

@@ -1,4 +1,4 @@
-import type { EntityManager, Platform } from '@mikro-orm/core';
+import type { EntityManager, MikroORM, Platform } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import type { FieldPath } from '../../../fields/field-path.ts';
 import { customTypeOf } from '../../../fields/field-type.ts';
@@ -116,6 +116,17 @@ export abstract class Dialect {
   abstract lock(alias: string): string;
   /** Runs work for a purpose; everything it reads is of one connection if there is a transaction. */
   abstract run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T>;
+
+  /** A value of a condition of MikroORM, as the driver takes it. */
+  whereParameter(value: unknown): unknown {
+    return this.plain(value);
+  }
+
+  /**
+   * Prepares the connections of an ORM when the application starts. Waits for an answer of the database no longer than a hook of Fastify
+   * may take.
+   */
+  async start(_orm: MikroORM): Promise<void> {}
 
   /** A value for a plain column, as the driver stores it. */
   stored(path: FieldPath, value: unknown): unknown {

@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/core';
+import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import type { Awaitable } from '../../../awaitable.ts';
 import { withMicroseconds } from '../../../fields/calendar.ts';
 import type { FieldKind } from '../../../fields/field-kind.ts';
@@ -7,6 +7,7 @@ import { valueProperty } from '../../../fields/property.ts';
 import type { Lookup } from '../../../language/lookup.ts';
 import { formattedDate } from '../../../mikro/platform.ts';
 import type { Purpose } from '../../../mikro/connection-for.ts';
+import { releaseLostConnections } from '../../../mikro/lost-connections.ts';
 import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from './comparison.ts';
 import { Dialect, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
@@ -47,6 +48,15 @@ export class PostgreSqlDialect extends Dialect {
 
   run<T>(em: EntityManager, purpose: Purpose, work: (reader: Reader) => Awaitable<T>): Awaitable<T> {
     return runPostgreSql(em, purpose, work);
+  }
+
+  override whereParameter(value: unknown): unknown {
+    if (value instanceof Date) return formattedDate(this.platform, value);
+    return typeof value === 'bigint' ? String(value) : value;
+  }
+
+  override start(orm: MikroORM): Promise<void> {
+    return releaseLostConnections(orm);
   }
 
   protected toTheByte(path: FieldPath): string {

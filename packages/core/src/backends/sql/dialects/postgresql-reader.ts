@@ -17,6 +17,7 @@ import { readError } from '../../database-errors.ts';
 import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
+import { SQL_ERRORS } from './sql-errors.ts';
 
 const rowMode = 'array';
 
@@ -38,7 +39,7 @@ export async function runPostgreSql<T>(
     const pool = pools.get(connection);
     return await run(pool?.isOpen === true ? pool : await openReader(em, connection));
   } catch (error) {
-    throw readError(em.getPlatform(), error);
+    throw readError(SQL_ERRORS, em.getPlatform(), error);
   }
 }
 

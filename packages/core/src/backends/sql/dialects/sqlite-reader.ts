@@ -13,6 +13,7 @@ import { foldCase } from '../../../language/fold-case.ts';
 import { LruMap } from '../../../lru-map.ts';
 import { logged } from './query-log.ts';
 import type { Reader, Statement } from './reader.ts';
+import { SQL_ERRORS } from './sql-errors.ts';
 import { BUSY_TIMEOUT_MS, isBusy, whenFree } from './sqlite-lock.ts';
 
 /** The SQL function that folds case by Unicode; see `foldCase`. */
@@ -49,7 +50,7 @@ export function runSqlite<T>(
   const failed = (error: unknown): Promise<T> => {
     // One that was closed meanwhile is opened anew.
     if (!database.open || (!isOwn && isBusy(error))) return readLater(em, connection, isOwn, work);
-    throw readError(em.getPlatform(), error);
+    throw readError(SQL_ERRORS, em.getPlatform(), error);
   };
   try {
     const result = work(logged(em, connection, readerOf(database)));
@@ -73,7 +74,7 @@ async function readLater<T>(
     if (isOwn) return await run();
     return await whenFree(connection, () => (database.inTransaction ? betweenTransactions(connection, run) : run()));
   } catch (error) {
-    throw readError(em.getPlatform(), error);
+    throw readError(SQL_ERRORS, em.getPlatform(), error);
   }
 }
 

@@ -1,0 +1,24 @@
+import { ConnectionException, DeadlockException, DriverException, LockWaitTimeoutException } from '@mikro-orm/core';
+import { isUnavailable, type Violation } from '../backends/database-errors.ts';
+import { knownErrors } from './backend-of.ts';
+
+/** Reads an error of MikroORM or its driver. Undefined if it is not about values. */
+export function violationOf(error: unknown): Violation | undefined {
+  if (!(error instanceof DriverException)) return undefined;
+  for (const errors of knownErrors()) {
+    const violation = errors.violationOf(error);
+    if (violation !== undefined) return violation;
+  }
+  return undefined;
+}
+
+/** Tells if an error of MikroORM or its driver may be gone with the next try. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof ConnectionException || error instanceof DeadlockException) return true;
+  if (error instanceof LockWaitTimeoutException) return true;
+  if (!(error instanceof Error)) return false;
+  for (const errors of knownErrors()) {
+    if (isUnavailable(errors, error) || errors.isTransactionLost(error)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,83 @@
+import type { FieldPath } from '@viewset/core';
+import type { Question, RelatedProjection } from '@viewset/core/backend';
+import { collectionName } from '../mikro/collection.ts';
+import type { Document } from '../mikro/mongo-driver.ts';
+import { type Match, matchOf, rootScope, sortingOf } from './match.ts';
+import { runPipeline } from './read-command.ts';
+import { plainGetter, rowFields } from './rows.ts';
+import { columnOf, type Scope } from './scope.ts';
+import { comparedValue } from './stored-value.ts';
+import { type Tie, tieOf } from './tie.ts';
+
+/** The children's documents, each with the key of its owner, one for each owner. */
+interface Tied {
+  readonly stages: readonly Document[];
+  /** The field with the owner's key. */
+  readonly owner: string;
+}
+
+/**
+ * Reads the children of several records by one command, in their order: rows with the key of the owner behind the columns.
+ *
+ * @param keys the owners' keys as entities hold them
+ */
+export async function readChildRows(
+  question: Question,
+  related: RelatedProjection,
+  columns: readonly FieldPath[],
+  entityColumns: number,
+  keys: readonly unknown[],
+): Promise<unknown[][]> {
+  const { em, query } = question;
+  const platform = em.getPlatform();
+  const tie = tieOf(related.relation, related.ownerMeta);
+  const scope = rootScope(question);
+  const stored = keys.map((key) => comparedValue(related.owner, key, platform));
+  const match = matchOf(scope, question);
+  const { stages, owner } = tied(scope, related, tie, stored, match);
+  const { added, sort } = sortingOf(scope, query.order.total);
+  const pipeline = [...stages, ...match.rest, ...scope.takeStages()];
+  if (added !== undefined) pipeline.push({ $addFields: added });
+  pipeline.push(...(related.limit === undefined ? [{ $sort: sort }] : firstOfEach(owner, sort, related.limit)));
+  const { projection, readRow } = rowFields(scope, columns, entityColumns);
+  pipeline.push(...scope.takeStages(), { $project: { ...projection, [owner]: 1 } });
+  const root = tie.listOn === 'owner' ? related.ownerMeta : query.meta;
+  const documents = await runPipeline(question, root, pipeline, {});
+  const ownerOf = plainGetter(owner, related.owner);
+  return documents.map((document) => [...readRow(document), ownerOf(document)]);
+}
+
+function tied(scope: Scope, related: RelatedProjection, tie: Tie, keys: readonly unknown[], { own }: Match): Tied {
+  const isWanted = (field: string): Document => ({ $match: { [field]: { $in: keys } } });
+  if (tie.listOn === undefined) return { stages: [isWanted(tie.field), { $match: own }], owner: tie.field };
+  const owner = `~${scope.context.names.next++}`;
+  if (tie.listOn === 'owner') {
+    const owners = isWanted(columnOf(related.ownerMeta.getPrimaryProp()));
+    return { stages: [owners, ...listedChildren(scope, tie, owner, own)], owner };
+  }
+  // A list may name a key twice.
+  const each = [{ $addFields: { [owner]: { $setUnion: [`$${tie.field}`, []] } } }, { $unwind: `$${owner}` }];
+  return { stages: [isWanted(tie.field), { $match: own }, ...each, isWanted(owner)], owner };
+}
+
+/** Goes on with the records that the lists of their owners name: one look-up for each owner. */
+function listedChildren({ meta }: Scope, { ownerField, field }: Tie, owner: string, own: Document): Document[] {
+  const record = `${owner}r`;
+  const from = collectionName(meta);
+  return [
+    { $lookup: { from, localField: ownerField, foreignField: field, as: record, pipeline: [{ $match: own }] } },
+    { $unwind: `$${record}` },
+    { $replaceRoot: { newRoot: { $mergeObjects: [`$${record}`, { [owner]: '$_id' }] } } },
+  ];
+}
+
+/** Keeps the first children of each owner. */
+function firstOfEach(owner: string, sort: Document, limit: number): Document[] {
+  const first = { $topN: { n: limit, sortBy: sort, output: '$$ROOT' } };
+  return [
+    { $group: { _id: `$${owner}`, first } },
+    { $unwind: '$first' },
+    { $replaceRoot: { newRoot: '$first' } },
+    { $sort: sort },
+  ];
+}

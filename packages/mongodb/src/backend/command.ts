@@ -1,0 +1,24 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { inspect } from 'node:util';
+import { readError } from '@viewset/core/backend';
+import { MONGO_ERRORS } from './database-errors.ts';
+import { loggedCommand } from '../mikro/collection.ts';
+
+/** Runs a command on the collection of an entity. Its error is the one that MikroORM makes of that of the driver. */
+export async function runCommand<Result>(
+  em: EntityManager,
+  meta: EntityMetadata,
+  name: string,
+  parts: readonly unknown[],
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await loggedCommand(em, () => `${meta.collection}.${name}(${parts.map(inText).join(', ')})`, run);
+  } catch (error) {
+    throw readError(MONGO_ERRORS, em.getPlatform(), error);
+  }
+}
+
+function inText(part: unknown): string {
+  return inspect(part, { depth: null, breakLength: Infinity });
+}

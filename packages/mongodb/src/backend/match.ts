@@ -1,0 +1,74 @@
+import type { OrderKey } from '@viewset/core';
+import { type Question, isAlways, ownsColumn } from '@viewset/core/backend';
+import type { Document } from '../mikro/mongo-driver.ts';
+import { EVERYTHING } from './comparison.ts';
+import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';
+import { columnOf, Scope } from './scope.ts';
+
+/** Makes a scope of the whole collection of a question. */
+export function rootScope({ em, query, related }: Question): Scope {
+  return new Scope(compileContext(em, related), query.meta, '');
+}
+
+/** The stages that keep the documents of a question: by their own fields first, then by what has to be looked up. */
+export interface Match {
+  /** The filter of own fields. */
+  readonly own: Document;
+  /** The stages behind it; none if own fields decide. */
+  readonly rest: readonly Document[];
+}
+
+export function matchOf(scope: Scope, { condition }: Question): Match {
+  const parts = condition.kind === 'and' ? condition.conditions : isAlways(condition) ? [] : [condition];
+  const own = [discriminatorFilter(scope)];
+  const looked: Document[] = [];
+  for (const part of parts) {
+    const before = scope.reads;
+    const filter = conditionFilter(scope, part);
+    (scope.reads === before ? own : looked).push(filter);
+  }
+  looked.push(...requiredFilters(scope));
+  const rest = looked.length === 0 ? [] : [...scope.takeStages(), { $match: all(looked) }];
+  return { own: all(own), rest };
+}
+
+/** Asks for the related records that a record is hidden without. */
+function requiredFilters(scope: Scope): Document[] {
+  const filters: Document[] = [];
+  if (scope.context.related === undefined) return filters;
+  for (const property of scope.meta.relations) {
+    if (!ownsColumn(property) || scope.filterOf([property])?.required !== true) continue;
+    const isSeen = { [scope.field([], property)]: { $ne: null } };
+    filters.push(property.nullable === true ? { $or: [{ [columnOf(property)]: { $eq: null } }, isSeen] } : isSeen);
+  }
+  return filters;
+}
+
+/** The stages that put documents in an order. */
+export interface Sorting {
+  /** Fields to add before sorting, which tell NULLs from values; undefined if none are needed. */
+  readonly added: Document | undefined;
+  readonly sort: Document;
+}
+
+/** MongoDB takes NULL, and what is missing, for the least of all: `OrderKey` says otherwise. */
+export function sortingOf(scope: Scope, order: readonly OrderKey[]): Sorting {
+  const added: Document = {};
+  const sort: Document = {};
+  for (const { path, descending } of order) {
+    const field = scope.field(path.steps, path.property);
+    const direction = descending ? -1 : 1;
+    if (path.nullable && !Object.hasOwn(sort, field)) {
+      const isNull = `~${scope.context.names.next++}`;
+      added[isNull] = { $lte: [`$${field}`, null] };
+      sort[isNull] = direction;
+    }
+    if (!Object.hasOwn(sort, field)) sort[field] = direction;
+  }
+  return { added: Object.keys(added).length === 0 ? undefined : added, sort };
+}
+
+/** True if a filter says nothing. */
+export function saysNothing(filter: Document): boolean {
+  return filter === EVERYTHING;
+}

@@ -1,0 +1,94 @@
+import { type FieldPath, ImproperlyConfigured } from '@viewset/core';
+import { customTypeOf } from '@viewset/core/backend';
+import { decimalText } from '../mikro/decimal128.ts';
+import type { Document } from '../mikro/mongo-driver.ts';
+import { columnOf, type Scope } from './scope.ts';
+
+/** The fields of documents that rows are made of. */
+export interface RowFields {
+  /** Tells MongoDB which fields to send. */
+  readonly projection: Document;
+  readRow(this: void, document: Document): unknown[];
+}
+
+/**
+ * Makes the reading of columns from the documents of a scope, and looks up what they need of other collections.
+ *
+ * @param entityColumns the number of columns in front that are left as the driver gives them
+ * @throws ImproperlyConfigured for a path through a relation to many
+ */
+export function rowFields(scope: Scope, paths: readonly FieldPath[], entityColumns = 0): RowFields {
+  const fields = fieldsOf(scope, paths);
+  const getters = fields.map((field, index) =>
+    index < entityColumns ? getterOf(field, undefined) : plainGetter(field, paths[index] as FieldPath),
+  );
+  return { projection: projectionOf(fields), readRow: (document) => getters.map((get) => get(document)) };
+}
+
+/** Makes the reading of columns of an entity's own from its documents, as the driver gives them for a `Projection`'s row. */
+export function rowReader(paths: readonly FieldPath[]): (document: Document) => unknown[] {
+  const getters = paths.map((path) => plainGetter(columnOf(path.property), path));
+  return (document) => getters.map((get) => get(document));
+}
+
+/** Makes the reading of a path from a field, as rows have it. */
+export function plainGetter(field: string, path: FieldPath): (document: Document) => unknown {
+  return getterOf(field, plainValue(path));
+}
+
+/** The key of a related record comes of that record if it is read anyway, so that both are there or neither. */
+function fieldsOf(scope: Scope, paths: readonly FieldPath[]): string[] {
+  for (const { key, toMany, steps, property } of paths) {
+    if (toMany) throw new ImproperlyConfigured(`"${key}" cannot be read: it has many values for one record`);
+    if (property.primary !== true) scope.field(steps, property);
+  }
+  return paths.map(({ steps, property }) => scope.field(steps, property));
+}
+
+/** MongoDB sends the key unless it is told not to. */
+function projectionOf(fields: readonly string[]): Document {
+  const projection: Document = {};
+  for (const field of fields) projection[field] = 1;
+  if (fields.length === 0) return { _id: 1 };
+  return Object.hasOwn(projection, '_id') ? projection : { ...projection, _id: 0 };
+}
+
+type Convert = (value: unknown) => unknown;
+
+function getterOf(field: string, convert: Convert | undefined): (document: Document) => unknown {
+  const dot = field.startsWith('~') ? field.indexOf('.') : -1;
+  const get = dot === -1 ? ownGetter(field) : relatedGetter(field.slice(0, dot), field.slice(dot + 1));
+  if (convert === undefined) return get;
+  return (document) => {
+    const value = get(document);
+    return value === null ? null : convert(value);
+  };
+}
+
+function ownGetter(field: string): (document: Document) => unknown {
+  return (document) => document[field] ?? null;
+}
+
+function relatedGetter(relation: string, field: string): (document: Document) => unknown {
+  return (document) => (document[relation] as Document | undefined)?.[field] ?? null;
+}
+
+/** Makes of the driver's own values those that every database has: numbers that are exact as text, keys and bytes. */
+function plainValue(path: FieldPath): Convert | undefined {
+  if (customTypeOf(path.property) !== undefined) return undefined;
+  switch (path.type.kind) {
+    case 'decimal':
+      return decimalText;
+    case 'bigint':
+    case 'objectId':
+      return String;
+    case 'binary':
+      return bytes;
+    default:
+      return undefined;
+  }
+}
+
+function bytes(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? value : (value as { readonly buffer: unknown }).buffer;
+}

@@ -1,0 +1,114 @@
+import type { Lookup } from '@viewset/core';
+import { foldCase } from '@viewset/core/backend';
+import type { Document } from '../mikro/mongo-driver.ts';
+
+/** Longer texts are compared without a pattern: PCRE refuses patterns that come to more than 64 KiB. */
+const MAX_LENGTH = 500;
+
+/** The dotted capital I, the one letter that folds to two characters: an `i` and the dot above. */
+const DOTTED_I = 'İ';
+const DOT = '\u0307';
+
+/** The condition that a text lookup is true of a field. Case counts, or it folds one letter to one letter by Unicode's rules. */
+export function textFilter(field: string, lookup: Lookup, text: string): Document {
+  const isFolded = lookup.startsWith('i');
+  const sought = isFolded ? foldCase(text) : text;
+  const characters = Array.from(sought);
+  if (characters.length > MAX_LENGTH) return { $expr: longText(field, lookup, sought, characters, isFolded) };
+  const pattern = isFolded ? foldedPattern(characters, lookup) : characters.map(escaped).join('');
+  const before = isWhole(lookup) || lookup.endsWith('startswith') ? '^' : '';
+  // Not "$", which a newline may follow.
+  const after = isWhole(lookup) || lookup.endsWith('endswith') ? '\\z' : '';
+  return { [field]: { $regex: before + pattern + after } };
+}
+
+function isWhole(lookup: Lookup): boolean {
+  return lookup.endsWith('exact');
+}
+
+/**
+ * A pattern of every text that folds to the given one. Not the option "i": PCRE folds more letters than `foldCase`, such as
+ * the long s, and knows nothing of two characters that are one.
+ */
+function foldedPattern(folded: readonly string[], lookup: Lookup): string {
+  const startsAnywhere = lookup === 'icontains' || lookup === 'iendswith';
+  const endsAnywhere = lookup === 'icontains' || lookup === 'istartswith';
+  let pattern = '';
+  for (let index = 0; index < folded.length; index++) {
+    const character = folded[index] as string;
+    const isLast = index === folded.length - 1;
+    if (character === 'i' && folded[index + 1] === DOT) {
+      pattern += `(?:[iI]${DOT}|${DOTTED_I})`;
+      index++;
+    } else if ((character === 'i' && isLast && endsAnywhere) || (character === DOT && index === 0 && startsAnywhere)) {
+      pattern += `[${character}${(variantsOf(character) ?? []).join('')}${DOTTED_I}]`;
+    } else {
+      const variants = variantsOf(character);
+      pattern += variants === undefined ? escaped(character) : `[${character}${variants.join('')}]`;
+    }
+  }
+  return pattern;
+}
+
+function escaped(character: string): string {
+  if (character === '\0') return String.raw`\x00`;
+  return /[\\^$.*+?()[\]{}|]/.test(character) ? `\\${character}` : character;
+}
+
+let variants: ReadonlyMap<string, readonly string[]> | undefined;
+
+/** The other letters that fold to a letter; undefined if there are none. */
+export function variantsOf(letter: string): readonly string[] | undefined {
+  variants ??= findVariants();
+  return variants.get(letter);
+}
+
+/** Letters that have a case stand in the first two of Unicode's planes. */
+const LAST_LETTER = 0x1ffff;
+
+function findVariants(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (let code = 0; code <= LAST_LETTER; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const letter = String.fromCodePoint(code);
+    const folded = foldCase(letter);
+    if (folded === letter || letter === DOTTED_I) continue;
+    const others = found.get(folded);
+    if (others === undefined) found.set(folded, [letter]);
+    else others.push(letter);
+  }
+  return found;
+}
+
+/** The same for a text that is too long for a pattern: the column is folded as far as the letters of the text need it. */
+function longText(
+  field: string,
+  lookup: Lookup,
+  sought: string,
+  characters: readonly string[],
+  isFolded: boolean,
+): Document {
+  const column = { $ifNull: [`$${field}`, ''] };
+  const text = isFolded ? foldedColumn(column, characters) : column;
+  const literal = { $literal: sought };
+  if (isWhole(lookup)) return { $eq: [text, literal] };
+  if (lookup.endsWith('contains')) return { $gte: [{ $indexOfCP: [text, literal] }, 0] };
+  const length = characters.length;
+  const start = lookup.endsWith('startswith') ? 0 : { $max: [0, { $subtract: [{ $strLenCP: '$$text' }, length] }] };
+  return { $let: { vars: { text }, in: { $eq: [{ $substrCP: ['$$text', start, length] }, literal] } } };
+}
+
+function foldedColumn(column: Document, characters: readonly string[]): Document {
+  const pairs = [...new Set(characters)].flatMap((letter) =>
+    (variantsOf(letter) ?? []).map((variant) => [variant, letter]),
+  );
+  if (characters.includes('i') || characters.includes(DOT)) pairs.push([DOTTED_I, `i${DOT}`]);
+  const [find, replacement] = [0, 1].map((place) => ({ $arrayElemAt: ['$$this', place] }));
+  return {
+    $reduce: {
+      input: { $literal: pairs },
+      initialValue: column,
+      in: { $replaceAll: { input: '$$value', find, replacement } },
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { MongoExtension } from './mongo-extension.ts';

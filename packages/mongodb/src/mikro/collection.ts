@@ -1,0 +1,52 @@
+import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
+import { type Purpose, connectionFor, tellQueryLog } from '@viewset/core/backend';
+import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
+
+/** Returns the collection of an entity, over the connection for a purpose. */
+export function collectionOf(em: EntityManager, meta: EntityMetadata, purpose: Purpose): MongoCollection {
+  const connection = connectionFor(em, purpose) as unknown as MongoConnection;
+  const database = connection.getDb();
+  let known = collections.get(database);
+  if (known === undefined) collections.set(database, (known = new WeakMap<EntityMetadata, MongoCollection>()));
+  let collection = known.get(meta);
+  if (collection === undefined) known.set(meta, (collection = connection.getCollection(collectionName(meta))));
+  return collection;
+}
+
+/** The driver makes a collection, and works out its options, each time that it is asked for one. A new client has a new database. */
+const collections = new WeakMap<object, WeakMap<EntityMetadata, MongoCollection>>();
+
+/** The name of an entity's collection. */
+export function collectionName(meta: EntityMetadata): string {
+  return meta.collection;
+}
+
+/** The options of every command: the session of the entity manager's transaction. */
+export function commandOptions(em: EntityManager): Document {
+  const session = em.getTransactionContext<unknown>();
+  return session === undefined ? {} : { session };
+}
+
+/** Runs a command, and tells MikroORM's log of it if that logs queries (`debug`, `slowQueryThreshold`). */
+export async function loggedCommand<Result>(
+  em: EntityManager,
+  words: () => string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const { config } = em;
+  const isLogging = config.getLogger().isEnabled('query') || config.get('slowQueryThreshold') !== undefined;
+  if (!isLogging) return run();
+  const started = performance.now();
+  const log = (outcome: Record<string, unknown>): void => {
+    const took = Math.round(performance.now() - started);
+    tellQueryLog(em.getConnection('read'), words(), { took, ...outcome });
+  };
+  try {
+    const found = await run();
+    log(Array.isArray(found) ? { results: found.length } : {});
+    return found;
+  } catch (error) {
+    log({ level: 'error' });
+    throw error;
+  }
+}

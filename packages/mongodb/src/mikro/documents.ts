@@ -1,0 +1,105 @@
+import { type EntityMetadata, type EntityProperty, type Platform, ReferenceKind } from '@mikro-orm/core';
+import { isRecord } from '@viewset/core/backend';
+import type { Document } from './mongo-driver.ts';
+import { exactValue } from './metadata.ts';
+
+/**
+ * Returns the values of a new document as MongoDB is to store them; see `changedValues`.
+ *
+ * @param values those of all columns (`completeValues`)
+ */
+export function newDocument(meta: EntityMetadata, values: Document): Document {
+  const document = changedValues(meta, values);
+  for (const name of Object.keys(document)) if (document[name] === undefined) delete document[name];
+  return document;
+}
+
+/**
+ * Returns the values of a new document with those that a column has without one: its default, or NULL.
+ *
+ * @param data values by the names of properties, as MikroORM stores them
+ */
+export function completeValues(platform: Platform, meta: EntityMetadata, data: Document): Document {
+  const values = { ...defaultsOf(platform, meta) };
+  for (const [name, value] of Object.entries(data)) if (value !== undefined) values[name] = value;
+  return values;
+}
+
+const defaults = new WeakMap<EntityMetadata, Document>();
+
+function defaultsOf(platform: Platform, meta: EntityMetadata): Document {
+  let values = defaults.get(meta);
+  if (values === undefined) {
+    const columns = meta.props.filter((property) => hasValue(property) && defaultOf(property) !== undefined);
+    const entries = columns.map((property) => {
+      const value = defaultOf(property);
+      const type = value === null ? undefined : property.customType;
+      const stored: unknown = type === undefined ? value : type.convertToDatabaseValue(value, platform);
+      return [property.name, stored] as const;
+    });
+    defaults.set(meta, (values = Object.fromEntries(entries)));
+  }
+  return values;
+}
+
+/** MongoDB knows no columns: MikroORM would read what is not there as undefined. */
+function defaultOf({ default: value, nullable }: EntityProperty): unknown {
+  return value ?? (nullable === true ? null : undefined);
+}
+
+/** True of a property that is one field of the document. */
+function hasValue({ kind, owner, persist, formula, embedded }: EntityProperty): boolean {
+  if (persist === false || formula !== undefined || embedded !== undefined) return false;
+  return (
+    kind === ReferenceKind.SCALAR || kind === ReferenceKind.MANY_TO_ONE || (kind === ReferenceKind.ONE_TO_ONE && owner)
+  );
+}
+
+/**
+ * Returns the changes of a document as MongoDB is to store them: what is undefined is to be removed.
+ *
+ * - An object of a JSON column is handed over as a Map: MikroORM takes `{ $inc: 1 }` and `{ $re: '.' }` for operators, and the driver
+ *   `{ _bsontype: … }` for a value of its own, whoever has sent them.
+ * - NULL in a unique field is no field at all, of which any number of documents may be without: MongoDB counts NULL as a value.
+ */
+export function changedValues(meta: EntityMetadata, data: Document): Document {
+  const values: Document = { ...data };
+  for (const [name, value] of Object.entries(values)) {
+    const property = meta.properties[name as never] as EntityProperty | undefined;
+    if (property === undefined || !hasValue(property)) continue;
+    if (value === null && isLeftOut(meta, property)) values[name] = undefined;
+    // MikroORM itself counts a version up by an operator.
+    else if (name !== meta.versionProperty) values[name] = literalValue(exactValue(property, value));
+  }
+  return values;
+}
+
+/** True of a nullable property that is unique, alone or together with others. */
+export function isLeftOut(meta: EntityMetadata, property: EntityProperty): boolean {
+  return property.nullable === true && uniqueNames(meta).has(property.name);
+}
+
+const known = new WeakMap<EntityMetadata, ReadonlySet<string>>();
+
+function uniqueNames(meta: EntityMetadata): ReadonlySet<string> {
+  let names = known.get(meta);
+  if (names === undefined) {
+    const alone = meta.props.filter(({ unique }) => unique !== undefined && unique !== false).map(({ name }) => name);
+    const together = meta.uniques.flatMap(({ properties }) => (properties === undefined ? [] : [properties].flat()));
+    known.set(meta, (names = new Set([...alone, ...together.map(String)])));
+  }
+  return names;
+}
+
+/** Copies a value of JSON, each object as a Map, of which no key means anything. */
+function literalValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(literalValue);
+  if (!isPlain(value)) return value;
+  return new Map(Object.entries(value).map(([key, part]) => [key, literalValue(part)]));
+}
+
+function isPlain(value: unknown): value is Document {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}

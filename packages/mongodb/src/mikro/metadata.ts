@@ -1,0 +1,88 @@
+import {
+  BigIntType,
+  DecimalType,
+  type EntityMetadata,
+  type EntityProperty,
+  type MetadataStorage,
+  type Platform,
+  type Type,
+} from '@mikro-orm/core';
+import { fieldType } from '@viewset/core/backend';
+import { bsonVersionOf, Decimal128, decimalText } from './decimal128.ts';
+
+/**
+ * Names the column of an entity's key as MongoDB does, `_id`, whatever the property is called. To be called before MikroORM
+ * has completed the entity (`discovery.onMetadata`). A name that the application has chosen stays.
+ */
+export function nameKeyColumn(meta: EntityMetadata): void {
+  const keys = Object.values<EntityProperty>(meta.properties).filter(({ primary }) => primary === true);
+  const [key, ...others] = keys;
+  const named = key as (EntityProperty & { fieldName?: string }) | undefined;
+  if (named === undefined || others.length > 0) return;
+  if (named.fieldNames === undefined && named.fieldName === undefined) named.fieldNames = ['_id'];
+}
+
+/** The conversions of the types whose values are stored so already: properties may share one. */
+const exact = new WeakMap<object, (value: unknown) => unknown>();
+
+/**
+ * Has decimals and bigints stored as MongoDB's own exact numbers: MikroORM stores both as text, which has another order. To be called
+ * once the entities are complete (`discovery.afterDiscovered`). Types of the application's own stay as they are.
+ */
+export function storeExactly(entities: MetadataStorage, platform: Platform): void {
+  for (const meta of entities) {
+    for (const property of meta.props) {
+      const type = property.customType as Type<unknown> | undefined;
+      if (type === undefined || exact.has(type)) continue;
+      if (type.constructor === DecimalType) storeDecimal(type, fieldType(property).scale, platform);
+      if (type.constructor === BigIntType) storeBigInt(type);
+    }
+  }
+}
+
+function storeDecimal(type: Type<unknown>, scale: number | undefined, platform: Platform): void {
+  const convert = (value: unknown): unknown => {
+    return isNone(value) ? value : exactDecimal(platform, value, scale);
+  };
+  const read = type.convertToJSValue.bind(type);
+  const convertToJSValue = (value: unknown): unknown => read(isNone(value) ? value : decimalText(value), platform);
+  Object.assign(type, { convertToDatabaseValue: convert, convertToJSValue, compareValues: areEqual });
+  exact.set(type, convert);
+}
+
+function storeBigInt(type: Type<unknown>): void {
+  Object.assign(type, { convertToDatabaseValue: toBigInt });
+  exact.set(type, toBigInt);
+}
+
+function toBigInt(value: unknown): unknown {
+  return isNone(value) ? value : BigInt(value as string | number | bigint);
+}
+
+function isNone(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}
+
+/** Returns a number or a text as the column of a decimal or bigint has it; `em.nativeUpdate()` hands on what it is given. */
+export function exactValue({ customType }: EntityProperty, value: unknown): unknown {
+  if (customType === undefined || (typeof value !== 'number' && typeof value !== 'string')) return value;
+  const convert = exact.get(customType);
+  return convert === undefined ? value : convert(value);
+}
+
+function areEqual(first: unknown, second: unknown): boolean {
+  return String(first) === String(second);
+}
+
+/** Makes a decimal for the driver of a platform, rounded to `scale` digits after the point if that is given. */
+export function exactDecimal(platform: Platform, value: unknown, scale: number | undefined): Decimal128 {
+  let version = bsonVersions.get(platform);
+  if (version === undefined) {
+    // The one value of the driver's own BSON that a platform makes.
+    version = bsonVersionOf(platform.denormalizePrimaryKey('0'.repeat(24)) as unknown as object);
+    bsonVersions.set(platform, version);
+  }
+  return Decimal128.of(value, scale, version);
+}
+
+const bsonVersions = new WeakMap<Platform, unknown>();

@@ -1,0 +1,27 @@
+import type { MikroORM } from '@mikro-orm/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ImproperlyConfigured } from '@viewset/core';
+import { hasTransactions } from '@viewset/core/backend';
+import { mongoDriverOf } from './mongo-driver.ts';
+
+/** An application starts without an answer of its database too, within the time that Fastify gives a hook (10 s). */
+const PATIENCE_MS = 5000;
+
+/**
+ * Asks a MongoDB if it has transactions: a member of a replica set has, and a router of shards. An ORM that has said that it needs none
+ * (`disableTransactions`) may be on a server that stands alone.
+ *
+ * @throws ImproperlyConfigured for a server that stands alone
+ */
+export async function requireReplicaSet(orm: MikroORM): Promise<void> {
+  if (!hasTransactions(orm)) return;
+  const admin = mongoDriverOf(orm)?.getConnection('write').getClient().db('admin');
+  const asked = admin?.command({ hello: 1 }).catch(() => undefined);
+  const answer = await Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })]);
+  if (answer === undefined || 'setName' in answer || answer['msg'] === 'isdbgrid') return;
+  throw new ImproperlyConfigured(
+    'This MongoDB stands alone and so has no transactions, without which a write of several records could be half done: run it as ' +
+      'a replica set, of one member at least (mongod --replSet rs0, then rs.initiate()), or say that writes of a single document are all ' +
+      'you need (disableTransactions: true in the options of MikroORM)',
+  );
+}

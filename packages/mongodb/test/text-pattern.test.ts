@@ -1,0 +1,67 @@
+import t from 'tap';
+import { textFilter, variantsOf } from '../src/backend/text-pattern.ts';
+import { foldCase } from '../../core/src/language/fold-case.ts';
+
+function pattern(lookup: 'icontains' | 'istartswith' | 'iendswith' | 'iexact' | 'contains', text: string): RegExp {
+  const { $regex } = textFilter('name', lookup, text)['name'] as { $regex: string };
+  // JavaScript has no "\z"; its "$" is one.
+  return new RegExp($regex.replace(/\\z$/, '$'), 'u');
+}
+
+t.test('every letter is found by its fold, and by no other letter', async (t) => {
+  const wrong: string[] = [];
+  for (let code = 1; code <= 0x10ffff; code++) {
+    if (code >= 0xd800 && code <= 0xdfff) continue;
+    const letter = String.fromCodePoint(code);
+    const folded = foldCase(letter);
+    if (folded === letter || letter === 'İ') continue;
+    if (variantsOf(folded)?.includes(letter) !== true) wrong.push(letter);
+  }
+  t.strictSame(wrong, []);
+});
+
+t.test('letters that Unicode folds and that no lower case has are others', async (t) => {
+  t.notMatch('ſ', pattern('icontains', 's'));
+  t.match('K', pattern('icontains', 'k'), 'the Kelvin sign');
+  t.match('ΟΔΟΣ', pattern('iexact', 'οδος'));
+  t.match('οδος', pattern('iexact', 'ΟΔΟΣ'));
+});
+
+t.test('the dotted capital I is two characters, which a text may begin or end between', async (t) => {
+  for (const [lookup, text, isFound] of [
+    ['icontains', 'i', true],
+    ['icontains', '\u0307', true],
+    ['icontains', 'i\u0307', true],
+    ['icontains', 'ai', true],
+    ['icontains', '\u0307b', true],
+    ['istartswith', 'ai', true],
+    ['istartswith', '\u0307b', false],
+    ['iendswith', '\u0307b', true],
+    ['iendswith', 'ai', false],
+    ['iexact', 'aib', false],
+    ['iexact', 'ai\u0307b', true],
+  ] as const) {
+    const folded = foldCase('aİb');
+    const expected =
+      lookup === 'icontains'
+        ? folded.includes(text)
+        : lookup === 'iexact'
+          ? folded === text
+          : lookup === 'istartswith'
+            ? folded.startsWith(text)
+            : folded.endsWith(text);
+    t.equal(expected, isFound, 'as the model has it');
+    t.equal(pattern(lookup, text).test('aİb'), isFound, `${lookup} ${JSON.stringify(text)}`);
+  }
+});
+
+t.test('nothing in a text is a sign of a pattern', async (t) => {
+  const text = ['\\E^$.*+?()[]{}|/-#\\d', ''].join('\n');
+  t.match(`a${text}b`, pattern('contains', text));
+  t.notMatch(`a${text}b`.replace('.', 'x'), pattern('contains', text));
+});
+
+t.test('a text that is too long for a pattern is compared without one', async (t) => {
+  const filter = textFilter('name', 'icontains', 'É'.repeat(501));
+  t.match(Object.keys(filter), ['$expr']);
+});
