@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
 import { notStored } from '../backends/backend.ts';
 import { isUnfiltered } from '../backends/entity-filters.ts';
+import { permissionDenied } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { compare } from '../language/compare.ts';
 import { type Condition, ownColumns } from '../language/condition.ts';
@@ -13,7 +14,6 @@ import { keyText } from '../shapes/references.ts';
 import type { Answer } from './answer.ts';
 import { stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
-import { permissionDenied } from './viewset.ts';
 
 /** An answer with records of a type. */
 export interface AnswerOf<Output extends object> extends Answer {

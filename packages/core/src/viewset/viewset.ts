@@ -2,8 +2,8 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
-import { getCurrentUser } from '../current-user.ts';
-import { Forbidden, ImproperlyConfigured, Unauthorized } from '../errors.ts';
+import { permissionDenied } from '../current-user.ts';
+import { ImproperlyConfigured } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { operationMeant } from './habits.ts';
 import { ownMembers } from './own-members.ts';
@@ -197,10 +197,3 @@ export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, Optio
   fieldWords: NAMES,
   parameterWords: NAMES,
 };
-
-/** Makes a 401 if nobody is logged in, else a 403. */
-export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
-  return getCurrentUser(request) === null
-    ? new Unauthorized(undefined, { event: 'permission.refused' })
-    : new Forbidden();
-}
