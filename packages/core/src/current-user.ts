@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Unauthorized } from './errors.ts';
+import { Forbidden, Unauthorized } from './errors.ts';
 
 /**
  * The types that an application declares of itself, by module augmentation.
@@ -93,4 +93,11 @@ export function withUser<User extends AnyUser>(): UserFunctions<User> {
 /** Returns a user, or null for what is nobody: a list too, since a look-up that found nothing may answer with an empty one. */
 export function asUser(user: unknown): CurrentUser | null {
   return typeof user === 'object' && !Array.isArray(user) ? (user as CurrentUser | null) : null;
+}
+
+/** Makes a 401 if nobody is logged in, else a 403. */
+export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
+  return getCurrentUser(request) === null
+    ? new Unauthorized(undefined, { event: 'permission.refused' })
+    : new Forbidden();
 }

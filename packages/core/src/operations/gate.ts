@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
+import { permissionDenied } from '../current-user.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permissions/evaluate.ts';
 import { stateOf } from '../viewset/request-state.ts';
 import type { PlannedRoute } from './plan-view.ts';
 import type { ViewDefinition } from '../viewset/view-definition.ts';
-import { hasThrottleRate, permissionDenied, type ViewSet } from '../viewset/viewset.ts';
+import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 
 /** The operations that ask about each record, whether the path names one or the body several. */
 const CHANGES_RECORDS: ReadonlySet<string> = new Set(['update', 'destroy']);

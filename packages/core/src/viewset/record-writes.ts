@@ -1,6 +1,7 @@
 import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
+import { permissionDenied } from '../current-user.ts';
 import { type Backend, notStored } from '../backends/backend.ts';
 import { HttpError, NotFound } from '../errors.ts';
 import { compare } from '../language/compare.ts';
@@ -17,7 +18,6 @@ import { inputOf, stateOf } from './request-state.ts';
 import type { Resource } from './resource.ts';
 import { inTransaction } from './transaction.ts';
 import type { VisibleRecords } from './visible-records.ts';
-import { permissionDenied } from './viewset.ts';
 import type { Write } from './write-reasons.ts';
 import { type WrittenRecord, writtenRecords } from './written-records.ts';
 

@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import { permissionDenied } from '../current-user.ts';
 import { NotFound, refusalStatus } from '../errors.ts';
 import type { Condition } from '../language/condition.ts';
 import { evaluatePermissions, type PermissionGrant } from '../permissions/evaluate.ts';
@@ -8,7 +9,6 @@ import type { Customized } from './customized.ts';
 import type { KeyDefinition } from './record-key.ts';
 import { requestFor } from './request-for.ts';
 import { stateOf } from './request-state.ts';
-import { permissionDenied } from './viewset.ts';
 
 /** Names the property of a view of an entity by which other views ask for its records. */
 export const SHOWS: unique symbol = Symbol('viewset.shows');

@@ -2,8 +2,7 @@ import type { EntityMetadata } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
-import { getCurrentUser } from '../current-user.ts';
-import { Forbidden, Unauthorized } from '../errors.ts';
+import { permissionDenied } from '../current-user.ts';
 import { BOOLEAN, NAMES, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
 import {
   makePermissions,
@@ -139,10 +138,3 @@ export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, Optio
   fieldWords: NAMES,
   parameterWords: NAMES,
 };
-
-/** Makes a 401 if nobody is logged in, else a 403. */
-export function permissionDenied(request: FastifyRequest): Unauthorized | Forbidden {
-  return getCurrentUser(request) === null
-    ? new Unauthorized(undefined, { event: 'permission.refused' })
-    : new Forbidden();
-}
