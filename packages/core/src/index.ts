@@ -7,7 +7,8 @@ export { securityEvent, type SecurityEvent } from './plugin/security-event.ts';
 export { Router, type Registered, type RegisterOptions, type RouterOptions } from './router/router.ts';
 export { readJsonOnly } from './router/body-parsers.ts';
 
-export { ViewSet, type ViewDocumentation } from './viewset/viewset.ts';
+export { ViewSet } from './viewset/viewset.ts';
+export type { ViewDocumentation } from './viewset/view-documentation.ts';
 export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
 export type { OutputOf } from './viewset/model-viewset-options.ts';
 export type { Problems } from './viewset/problems.ts';

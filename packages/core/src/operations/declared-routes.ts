@@ -8,7 +8,9 @@ import { checkSpelling } from '../schema/compile-schema.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import { type Action, type ActionOptions, kebabCase, URL_PATH_RULE } from '../viewset/action.ts';
+import { type Action, type ActionOptions, URL_PATH_RULE } from '../viewset/action.ts';
+import { kebabCase } from '../kebab-case.ts';
+import type { Preconditions } from '../viewset/conditional-writes.ts';
 import { isAnswering } from '../viewset/answer.ts';
 import { EXPORT_TYPES } from '../viewset/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
@@ -19,7 +21,6 @@ import type {
   BodyRefusal,
   FormFields,
   OperationSchemas,
-  Preconditions,
   ViewContext,
   ViewDefinition,
 } from '../viewset/view-definition.ts';

@@ -4,7 +4,8 @@ import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastif
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
-import { type Action, actionsOf, kebabCase } from '../viewset/action.ts';
+import { type Action, actionsOf } from '../viewset/action.ts';
+import { kebabCase } from '../kebab-case.ts';
 import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';

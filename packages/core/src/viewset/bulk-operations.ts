@@ -4,7 +4,7 @@ import { compare } from '../language/compare.ts';
 import { keyText } from '../fields/primary-key.ts';
 import { assignValues } from '../mikro/assign-values.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
-import type { Resource } from './resource.ts';
+import type { WritingDefinition } from './writing-definition.ts';
 import type { AnswerOf } from './answer.ts';
 import type { ResolvedBody } from './input-resolution.ts';
 import type { RecordWrites, WriteHooks } from './record-writes.ts';
@@ -20,7 +20,7 @@ interface RecordHooks<Entity extends object> extends WriteHooks<Entity> {
 /** The parts of a view that its operations on several records use. */
 interface BulkParts<Entity extends object, Output extends object> {
   readonly view: RecordHooks<Entity>;
-  readonly resource: Resource;
+  readonly definition: WritingDefinition;
   readonly records: VisibleRecords<Entity>;
   readonly writes: RecordWrites<Entity, Output>;
 }
@@ -30,20 +30,20 @@ interface BulkParts<Entity extends object, Output extends object> {
  */
 export class BulkOperations<Entity extends object, Output extends object> {
   readonly #view: RecordHooks<Entity>;
-  readonly #resource: Resource;
+  readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
   readonly #writes: RecordWrites<Entity, Output>;
 
-  constructor({ view, resource, records, writes }: BulkParts<Entity, Output>) {
+  constructor({ view, definition, records, writes }: BulkParts<Entity, Output>) {
     this.#view = view;
-    this.#resource = resource;
+    this.#definition = definition;
     this.#records = records;
     this.#writes = writes;
   }
 
   /** POST of an array on the collection. */
   async create(request: FastifyRequest, reply: FastifyReply): Promise<Output[]> {
-    const { nesting, resolution } = this.#resource;
+    const { nesting, resolution } = this.#definition;
     const { bodies } = inputOf(request);
     const answer = this.#answer(request, 'create');
     const records = await inTransaction(request, async () => {
@@ -58,8 +58,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   /** PATCH of an array on the collection. */
   async update(request: FastifyRequest): Promise<Output[]> {
-    const { pk, resolution } = this.#resource;
-    const key = this.#resource.key.column;
+    const { pk, resolution } = this.#definition;
+    const key = this.#definition.key.column;
     const answer = this.#answer(request, 'update');
     const { bodies } = inputOf(request);
     const sent = bodies.map(({ data }) => data as Readonly<Record<string, unknown>>);
@@ -80,7 +80,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
     const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
     await inTransaction(request, async () => {
       const entities = await this.#findToWrite(request, keys, 'query');
-      const isHooked = this.#resource.customized.performs.destroy;
+      const isHooked = this.#definition.customized.performs.destroy;
       for (const entity of entities) {
         if (isHooked) await this.#view.performDestroy(request, entity);
         else removeEntity(request.em, entity);
@@ -92,7 +92,7 @@ export class BulkOperations<Entity extends object, Output extends object> {
 
   async #createEach(request: FastifyRequest, resolved: readonly ResolvedBody[]): Promise<Entity[]> {
     const entities: Entity[] = [];
-    const isHooked = this.#resource.customized.performs.create;
+    const isHooked = this.#definition.customized.performs.create;
     checkNotGivenUp(request);
     for (const { data, extra } of resolved) {
       const made = isHooked ? this.#view.performCreate(request, data, extra) : this.#writes.make(request, data);
@@ -107,8 +107,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
     entities: readonly Entity[],
     resolved: readonly ResolvedBody[],
   ): Promise<void> {
-    const writesChildren = this.#resource.input!.update.fields.some(({ children }) => children !== undefined);
-    const isHooked = this.#resource.customized.performs.update || writesChildren;
+    const writesChildren = this.#definition.input!.update.fields.some(({ children }) => children !== undefined);
+    const isHooked = this.#definition.customized.performs.update || writesChildren;
     for (const [index, { data, extra }] of resolved.entries()) {
       if (isHooked) await this.#view.performUpdate(request, entities[index]!, data, extra);
       else assignValues(request.em, entities[index]!, data);
@@ -122,8 +122,8 @@ export class BulkOperations<Entity extends object, Output extends object> {
     keys: readonly unknown[],
     place: 'body' | 'query',
   ): Promise<readonly Entity[]> {
-    const { bulk } = this.#resource;
-    const key = this.#resource.key.column;
+    const { bulk } = this.#definition;
+    const key = this.#definition.key.column;
     const found = await this.#records.findAll(request, compare(key, 'in', [...keys]), true);
     const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
     const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
@@ -134,6 +134,6 @@ export class BulkOperations<Entity extends object, Output extends object> {
   }
 
   #answer(request: FastifyRequest, operation: 'create' | 'update'): AnswerOf<Output> {
-    return this.#resource.answers.of(request, operation) as AnswerOf<Output>;
+    return this.#definition.answers.of(request, operation) as AnswerOf<Output>;
   }
 }

@@ -6,7 +6,7 @@ import { actionsOf } from './action.ts';
 import { LIST_RULES } from './list-options.ts';
 import { type Operation, OPERATIONS } from './operation.ts';
 import { DEFINE } from './view-definition.ts';
-import { DOCUMENTATION_RULES, type ViewSet } from './viewset.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A member that the classes of a view declare, and no class of the library's. */
 interface OwnMember {
@@ -101,6 +101,12 @@ export function ownMembers(view: object): readonly OwnMember[] {
   return members;
 }
 
+/** A view, of which nothing is known yet but how it is called. */
+interface ClassedView {
+  readonly name: string;
+  readonly documentation: ViewDocumentation;
+}
+
 /**
  * Refuses what the class of a view declares and nothing reads: wrong values, misspelt names, and names of other frameworks. It may be
  * meant to guard something.
@@ -108,8 +114,8 @@ export function ownMembers(view: object): readonly OwnMember[] {
  * @param hasRecords true of a view of an entity
  * @throws ImproperlyConfigured that says what is meant
  */
-export function checkMembers(view: ViewSet, hasRecords: boolean): void {
-  checkValues(view.name, view, DECLARATIONS);
+export function checkMembers(view: ClassedView, hasRecords: boolean): void {
+  checkValues(view.name, view as object, DECLARATIONS);
   const members = ownMembers(view);
   for (const name of Object.keys(view)) checkProperty(view, name);
   const misplaced = members.find(({ name, isStatic }) => isStatic && name in DECLARATIONS);
@@ -133,8 +139,8 @@ export function checkMembers(view: ViewSet, hasRecords: boolean): void {
 }
 
 /** A view may have properties of its own, but none that looks like its guard and guards nothing. */
-function checkProperty(view: ViewSet, name: string): void {
-  if (name in DECLARATIONS || typeof view[name as keyof ViewSet] === 'function') return;
+function checkProperty(view: ClassedView, name: string): void {
+  if (name in DECLARATIONS || typeof (view as unknown as Record<string, unknown>)[name] === 'function') return;
   const meant = nearest(name, ['permissionClasses']) ?? nearest(name, Object.keys(DECLARATIONS), slips(name));
   if (meant === undefined) return;
   throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "${meant}"?`);
@@ -146,8 +152,10 @@ function checkProperty(view: ViewSet, name: string): void {
  * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own. An operation that a plain view lacks is
  * also meant by its letters in another order (`lits`), and by its names elsewhere (`findAll`).
  */
-function checkMethods(view: ViewSet): void {
-  const own: string[] = Object.keys(view).filter((name) => typeof view[name as keyof ViewSet] === 'function');
+function checkMethods(view: ClassedView): void {
+  const own: string[] = Object.keys(view).filter(
+    (name) => typeof (view as unknown as Record<string, unknown>)[name] === 'function',
+  );
   const hooks = new Set<string>(OPERATIONS);
   for (let level = view as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
     if (level === view) continue;

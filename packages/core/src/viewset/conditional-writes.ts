@@ -1,13 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { namesAny, namesTag, type TagComparison } from '../entity-tag.ts';
+import { namesAny, namesTag, type TagComparison, type TagOf } from '../entity-tag.ts';
 import { PreconditionFailed, PreconditionRequired } from '../errors.ts';
 import { always, type Condition } from '../language/condition.ts';
 import type { Seen } from '../language/projection.ts';
 import { answerOf } from './answer-of.ts';
 import { requestApart } from './request-for.ts';
 import { stateOf } from './request-state.ts';
-import type { Resource } from './resource.ts';
+import type { WritingDefinition } from './writing-definition.ts';
 import type { VisibleRecords } from './visible-records.ts';
+
+/** The preconditions of a view's own operations on one record. */
+export interface Preconditions {
+  /** True if a write needs `If-Match`. */
+  readonly isRequired: boolean;
+  /** Makes the `ETag` of a record, of its text. */
+  readonly tagOf: TagOf;
+}
 
 /** The part of a view whose records have entity tags. */
 interface TaggedView {
@@ -20,18 +28,18 @@ interface TaggedView {
  */
 export class ConditionalWrites<Entity extends object> {
   readonly #view: TaggedView;
-  readonly #resource: Resource;
+  readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
 
-  constructor(view: TaggedView, resource: Resource, records: VisibleRecords<Entity>) {
+  constructor(view: TaggedView, definition: WritingDefinition, records: VisibleRecords<Entity>) {
     this.#view = view;
-    this.#resource = resource;
+    this.#definition = definition;
     this.#records = records;
   }
 
   /** Tells if a write has a condition to meet, or lacks one that the view requires. */
   appliesTo({ headers }: FastifyRequest): boolean {
-    const { preconditions } = this.#resource;
+    const { preconditions } = this.#definition;
     if (preconditions === undefined) return false;
     return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
   }
@@ -55,7 +63,7 @@ export class ConditionalWrites<Entity extends object> {
 
   /** Locks the record for an override of getObject, which may take no lock; MikroORM hands it what was read before as it was. */
   async lock(request: FastifyRequest): Promise<void> {
-    if (this.#resource.customized.findsRecord) await this.#records.lock(request);
+    if (this.#definition.customized.findsRecord) await this.#records.lock(request);
   }
 
   /**
@@ -65,7 +73,7 @@ export class ConditionalWrites<Entity extends object> {
    */
   async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
-    if (wanted === undefined && this.#resource.preconditions?.isRequired === true) throw new PreconditionRequired();
+    if (wanted === undefined && this.#definition.preconditions?.isRequired === true) throw new PreconditionRequired();
     const isNamed = async (header: string, comparison: TagComparison): Promise<boolean> =>
       (await this.#match(request, reply, header, comparison)) !== undefined;
     if (wanted !== undefined && !(await isNamed(wanted, 'strong'))) throw new PreconditionFailed();
@@ -82,7 +90,7 @@ export class ConditionalWrites<Entity extends object> {
     comparison: TagComparison,
   ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
     if (namesAny(header)) return { unchanged: always };
-    const { answers, preconditions } = this.#resource;
+    const { answers, preconditions } = this.#definition;
     // The record was loaded for another answer.
     if (!answers.isOne) stateOf(request).object = undefined;
     const seen = await this.#retrieve(request, reply);
@@ -94,7 +102,7 @@ export class ConditionalWrites<Entity extends object> {
 
   /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
   async #retrieve(request: FastifyRequest, reply: FastifyReply): Promise<Seen<Record<string, unknown>> | undefined> {
-    const { answers, customized } = this.#resource;
+    const { answers, customized } = this.#definition;
     const answer = answers.of(request, 'retrieve');
     if (customized.handles.retrieve || this.#records.seesEntity(request) || !answer.isPlain) {
       const record = await answerOf((silent) => this.#view.retrieve(request, silent), reply);

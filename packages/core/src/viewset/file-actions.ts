@@ -3,14 +3,10 @@ import { NotFound } from '../errors.ts';
 import type { FastifyReply } from 'fastify';
 import type { FileFields } from '../files/file-field.ts';
 import type { StoredFile } from '../files/file-type.ts';
-import { type Action, action, kebabCase, type RecordRequest } from './action.ts';
+import { type Action, action, type RecordRequest } from './action.ts';
+import { filePath } from './file-links.ts';
 import { stateOf } from './request-state.ts';
 import { sendFile } from './send-file.ts';
-
-/** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
-export function filePath(field: string): string {
-  return kebabCase(field);
-}
 
 /** Finds the record of a request for one of its files. Throws NotFound if `retrieve` would not show the file to the request. */
 export type FileRecord = (request: RecordRequest, reply: FastifyReply, file: string) => Promise<object>;

@@ -2,12 +2,17 @@ import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikr
 import { findFieldPath } from '../fields/field-path.ts';
 import { isToOne, onlyPrimaryKey, referredKey } from '../fields/property.ts';
 import { declareFileRoute } from '../files/file-routes.ts';
+import { kebabCase } from '../kebab-case.ts';
 import { templateFiller, templateParameters } from '../path-template.ts';
 import { namesShowing, toReadShape } from '../shapes/read-shape.ts';
 import { WriteShape } from '../shapes/write-shape.ts';
-import { filePath } from './file-actions.ts';
 import { isShape } from './read-shapes.ts';
 import { type Operation, operationsOf } from './operation.ts';
+
+/** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
+export function filePath(field: string): string {
+  return kebabCase(field);
+}
 
 /** Names the property of a view of an entity that says what links to its files are made of. */
 export const FILE_LINKS: unique symbol = Symbol('viewset.file-links');

@@ -1,5 +1,5 @@
-import type { EntityMetadata, FilterOptions } from '@mikro-orm/core';
-import type { FastifyRequest } from 'fastify';
+import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { atOnce } from '../awaitable.ts';
 import type { FileFields } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
@@ -13,17 +13,22 @@ import type { Reference } from '../shapes/bound-input.ts';
 import { placedAt, type Problem } from '../schema/scan-input.ts';
 import type { FindReferred, RecordData } from '../shapes/references.ts';
 import { type FileChanges, fileChangesOf } from './file-changes.ts';
-import type { AnyModelOptions } from './model-viewset-options.ts';
 import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
 import { faultsIn, type ReadBody } from './read-input.ts';
 import { inputOf } from './request-state.ts';
 import type { ShownView } from './shown-view.ts';
-import type { ViewContext } from './view-definition.ts';
 import type { ViewInput } from './view-input.ts';
 
 /** The part of a view that its input asks. */
 export interface InputView extends PermissionView {
   getQueryset(request: FastifyRequest): { readonly filters: FilterOptions | undefined };
+}
+
+/** The place of a view: its application, and the relation that its path speaks for. */
+interface InputPlace {
+  readonly orm: MikroORM;
+  readonly log: FastifyBaseLogger;
+  readonly parent?: { readonly relation: string } | undefined;
 }
 
 /** A body that is written. */
@@ -54,9 +59,9 @@ export class InputResolution {
   constructor(
     view: InputView,
     input: ViewInput | undefined,
-    options: AnyModelOptions,
+    options: ReferenceOptions,
     meta: EntityMetadata,
-    { orm, log, parent }: ViewContext,
+    { orm, log, parent }: InputPlace,
   ) {
     this.#view = view;
     this.#input = input;
@@ -151,8 +156,8 @@ export class InputResolution {
 
 /** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */
 function referenceOptions(
-  { referencePermissions, referenceViews }: AnyModelOptions,
-  parent: ViewContext['parent'],
+  { referencePermissions, referenceViews }: ReferenceOptions,
+  parent: InputPlace['parent'],
 ): ReferenceOptions {
   const without = <Value extends object>(declared: Value | undefined): Value => {
     const { [parent?.relation as keyof Value]: _parent, ...others } = { ...declared } as Value;

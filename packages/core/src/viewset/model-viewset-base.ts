@@ -20,10 +20,11 @@ import { narrowedTo } from './record-lists.ts';
 import { RecordWrites } from './record-writes.ts';
 import { parametersOf, stateOf } from './request-state.ts';
 import { Resource } from './resource.ts';
-import { ShownRecords } from './shown-records.ts';
+import { type ShowingDefinition, ShownRecords } from './shown-records.ts';
 import { type RecordView, SHOWS } from './shown-view.ts';
 import { DEFINE, type ViewContext, type ViewDefinition } from './view-definition.ts';
-import { DOCUMENTATION_RULES, type ViewDocumentation, ViewSet } from './viewset.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
+import { ViewSet } from './viewset.ts';
 import { VisibleRecords } from './visible-records.ts';
 import type { WriteExplanation } from './write-plan.ts';
 
@@ -371,11 +372,16 @@ export abstract class ModelViewSetBase<
     const writes = new RecordWrites<Entity, Types['answers'][AnsweringOperation]>({
       view: this,
       entity,
-      resource,
+      definition: resource,
       records,
       conditions,
     });
-    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({ view: this, resource, records, writes });
+    const bulk = new BulkOperations<Entity, Types['answers'][AnsweringOperation]>({
+      view: this,
+      definition: resource,
+      records,
+      writes,
+    });
     this.#made = { resource, records, writes, bulk, shown: new ShownRecords<Entity>(this, resource, records) };
     return resource;
   }
@@ -386,7 +392,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** @internal */
-  get [SHOWS](): RecordView<Resource> {
+  get [SHOWS](): RecordView<ShowingDefinition> {
     return this.#parts.shown;
   }
 

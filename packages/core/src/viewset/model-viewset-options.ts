@@ -42,7 +42,7 @@ import { type ExportFormat, EXPORTS } from './list-export.ts';
 import { actionsOf, type Words } from './action.ts';
 import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
 import type { Operation } from './operation.ts';
-import { DOCUMENTATION_RULES, type ViewDocumentation, type ViewSet } from './viewset.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
 
 /** A field of text to search: contains; `^name` starts with; `=name` equals. */
 export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
@@ -411,7 +411,7 @@ export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionR
  * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, in any spelling, where nothing reads it. A view may have
  * something of its own by the name of an option, such as an action `count`, if the option would not take it.
  */
-export function checkClassBody(view: ViewSet, entity: string): void {
+export function checkClassBody(view: { readonly name: string }, entity: string): void {
   const actions = actionsOf(view);
   for (const { name, value } of ownMembers(view)) {
     const [option, rule] = OPTIONS_AS_SPELLED.get(spelledAlike(name)) ?? [];

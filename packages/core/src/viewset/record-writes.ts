@@ -15,7 +15,7 @@ import type { ConditionalWrites } from './conditional-writes.ts';
 import { writeOwn } from './conflicts.ts';
 import type { WriteOperation } from './operation.ts';
 import { inputOf, stateOf } from './request-state.ts';
-import type { Resource } from './resource.ts';
+import type { WritingDefinition } from './writing-definition.ts';
 import { inTransaction } from './transaction.ts';
 import type { VisibleRecords } from './visible-records.ts';
 import type { Write } from './write-reasons.ts';
@@ -33,7 +33,7 @@ export interface WriteHooks<Entity extends object> {
 interface WriteParts<Entity extends object> {
   readonly view: WriteHooks<Entity>;
   readonly entity: EntityName<Entity>;
-  readonly resource: Resource;
+  readonly definition: WritingDefinition;
   readonly records: VisibleRecords<Entity>;
   readonly conditions: ConditionalWrites<Entity>;
 }
@@ -54,21 +54,21 @@ interface Ways<Entity, Result> {
 export class RecordWrites<Entity extends object, Output extends object> {
   readonly #view: WriteHooks<Entity>;
   readonly #entity: EntityName<Entity>;
-  readonly #resource: Resource;
+  readonly #definition: WritingDefinition;
   readonly #records: VisibleRecords<Entity>;
   readonly #conditions: ConditionalWrites<Entity>;
 
-  constructor({ view, entity, resource, records, conditions }: WriteParts<Entity>) {
+  constructor({ view, entity, definition, records, conditions }: WriteParts<Entity>) {
     this.#view = view;
     this.#entity = entity;
-    this.#resource = resource;
+    this.#definition = definition;
     this.#records = records;
     this.#conditions = conditions;
   }
 
   /** Stores a new record. Answers with it, and with the value that names it. */
   create(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Keyed<Output>> {
-    const { meta, nesting } = this.#resource;
+    const { meta, nesting } = this.#definition;
     const body = inputOf(request).bodies[0]!;
     const { data } = body;
     const em = request.reader;
@@ -81,14 +81,14 @@ export class RecordWrites<Entity extends object, Output extends object> {
       answer,
       comparesLocked: false,
     };
-    if (this.#resource.writes.isOneStatement('create', write)) {
+    if (this.#definition.writes.isOneStatement('create', write)) {
       const { keyed: projection } = answer;
       return this.#guard(request, () => backendOf(em).insert({ em, meta, request, projection, data }));
     }
     return inTransaction(request, async () => {
       const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
       const placed = parent === undefined ? data : { ...data, ...parent };
-      const [resolved] = await this.#resource.resolution.resolve(request, 'create', [{ body, data: placed }]);
+      const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
       const entity = await this.#view.performCreate(request, resolved!.data, resolved!.extra);
       return this.#readStored(request, answer, entity);
     });
@@ -96,7 +96,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Changes the record that the path names, and answers with it. */
   update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
-    const { meta, pk, resolution } = this.#resource;
+    const { meta, pk, resolution } = this.#definition;
     const body = inputOf(request).bodies[0]!;
     // The primary key of a record is chosen when it is created, and stays.
     const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
@@ -117,7 +117,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Deletes the record that the path names. */
   async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { meta } = this.#resource;
+    const { meta } = this.#definition;
     const { reader: em } = request;
     await this.#writeOne(request, reply, {
       operation: 'destroy',
@@ -133,13 +133,13 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   /** Makes the entity of a new record, which the next flush stores. */
   make(request: FastifyRequest, data: object): Promise<Entity> {
-    const fields = this.#resource.input?.create.fields ?? [];
+    const fields = this.#definition.input?.create.fields ?? [];
     return this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
   }
 
   /** Stores the changes of a record and of its children. */
   assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
-    const fields = this.#resource.input?.update.fields ?? [];
+    const fields = this.#definition.input?.update.fields ?? [];
     return this.#guard(request, () => assignInput(request.em, entity, data, fields));
   }
 
@@ -154,7 +154,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
       return await found;
     } catch (error) {
       const hasBody = error instanceof HttpError && operation !== 'destroy';
-      if (hasBody) await this.#resource.resolution.refuseFaults(request, operation);
+      if (hasBody) await this.#definition.resolution.refuseFaults(request, operation);
       throw error;
     }
   }
@@ -165,7 +165,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     answer: AnswerOf<Output>,
     entities: readonly Entity[],
   ): Promise<Output[]> {
-    const { pk } = this.#resource;
+    const { pk } = this.#definition;
     const keys = entities.map((entity) => this.#keyOf(entity));
     const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'in', keys)), answer);
     const rows = await stored.rows(withKey(answer.records, pk));
@@ -196,7 +196,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
     const em = request.reader;
     const { grant } = stateOf(request);
     const write: Write = { em, grant, condition, filters, data, answer, comparesLocked };
-    if (this.#resource.writes.isOneStatement(operation, write)) {
+    if (this.#definition.writes.isOneStatement(operation, write)) {
       const written = await this.#guard(request, () => statement(backendOf(em), condition));
       if (written !== undefined) return written;
       if (!isConditional) throw new NotFound();
@@ -222,7 +222,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
    * that has left the scope of whoever wrote it must not have been written.
    */
   async #readStored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
-    const { pk, key } = this.#resource;
+    const { pk, key } = this.#definition;
     const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'exact', this.#keyOf(entity))), answer);
     const record = await stored.first(answer.keyed);
     if (record !== undefined) return record;
@@ -237,8 +237,8 @@ export class RecordWrites<Entity extends object, Output extends object> {
   }
 
   #keyOf(entity: Entity): unknown {
-    const key: unknown = entity[this.#resource.pk.property.name as keyof Entity];
-    if (key === undefined || key === null) throw notStored(this.#resource.meta);
+    const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
+    if (key === undefined || key === null) throw notStored(this.#definition.meta);
     return key;
   }
 
@@ -250,7 +250,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
   #recordsOf(request: FastifyRequest): WrittenRecord[] {
     // A destroy writes none: what it meets is that others refer to its record.
     if (request.method === 'DELETE') return [];
-    const { meta, input, key } = this.#resource;
+    const { meta, input, key } = this.#definition;
     const field = key.column.property.name;
     const isNew = request.method === 'POST';
     const fields = (isNew ? input?.create : input?.update)?.fields ?? [];

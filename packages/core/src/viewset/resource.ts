@@ -27,10 +27,10 @@ import { RecordLists } from './record-lists.ts';
 import { Selections } from './selections.ts';
 import { type RecordView, type ShownView, SHOWS } from './shown-view.ts';
 import { type WriteOperation, type Operation, operationsOf } from './operation.ts';
-import type { Preconditions, ViewContext, ViewDefinition } from './view-definition.ts';
+import type { Preconditions } from './conditional-writes.ts';
+import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
 import { ViewInput } from './view-input.ts';
 import { ViewSchemas } from './view-schemas.ts';
-import { permissionsOf } from './viewset.ts';
 import { WritePlan } from './write-plan.ts';
 
 /** The part of a view that its resource asks. */

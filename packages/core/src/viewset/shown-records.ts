@@ -6,7 +6,10 @@ import type { PermissionView } from '../permissions/permission.ts';
 import { namesShowing } from '../shapes/read-shape.ts';
 import { answerOf } from './answer-of.ts';
 import { stateOf } from './request-state.ts';
-import type { Resource } from './resource.ts';
+import type { Answers } from './answers.ts';
+import type { Customized } from './customized.ts';
+import type { Operation } from './operation.ts';
+import type { ParentDefinition } from './parent.ts';
 import { SharedLookUps } from './shared-look-ups.ts';
 import { type AskedPlan, type RecordView, refuses } from './shown-view.ts';
 import type { VisibleRecords } from './visible-records.ts';
@@ -22,16 +25,25 @@ interface ShowingView<Entity extends object> extends PermissionView {
   retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 }
 
+/** The declarations of a view that decide which records it shows. */
+export interface ShowingDefinition extends ParentDefinition {
+  readonly operations: readonly Operation[];
+  readonly customized: Customized;
+  readonly answers: Answers;
+  /** The routes that send the record's files. */
+  readonly actions: ReadonlyMap<string, unknown>;
+}
+
 /**
  * The records of a view as it would show them to a request: asked by nested views, by views whose bodies refer to them, by the routes of
  * files, and by OPTIONS. An override that reads is asked in the place of the request for it.
  */
-export class ShownRecords<Entity extends object> implements RecordView<Resource> {
+export class ShownRecords<Entity extends object> implements RecordView<ShowingDefinition> {
   readonly view: ShowingView<Entity>;
-  readonly definition: Resource;
+  readonly definition: ShowingDefinition;
   readonly #records: VisibleRecords<Entity>;
 
-  constructor(view: ShowingView<Entity>, definition: Resource, records: VisibleRecords<Entity>) {
+  constructor(view: ShowingView<Entity>, definition: ShowingDefinition, records: VisibleRecords<Entity>) {
     this.view = view;
     this.definition = definition;
     this.#records = records;

@@ -1,4 +1,4 @@
-import type { MikroORM } from '@mikro-orm/core';
+import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
 import type { TagOf } from '../entity-tag.ts';
@@ -6,7 +6,7 @@ import type { FileFields } from '../files/file-field.ts';
 import type { FilterClass } from '../filters/filter.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
 import type { PaginatorClass } from '../pagination/paginator.ts';
-import type { Permission, PermissionClass } from '../permissions/permission.ts';
+import { makePermissions, type Permission, type PermissionClass } from '../permissions/permission.ts';
 import type { BodyMode } from '../shapes/bound-input.ts';
 import type { Action } from './action.ts';
 import type { Customized } from './customized.ts';
@@ -18,6 +18,7 @@ import type { Operation, WriteOperation } from './operation.ts';
 import type { ReadInput } from './read-input.ts';
 import type { KeyDefinition } from './record-key.ts';
 import type { ShownView } from './shown-view.ts';
+import type { Preconditions } from './conditional-writes.ts';
 import type { WritePlan } from './write-plan.ts';
 
 /** The settings of the plugin for every view that does not say otherwise. */
@@ -81,14 +82,6 @@ export interface BulkSchemas extends OperationSchemas {
   readonly validateQuery?: (query: unknown) => unknown;
 }
 
-/** The preconditions of a view's own operations on one record. */
-export interface Preconditions {
-  /** True if a write needs `If-Match`. */
-  readonly isRequired: boolean;
-  /** Makes the `ETag` of a record, of its text. */
-  readonly tagOf: TagOf;
-}
-
 /** The lists of a view. */
 export interface ListDefinition {
   /** The query parameters that they take. */
@@ -146,3 +139,15 @@ export interface ViewDefinition {
 
 /** The method of every view that resolves its declarations; a symbol, so that no name of it shows on a user's `this`. */
 export const DEFINE: unique symbol = Symbol('viewset.define');
+
+/** Makes the permissions of a view: those of its classes, else the application's. */
+export function permissionsOf(
+  {
+    name,
+    permissionClasses,
+  }: { readonly name: string; readonly permissionClasses?: readonly PermissionClass[] | undefined },
+  defaults: ViewDefaults,
+  meta: EntityMetadata | undefined,
+): readonly Permission[] {
+  return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
+}

@@ -3,38 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { isYes } from '../awaitable.ts';
 import { permissionDenied } from '../current-user.ts';
-import { BOOLEAN, NAMES, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../options.ts';
-import {
-  makePermissions,
-  type Permission,
-  type PermissionClass,
-  type PermissionView,
-} from '../permissions/permission.ts';
+import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import { stateOf } from './request-state.ts';
-import type { Examples, Words } from './action.ts';
-import { type Operation, OPERATIONS } from './operation.ts';
-import { DEFINE, type ViewContext, type ViewDefaults, type ViewDefinition } from './view-definition.ts';
-
-/** The words about a view, for documents. */
-export interface ViewDocumentation {
-  /** The subject of the view: the description of its tag. */
-  readonly description?: string | undefined;
-  /** The groups that its operations stand in. Default: the first half of its routes' names. */
-  readonly tags?: readonly string[] | undefined;
-  /** True: clients should no longer use it. */
-  readonly deprecated?: boolean | undefined;
-  /** One line on an operation. Default: made of its name. */
-  readonly summaries?: Readonly<Partial<Record<Operation, string>>> | undefined;
-  /** More about an operation than one line. Default: none. */
-  readonly descriptions?: Readonly<Partial<Record<Operation, string>>> | undefined;
-  /** Examples of an operation's body and answers. */
-  readonly examples?: Readonly<Partial<Record<Operation, Examples>>> | undefined;
-  /** The words about the fields of records, by name. */
-  readonly fieldWords?: Readonly<Record<string, Words>> | undefined;
-  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
-  readonly parameterWords?: Readonly<Record<string, Words>> | undefined;
-}
+import { OPERATIONS } from './operation.ts';
+import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import type { ViewDocumentation } from './view-documentation.ts';
 
 /** Handles one operation of a view. */
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -113,28 +87,7 @@ export abstract class ViewSet implements PermissionView {
   }
 }
 
-/** Makes the permissions of a view: those of its classes, else the application's. */
-export function permissionsOf(
-  { name, permissionClasses }: Pick<ViewSet, 'name' | 'permissionClasses'>,
-  defaults: ViewDefaults,
-  meta: EntityMetadata | undefined,
-): readonly Permission[] {
-  return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
-}
-
 /** Tells if a view counts requests by a hook of its own. */
 export function hasThrottleRate(view: ViewSet): boolean {
   return view.throttleRate !== ViewSet.prototype.throttleRate;
 }
-
-/** The rules of the words about a view. */
-export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, OptionRule>> = {
-  description: TEXT,
-  tags: TEXTS,
-  deprecated: BOOLEAN,
-  summaries: TEXTS_BY_NAME,
-  descriptions: TEXTS_BY_NAME,
-  examples: NAMES,
-  fieldWords: NAMES,
-  parameterWords: NAMES,
-};

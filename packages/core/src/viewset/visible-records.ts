@@ -9,12 +9,27 @@ import type { Projection } from '../language/projection.ts';
 import { QuerySet, slicedAway } from '../query/queryset.ts';
 import { type Answer, byAuthor } from './answer.ts';
 import { stateOf } from './request-state.ts';
-import type { Resource } from './resource.ts';
+import type { Answers } from './answers.ts';
+import type { Customized } from './customized.ts';
+import type { Nesting } from './nesting.ts';
+import type { RecordKey } from './record-key.ts';
 
 /** The part of a view that says which records there are. */
 interface SelectingView<Entity extends object> {
   readonly name: string;
   getQueryset(request: FastifyRequest): QuerySet<Entity>;
+}
+
+/** The declarations of a view that decide which records it has. */
+interface VisibleDefinition {
+  readonly meta: EntityMetadata;
+  readonly key: RecordKey;
+  /** All records of the entity, in the view's order. */
+  readonly lists: { readonly records: QuerySet<object> };
+  /** The way to the parent of a view that is nested in another one. */
+  readonly nesting: Nesting | undefined;
+  readonly customized: Customized;
+  readonly answers: Answers;
 }
 
 /**
@@ -24,17 +39,17 @@ interface SelectingView<Entity extends object> {
 export class VisibleRecords<Entity extends object> {
   readonly #view: SelectingView<Entity>;
   readonly #entity: EntityName<Entity>;
-  readonly #resource: Resource;
+  readonly #definition: VisibleDefinition;
 
-  constructor(view: SelectingView<Entity>, entity: EntityName<Entity>, resource: Resource) {
+  constructor(view: SelectingView<Entity>, entity: EntityName<Entity>, definition: VisibleDefinition) {
     this.#view = view;
     this.#entity = entity;
-    this.#resource = resource;
+    this.#definition = definition;
   }
 
   /** Selects all records in the view's order, of which `getQueryset` may keep some. */
   all(request: FastifyRequest): QuerySet<Entity> {
-    return this.narrow(request, this.#resource.lists.records.using(request) as unknown as QuerySet<Entity>);
+    return this.narrow(request, this.#definition.lists.records.using(request) as unknown as QuerySet<Entity>);
   }
 
   /** Selects the records for a list, before it is filtered. Path and scope hold even if an override of `getQueryset` has started anew. */
@@ -56,21 +71,21 @@ export class VisibleRecords<Entity extends object> {
 
   /** Keeps, of whatever records the application has selected, those of the path's parents and of the permissions' scope. */
   narrow(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
-    const { nesting } = this.#resource;
+    const { nesting } = this.#definition;
     return this.#inScope(request, nesting === undefined ? records : records.where(nesting.condition(request)));
   }
 
   /** Reads the record that the path names. Throws NotFound if the request sees none. */
   async read<Found>(request: FastifyRequest, answer: Answer, projection: Projection<Found>): Promise<Found> {
     const records = byAuthor(this.forList(request), answer);
-    const found = await records.find(stateOf(request).pk, projection, this.#resource.key.column);
+    const found = await records.find(stateOf(request).pk, projection, this.#definition.key.column);
     if (found === undefined) throw new NotFound();
     return found;
   }
 
   /** Tells if a hook of the view, or an object permission, has to see the record as an entity. */
   seesEntity(request: FastifyRequest): boolean {
-    return this.#resource.customized.seesRecord || stateOf(request).grant?.needsObject === true;
+    return this.#definition.customized.seesRecord || stateOf(request).grant?.needsObject === true;
   }
 
   /** Finds the record that the path names as an entity; see `findAll`. */
@@ -87,10 +102,10 @@ export class VisibleRecords<Entity extends object> {
   async findAll(request: FastifyRequest, condition: Condition, lock: boolean): Promise<Entity[]> {
     const records = this.forList(request).where(condition).orderByPaths([]);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
-    if (lock && !readsOwnColumns(request, this.#resource.meta, records)) {
+    if (lock && !readsOwnColumns(request, this.#definition.meta, records)) {
       await this.#stored(request, condition).entities({ lock });
     }
-    return records.entities({ populate: this.#resource.answers.populateFor(request), lock });
+    return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
   }
 
   /** Locks the record that the path names, whoever may see it. */
@@ -101,7 +116,7 @@ export class VisibleRecords<Entity extends object> {
   /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
   #stored(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
     const records = QuerySet.of(request.em, this.#entity).where(condition);
-    const filters = this.#resource.customized.selectsRecords ? this.forList(request).filters : undefined;
+    const filters = this.#definition.customized.selectsRecords ? this.forList(request).filters : undefined;
     return filters === undefined ? records : records.withFilters(filters);
   }
 
@@ -117,7 +132,7 @@ export class VisibleRecords<Entity extends object> {
         `${this.#view.name}.${config.viewset?.action ?? url}: the path names no record to get; declare the action with { detail: true }`,
       );
     }
-    return compare(this.#resource.key.column, 'exact', pk);
+    return compare(this.#definition.key.column, 'exact', pk);
   }
 
   #inScope(request: FastifyRequest, records: QuerySet<Entity>): QuerySet<Entity> {
