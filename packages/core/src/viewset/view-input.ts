@@ -151,9 +151,10 @@ export class ViewInput {
    */
   checkRelated(values: readonly unknown[], mode: BodyMode): void {
     const { fields } = this.#shapeOf(mode);
-    const max = Math.max(maxRelated(fields), values.length);
     let count = 0;
     for (const each of values) count += countRelated(fields, each);
+    if (count === 0) return;
+    const max = Math.max(maxRelated(fields), values.length);
     if (count <= max) return;
     const message = `must name at most ${counted(max, 'related record')} in all of its lists`;
     throw invalidInput('body', [{ path: '', message }]);
