@@ -221,12 +221,12 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
   };
 }
 
-/** Sends nothing under a 2xx status that none of several declared answers speaks of. */
-function statusCheck({ plan: { operationId }, answers }: PlannedRoute): AnswerHook | undefined {
+/** Sends nothing under a 2xx status that none of the answers declared by status speaks of. */
+function statusCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): AnswerHook | undefined {
   const declared = new Set(
     answers.map(([status]) => Number(status)).filter((status) => status >= 200 && status <= 299),
   );
-  if (declared.size < 2) return undefined;
+  if (declared.size < (namesSuccesses ? 1 : 2)) return undefined;
   const problem = (status: number): ImproperlyConfigured =>
     new ImproperlyConfigured(`${operationId} answered ${status}, but declares ${[...declared].join(', ')}`);
   return (_request, { statusCode }, payload, done) => {

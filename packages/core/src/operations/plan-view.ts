@@ -48,6 +48,8 @@ export interface PlannedRoute {
   readonly form: FormFields | undefined;
   /** True if answers that are records have their `ETag`. */
   readonly tagsAnswers: boolean;
+  /** True if no other success may be sent than those that `answers` has by their statuses. */
+  readonly namesSuccesses: boolean;
   /** True if requests may be answered by more than one schema. */
   readonly variesAnswers: boolean;
   readonly query: QueryDeclaration;
@@ -115,6 +117,8 @@ function planRoute(mounted: MountedView, all: readonly DeclaredRoute[], declared
     refuseBody: declared.refuseBody,
     form: declared.form,
     tagsAnswers,
+    // An action's `response`, and the schema of a view's own operation, hold for every success.
+    namesSuccesses: mounted.actions.has(declared.action) && options.response === undefined,
     variesAnswers: declared.documented !== undefined,
     query: {
       validate: declared.validateQuery,

@@ -135,6 +135,9 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
         },
         async (request, reply) => reply.code(request.query.status).send(answer),
       );
+      one = action({ responses: { 202: title } }, async (_request, reply) => reply.code(200).send(answer));
+      accepted = action({ responses: { 202: title } }, async (_request, reply) => reply.code(202).send(answer));
+      empty = action({ responses: { 204: null } }, (_request, reply) => reply.code(200).send(answer as never));
       refuse = action({ response: title }, async (_request, reply) => reply.code(418).send({ ...answer, more: [1] }));
     }
     // A view of its own before it: a route of the application's first view is compiled by Fastify itself.
@@ -151,6 +154,12 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
     const undeclared = await app.inject('/books/two?status=201');
     t.equal(undeclared.statusCode, 500);
     t.notMatch(undeclared.body, /secret/);
+    t.strictSame((await app.inject('/books/accepted')).json(), { title: 'Ash' });
+    for (const name of ['one', 'empty']) {
+      const other = await app.inject(`/books/${name}`);
+      t.equal(other.statusCode, 500, 'nor another than the only one that is declared by its status');
+      t.notMatch(other.body, /secret|Ash/);
+    }
     t.strictSame(
       (await app.inject('/books/refuse')).json(),
       { ...answer, more: [1] },

@@ -2,6 +2,7 @@ import type { FieldPath } from '../../fields/field-path.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import type { Bound } from './dialects/reader.ts';
+import { isPlainText } from './dialects/text-column.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 import { orderSql, type SqlQuestion, rootScope, whereText } from './statement.ts';
@@ -11,6 +12,9 @@ import { tieSql } from './tie-sql.ts';
  * `select …, "author_id" as owner from "book" where "author_id" = any($1) order by …`: the children of several records, each with
  * the key of its owner behind its columns, and its values. The text is the same for any number of records, so that it is written
  * once. If a filter is on, it is another one each time.
+ *
+ * Keys that the database may hold equal although their texts are not (citext, `nocase`) are no keys to tell owners apart by: in their place each row has
+ * the places of its owners among `keys`, which `rowsByKey` reads.
  */
 export function bindChildren(
   question: SqlQuestion,
@@ -21,10 +25,32 @@ export function bindChildren(
   const { plan, query, condition, related: filters } = question;
   const isOwner = plan.dialect.compare(related.owner, 'in', keys);
   const isSettled = condition === query.condition && filters === undefined && isOwner.values.length === 1;
+  if (foldsKeys(related)) {
+    const places = plan.dialect.placesOf(related.owner, keys);
+    return writeChildren(question, related, columns, isOwner, places);
+  }
   if (!isSettled) return writeChildren(question, related, columns, isOwner);
   const known = plan.selects.get(query, columns, () => []);
   const { statement, values } = (known[0] ??= writeChildren(question, related, columns, isOwner));
   return { statement, values: [...isOwner.values, ...values.slice(1)] };
+}
+
+/** Puts a row for each of its owners in the place of each row, with the owner's key as it was asked for. */
+export function rowsByKey(
+  related: RelatedProjection,
+  rows: unknown[][],
+  width: number,
+  keys: readonly unknown[],
+): unknown[][] {
+  if (!foldsKeys(related)) return rows;
+  return rows.flatMap((row) => {
+    const places = JSON.parse(row[width] as string) as number[];
+    return places.map((place) => [...row.slice(0, width), keys[place - 1]]);
+  });
+}
+
+function foldsKeys({ owner, readKey }: RelatedProjection): boolean {
+  return owner.type.kind === 'string' && readKey === undefined && !isPlainText(owner);
 }
 
 function writeChildren(
@@ -32,6 +58,7 @@ function writeChildren(
   { relation, owner, limit }: RelatedProjection,
   columns: readonly FieldPath[],
   isOwner: Comparison,
+  places?: Comparison,
 ): Bound {
   const { dialect } = plan;
   const scope = rootScope(em, plan, filters);
@@ -41,9 +68,10 @@ function writeChildren(
   const where = whereText(scope, condition, tied);
   const order = orderSql(scope, query.order.total);
   const shown = columns.length === 0 ? [] : [selectionSql(scope, columns)];
-  shown.push(`${dialect.selected(owner, column)} as owner`);
+  const named = places === undefined ? dialect.selected(owner, column) : places.template.split(COLUMN).join(column);
+  shown.push(`${named} as owner`);
   if (limit !== undefined) shown.push(`row_number() over (partition by ${column}${order}) as place`);
-  const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`).append(scope.from());
+  const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`, places?.values).append(scope.from());
   text.add('', isOwner.values).append(where);
   const sql = limit === undefined ? text.add(order) : firstOfEach(text, columns.length, limit);
   const statement = { sql: sql.numbered(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };

@@ -15,7 +15,7 @@ import type { Reading } from '../reading.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { SQL_ERRORS } from './dialects/sql-errors.ts';
 import { type EntityPlan, makeEntityPlan } from './entity-plan.ts';
-import { bindChildren } from './children-statement.ts';
+import { bindChildren, rowsByKey } from './children-statement.ts';
 import { countRows, pageSource } from './page-source.ts';
 import { bindSelect, type SqlQuestion } from './statement.ts';
 import { type Assignment, bindWrite, type Write } from './write-statement.ts';
@@ -118,7 +118,8 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     keys: readonly unknown[],
   ): Awaitable<unknown[][]> {
     const { statement, values } = bindChildren(question, related, columns, keys);
-    return this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    const read = this.#dialect.run(question.em, question.purpose, (reader) => reader.rows(statement, values));
+    return whenReady(read, (rows) => rowsByKey(related, rows, columns.length, keys));
   }
 
   #write({ em, meta, request }: Omit<RowWrite<unknown>, 'projection'>, write: Write): Awaitable<unknown[][]> {

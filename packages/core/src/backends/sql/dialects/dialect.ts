@@ -102,6 +102,8 @@ export abstract class Dialect {
   protected abstract compareFolded(path: FieldPath, lookup: Lookup, folded: string): Comparison;
   /** Compares a column with any of several values. */
   protected abstract compareList(path: FieldPath, values: readonly unknown[]): Comparison;
+  /** A JSON list of the places, from 1, of the values that a column is equal to. */
+  abstract placesOf(path: FieldPath, values: readonly unknown[]): Comparison;
   /** A value that is compared with a column or stored in it, as the driver takes it. */
   protected abstract parameter(path: FieldPath, value: unknown): unknown;
   /** A value of the application's own type, as the driver takes it. */

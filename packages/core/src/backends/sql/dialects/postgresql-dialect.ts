@@ -12,6 +12,7 @@ import { COLUMN, compareAsciiFirst, type Comparison, likePattern, VALUE } from '
 import { Dialect, type Forecast } from './dialect.ts';
 import { runPostgreSql } from './postgresql-reader.ts';
 import type { Reader } from './reader.ts';
+import { hasOwnCollation, hasOwnType } from './text-column.ts';
 
 /**
  * PostgreSQL through pg. Parameters are never cast, so that each takes the type of the column beside it: decimals are
@@ -64,7 +65,8 @@ export class PostgreSqlDialect extends Dialect {
   }
 
   protected compareText(path: FieldPath, lookup: Lookup, text: string): Comparison {
-    const column = hasCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
+    // Before PostgreSQL 18 LIKE takes no collation that is nondeterministic.
+    const column = hasOwnCollation(path) ? `${textColumn(path)} collate "C"` : textColumn(path);
     return { template: `${column} like ${VALUE}`, values: [likePattern(lookup, text)] };
   }
 
@@ -81,6 +83,11 @@ export class PostgreSqlDialect extends Dialect {
 
   protected compareList(path: FieldPath, values: readonly unknown[]): Comparison {
     return { template: `${COLUMN} = any(${VALUE})`, values: [values.map((value) => this.parameter(path, value))] };
+  }
+
+  placesOf(path: FieldPath, values: readonly unknown[]): Comparison {
+    const list = values.map((value) => this.parameter(path, value));
+    return { template: `array_to_json(array_positions(${VALUE}, ${COLUMN}))::text`, values: [list] };
   }
 
   protected plain(value: unknown): unknown {
@@ -154,16 +161,8 @@ function isSingle(path: FieldPath): boolean {
   return /^(?:real|float4|float$)/.test(valueProperty(path.property).columnTypes[0] ?? '');
 }
 
-/** A collation of the column's own may be nondeterministic, and before PostgreSQL 18 LIKE takes none of those. */
-function hasCollation(path: FieldPath): boolean {
-  const { collation, columnTypes } = valueProperty(path.property);
-  return collation !== undefined || /\bcollate\b/i.test(columnTypes[0] ?? '');
-}
-
-/** A column of another type than text may compare in its own way: citext folds case, whatever is asked. */
 function textColumn(path: FieldPath): string {
-  const type = valueProperty(path.property).columnTypes[0] ?? '';
-  return /^(?:text|varchar|character varying)/.test(type) ? COLUMN : `${COLUMN}::text`;
+  return hasOwnType(path) ? `${COLUMN}::text` : COLUMN;
 }
 
 function compareWhole(column: string, lookup: Lookup, folded: string): Comparison {

@@ -64,13 +64,23 @@ export class SqliteDialect extends Dialect {
     return compareAsciiFirst(lookup, folded, { like, byUnicode: () => compareText(FOLDED, lookup, folded) });
   }
 
-  /** One parameter whatever the number of values. JSON's integers are exact in SQLite, so BigInts are written as such. */
   protected compareList(path: FieldPath, values: readonly unknown[]): Comparison {
+    return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [this.#list(path, values)] };
+  }
+
+  /** The collation is that of the operand on the left. */
+  placesOf(path: FieldPath, values: readonly unknown[]): Comparison {
+    const template = `(select json_group_array(key + 1) from json_each(${VALUE}) where ${COLUMN} = value)`;
+    return { template, values: [this.#list(path, values)] };
+  }
+
+  /** One parameter whatever the number of values. JSON's integers are exact in SQLite, so BigInts are written as such. */
+  #list(path: FieldPath, values: readonly unknown[]): string {
     const texts = values.map((value) => {
       const bound = this.parameter(path, value);
       return typeof bound === 'bigint' ? String(bound) : JSON.stringify(bound);
     });
-    return { template: `${COLUMN} in (select value from json_each(${VALUE}))`, values: [`[${texts.join(',')}]`] };
+    return `[${texts.join(',')}]`;
   }
 
   protected parameter(path: FieldPath, value: unknown): unknown {
