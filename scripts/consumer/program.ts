@@ -14,6 +14,7 @@ import {
   writeShape,
 } from '@viewset/core';
 import { explorer } from '@viewset/explorer';
+import { MongoExtension } from '@viewset/mongodb';
 import { openapi } from '@viewset/openapi';
 import fastify from 'fastify';
 
@@ -58,7 +59,9 @@ class NoteViewSet extends ModelViewSet(Note, {
   total = action({ methods: ['get'] }, async (request) => ({ total: await this.getQueryset(request).count() }));
 }
 
-const orm = await MikroORM.init({ dbName: ':memory:', entities: [Role, Account, Note] });
+// On another database the extension does nothing.
+const extensions = [MongoExtension];
+const orm = await MikroORM.init({ dbName: ':memory:', entities: [Role, Account, Note], extensions });
 await orm.schema.create();
 const em = orm.em.fork();
 for (const title of ['Écrire', 'Lire', 'Compter']) em.create(Note, { title });

@@ -2,17 +2,18 @@ export { registerBackend } from './query/backend-of.ts';
 export type { Backend, RowWrite, StartWarning } from './backends/backend.ts';
 export { type DatabaseErrors, readError, type Violation } from './backends/database-errors.ts';
 export { ReadingBackend } from './backends/reading-backend.ts';
-export type { Visible, RelatedFilter, RelatedFilters } from './backends/entity-filters.ts';
-export { hideAlike, placeApart } from './backends/entity-filters.ts';
+export type { RelatedFilters, Visible } from './backends/entity-filters.ts';
 export { isSettled, NO_COLUMNS, type Question, type Select } from './backends/question.ts';
 export type { Reading } from './backends/reading.ts';
 export { type PageSource, readPage, type RowPage } from './backends/page.ts';
 export { QueryMemo } from './backends/query-memo.ts';
-export { discriminatorOf } from './backends/discriminator.ts';
-export { inverseSide } from './backends/inverse-side.ts';
+export { type Discriminator, discriminatorOf } from './backends/discriminator.ts';
+export { Scope } from './backends/scope.ts';
+export { inverseSide, type Tie, tieOf } from './backends/tie.ts';
+export { type KeysetTerms, keysetTerm, type Place, placesOf } from './backends/keyset.ts';
 
 export { inLookups } from './language/across-relations.ts';
-export { asksForOne, isAlways, type PlaceApart } from './language/condition.ts';
+export { asksForOne, isAlways } from './language/condition.ts';
 export { foldCase } from './language/fold-case.ts';
 
 export type { RelatedProjection } from './language/projection.ts';
@@ -21,15 +22,7 @@ export type { Query, Slice } from './language/query.ts';
 export { PreciseDate } from './fields/calendar.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';
 export { primaryKey } from './fields/primary-key.ts';
-export {
-  holdsKeys,
-  isPolymorphic,
-  isReference,
-  isToMany,
-  ownsColumn,
-  referredKey,
-  valueProperty,
-} from './fields/property.ts';
+export { holdsKeys, isPolymorphic, isToMany, referredKey, valueProperty } from './fields/property.ts';
 
 export { connectionFor, type Purpose } from './mikro/connection-for.ts';
 export { guardTransaction } from './mikro/endable-transaction.ts';

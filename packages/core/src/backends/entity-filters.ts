@@ -28,19 +28,6 @@ export function placeApart(prefix: string, place: PlaceApart): string {
   return `${prefix}${place}:`;
 }
 
-/** Something that knows the filters of the related records that relations lead to. */
-interface Hiding {
-  filterOf(steps: readonly EntityProperty[]): RelatedFilter | undefined;
-}
-
-/** True if the same records are hidden in two places wherever relations lead, one by way of the other. */
-export function hideAlike(one: Hiding, other: Hiding, steps: readonly EntityProperty[]): boolean {
-  return steps.every((_, index) => {
-    const path = steps.slice(0, index + 1);
-    return one.filterOf(path)?.condition === other.filterOf(path)?.condition;
-  });
-}
-
 /** The records that may be seen of those that were asked for, and the entity manager to read them with. */
 export interface Visible {
   readonly em: EntityManager;

@@ -5,9 +5,10 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { type Match, matchOf, rootScope, sortingOf } from './match.ts';
 import { runPipeline } from './read-command.ts';
 import { plainGetter, rowFields } from './rows.ts';
-import { columnOf, type Scope } from './scope.ts';
+import { columnOf } from './column.ts';
+import type { MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
-import { type Tie, tieOf } from './tie.ts';
+import { type ManyTie, manyTie } from './tie.ts';
 
 /** The children's documents, each with the key of its owner, one for each owner. */
 interface Tied {
@@ -30,7 +31,7 @@ export async function readChildRows(
 ): Promise<unknown[][]> {
   const { em, query } = question;
   const platform = em.getPlatform();
-  const tie = tieOf(related.relation, related.ownerMeta);
+  const tie = manyTie(related.relation, related.ownerMeta);
   const scope = rootScope(question);
   const stored = keys.map((key) => comparedValue(related.owner, key, platform));
   const match = matchOf(scope, question);
@@ -47,7 +48,13 @@ export async function readChildRows(
   return documents.map((document) => [...readRow(document), ownerOf(document)]);
 }
 
-function tied(scope: Scope, related: RelatedProjection, tie: Tie, keys: readonly unknown[], { own }: Match): Tied {
+function tied(
+  scope: MongoScope,
+  related: RelatedProjection,
+  tie: ManyTie,
+  keys: readonly unknown[],
+  { own }: Match,
+): Tied {
   const isWanted = (field: string): Document => ({ $match: { [field]: { $in: keys } } });
   if (tie.listOn === undefined) return { stages: [isWanted(tie.field), { $match: own }], owner: tie.field };
   const owner = `~${scope.context.names.next++}`;
@@ -61,7 +68,12 @@ function tied(scope: Scope, related: RelatedProjection, tie: Tie, keys: readonly
 }
 
 /** Goes on with the records that the lists of their owners name: one look-up for each owner. */
-function listedChildren({ meta }: Scope, { ownerField, field }: Tie, owner: string, own: Document): Document[] {
+function listedChildren(
+  { meta }: MongoScope,
+  { ownerField, field }: ManyTie,
+  owner: string,
+  own: Document,
+): Document[] {
   const record = `${owner}r`;
   const from = collectionName(meta);
   return [

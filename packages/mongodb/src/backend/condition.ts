@@ -5,13 +5,14 @@ import { whereFilter } from '../mikro/where.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { comparisonOf, EVERYTHING, NOTHING } from './comparison.ts';
 import { keysetFilter } from './keyset.ts';
-import { columnOf, type CompileContext, Scope } from './scope.ts';
+import { columnOf } from './column.ts';
+import { type CompileContext, MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
-import { tieOf } from './tie.ts';
+import { manyTie } from './tie.ts';
 
 /** Makes the filter of a condition that reads nothing but the record's own columns. */
 export function filterOf(em: EntityManager, meta: EntityMetadata, condition: Condition): Document {
-  const scope = new Scope(compileContext(em, undefined), meta, '');
+  const scope = new MongoScope(compileContext(em, undefined), meta, '');
   const filter = conditionFilter(scope, condition);
   if (scope.reads === 0) return filter;
   throw new Error(`${meta.className}: a condition that reads other records came where one of own columns is wanted`);
@@ -22,7 +23,7 @@ export function compileContext(em: EntityManager, related: CompileContext['relat
 }
 
 /** Makes the filter of a condition on the records of a scope: the one walk over its tree. */
-export function conditionFilter(scope: Scope, condition: Condition): Document {
+export function conditionFilter(scope: MongoScope, condition: Condition): Document {
   switch (condition.kind) {
     case 'constant':
       return condition.value ? EVERYTHING : NOTHING;
@@ -40,23 +41,21 @@ export function conditionFilter(scope: Scope, condition: Condition): Document {
     case 'unchanged': {
       const { path, raw } = condition;
       const value = comparedValue(path, raw, scope.context.em.getPlatform());
-      return { [scope.field(path.steps, path.property)]: { $eq: value } };
+      return { [scope.column(path.steps, path.property)]: { $eq: value } };
     }
     case 'some':
       return someFilter(scope, condition.steps, (related) => conditionFilter(related, condition.condition));
     case 'apart':
       return conditionFilter(scope.apart(condition.place), condition.condition);
-    case 'after': {
-      const fields = condition.keys.map(({ path }) => scope.field(path.steps, path.property));
-      return keysetFilter(condition, fields, scope.context.em.getPlatform());
-    }
+    case 'after':
+      return keysetFilter(scope, condition);
     case 'matching':
       return matchingFilter(scope, condition);
   }
 }
 
 /** MikroORM asks nothing across relations of MongoDB: there its words are taken for those of the language. */
-function matchingFilter(scope: Scope, condition: Extract<Condition, { kind: 'matching' }>): Document {
+function matchingFilter(scope: MongoScope, condition: Extract<Condition, { kind: 'matching' }>): Document {
   const { meta, steps, where, converted } = condition;
   const asked = steps.at(-1)?.targetMeta ?? scope.meta;
   if (meta.root !== asked.root) {
@@ -64,45 +63,45 @@ function matchingFilter(scope: Scope, condition: Extract<Condition, { kind: 'mat
   }
   if (!condition.isOfColumn) return conditionFilter(scope, inLookups(condition));
   if (steps.length === 0) return whereFilter(scope.context.em, meta, where, converted, '');
-  const isThere = { [scope.fieldAt(steps, columnOf(meta.getPrimaryProp()))]: { $ne: null } };
-  return all([isThere, whereFilter(scope.context.em, meta, where, converted, scope.fieldAt(steps, ''))]);
+  const isThere = { [scope.join(steps) + columnOf(meta.getPrimaryProp())]: { $ne: null } };
+  return all([isThere, whereFilter(scope.context.em, meta, where, converted, scope.join(steps))]);
 }
 
 type Compare = Extract<Condition, { kind: 'compare' }>;
 
 /** @param steps the relations of the path that are still to be walked */
-function compareFilter(scope: Scope, compare: Compare, steps = compare.path.steps): Document {
+function compareFilter(scope: MongoScope, compare: Compare, steps = compare.path.steps): Document {
   const { path, lookup, value } = compare;
   const many = steps.findIndex(isToMany) + 1;
   if (many > 0) {
     return someFilter(scope, steps.slice(0, many), (inner) => compareFilter(inner, compare, steps.slice(many)));
   }
-  const field = path.isStored === true ? scope.storedField(steps, path.property) : scope.field(steps, path.property);
+  const field = path.isStored === true ? scope.storedColumn(steps, path.property) : scope.column(steps, path.property);
   return comparisonOf(field, path, lookup, value, scope.context.em.getPlatform());
 }
 
 /** Asks if there is a related record that passes: one is looked up. The last of the relations that lead there is to many. */
 function someFilter(
-  scope: Scope,
+  scope: MongoScope,
   steps: readonly EntityProperty[],
-  filterOfRelated: (related: Scope) => Document,
+  filterOfRelated: (related: MongoScope) => Document,
 ): Document {
   const before = steps.slice(0, -1);
   const step = steps.at(-1) as EntityProperty;
   const meta = step.targetMeta as EntityMetadata;
-  const tie = tieOf(step, before.at(-1)?.targetMeta ?? scope.meta);
-  const inner = new Scope(scope.context, meta, `${scope.keyOf(steps)}.`);
+  const tie = manyTie(step, before.at(-1)?.targetMeta ?? scope.meta);
+  const inner = new MongoScope(scope.context, meta, `${scope.keyOf(steps)}.`);
   const filter = scope.filterOf(steps);
   const match = [discriminatorFilter(inner), filterOfRelated(inner)];
   if (filter !== undefined) match.push(conditionFilter(inner, filter.condition));
   const pipeline = [...inner.takeStages(), { $match: all(match) }, { $limit: 1 }, { $project: { _id: 1 } }];
-  const localField = scope.fieldAt(before, tie.ownerField);
+  const localField = scope.join(before) + tie.ownerField;
   const found = scope.addLookup({ meta, localField, foreignField: tie.field }, pipeline);
   return { [found]: { $ne: [] } };
 }
 
 /** Tells an entity's documents from those of others in the same collection. */
-export function discriminatorFilter({ context, meta }: Scope): Document {
+export function discriminatorFilter({ context, meta }: MongoScope): Document {
   const discriminator = discriminatorOf(context.em, meta);
   return discriminator === undefined ? EVERYTHING : { [discriminator.column]: { $in: discriminator.values } };
 }

@@ -1,60 +1,42 @@
 import type { Platform } from '@mikro-orm/core';
-import type { Condition, OrderKey } from '@viewset/core';
+import type { Condition } from '@viewset/core';
+import { keysetTerm, type KeysetTerms, type Place, placesOf } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { NOTHING } from './comparison.ts';
+import type { MongoScope } from './scope.ts';
 import { comparedValue } from './stored-value.ts';
 
-/** A key with the field that it stands for, and the value of the record to go on from. */
-interface Place {
-  readonly key: OrderKey;
-  readonly field: string;
-  readonly value: unknown;
+/** Makes the filter of the records after a place in an order. */
+export function keysetFilter(scope: MongoScope, condition: Extract<Condition, { kind: 'after' }>): Document {
+  const platform: Platform = scope.context.em.getPlatform();
+  const places = placesOf(
+    condition,
+    ({ path }) => scope.column(path.steps, path.property),
+    ({ path }, value) => comparedValue(path, value, platform),
+  );
+  return keysetTerm(places, TERMS) ?? NOTHING;
 }
 
-/**
- * Makes the filter of the records after a place in an order: `a > 1 or (a = 1 and …)`, with the first key's bound in front,
- * which an index serves.
- */
-export function keysetFilter(
-  { keys, values }: Extract<Condition, { kind: 'after' }>,
-  fields: readonly string[],
-  platform: Platform,
-): Document {
-  const places = keys.map((key, index): Place => {
-    const value = comparedValue(key.path, values[index] ?? null, platform);
-    return { key, field: fields[index] ?? '', value };
-  });
-  const [first] = places as [Place];
-  const filter = after(places);
-  const isBound = first.value !== null && (first.key.descending || !first.key.path.nullable) && !mayBeNaN(first);
-  if (!isBound || places.length === 1) return filter;
-  return { $and: [{ [first.field]: { [first.key.descending ? '$lte' : '$gte']: first.value } }, filter] };
-}
+const TERMS: KeysetTerms<Document> = {
+  beyond: (place) => (place.key.descending ? below(place) : above(place)),
+  from: (place) =>
+    mayBeNaN(place) ? undefined : { [place.column]: { [place.key.descending ? '$lte' : '$gte']: place.value } },
+  same: ({ column, value }) => ({ [column]: { $eq: value } }),
+  isNull: ({ column }, isWanted) => ({ [column]: isWanted ? { $eq: null } : { $ne: null } }),
+  both: (first, second) => ({ $and: [first, second] }),
+  either: (first, second) => ({ $or: [first, second] }),
+};
 
-function after([place, ...rest]: readonly Place[]): Document {
-  if (place === undefined) return NOTHING;
-  const beyond = beyondFilter(place);
-  if (rest.length === 0) return beyond;
-  const same = { $and: [{ [place.field]: { $eq: place.value } }, after(rest)] };
-  return beyond === NOTHING ? same : { $or: [beyond, same] };
-}
-
-/** NULLs come last in ascending and first in descending order. */
-function beyondFilter(place: Place): Document {
-  const { key, field, value } = place;
-  if (value === null) return key.descending ? { [field]: { $ne: null } } : NOTHING;
-  const beyond = key.descending
-    ? below(place)
-    : { [field]: Number.isNaN(value) ? { $gte: -Infinity } : { $gt: value } };
-  return !key.descending && key.path.nullable ? { $or: [beyond, { [field]: { $eq: null } }] } : beyond;
+function above({ column, value }: Place): Document {
+  return { [column]: Number.isNaN(value) ? { $gte: -Infinity } : { $gt: value } };
 }
 
 /** NaN is before all other numbers in MongoDB's order, but `$lt` does not find it. */
-function below(place: Place): Document {
-  const { field, value } = place;
-  if (Number.isNaN(value)) return NOTHING;
-  const less = { [field]: { $lt: value } };
-  return mayBeNaN(place) ? { $or: [less, { [field]: { $eq: NaN } }] } : less;
+function below(place: Place): Document | undefined {
+  const { column, value } = place;
+  if (Number.isNaN(value)) return undefined;
+  const less = { [column]: { $lt: value } };
+  return mayBeNaN(place) ? { $or: [less, { [column]: { $eq: NaN } }] } : less;
 }
 
 function mayBeNaN({ key }: Place): boolean {

@@ -1,13 +1,14 @@
 import type { OrderKey } from '@viewset/core';
-import { type Question, isAlways, ownsColumn } from '@viewset/core/backend';
+import { isAlways, type Question } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { EVERYTHING } from './comparison.ts';
 import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';
-import { columnOf, Scope } from './scope.ts';
+import { columnOf } from './column.ts';
+import { MongoScope } from './scope.ts';
 
 /** Makes a scope of the whole collection of a question. */
-export function rootScope({ em, query, related }: Question): Scope {
-  return new Scope(compileContext(em, related), query.meta, '');
+export function rootScope({ em, query, related }: Question): MongoScope {
+  return new MongoScope(compileContext(em, related), query.meta, '');
 }
 
 /** The stages that keep the documents of a question: by their own fields first, then by what has to be looked up. */
@@ -18,7 +19,7 @@ export interface Match {
   readonly rest: readonly Document[];
 }
 
-export function matchOf(scope: Scope, { condition }: Question): Match {
+export function matchOf(scope: MongoScope, { condition }: Question): Match {
   const parts = condition.kind === 'and' ? condition.conditions : isAlways(condition) ? [] : [condition];
   const own = [discriminatorFilter(scope)];
   const looked: Document[] = [];
@@ -33,12 +34,10 @@ export function matchOf(scope: Scope, { condition }: Question): Match {
 }
 
 /** Asks for the related records that a record is hidden without. */
-function requiredFilters(scope: Scope): Document[] {
+function requiredFilters(scope: MongoScope): Document[] {
   const filters: Document[] = [];
-  if (scope.context.related === undefined) return filters;
-  for (const property of scope.meta.relations) {
-    if (!ownsColumn(property) || scope.filterOf([property])?.required !== true) continue;
-    const isSeen = { [scope.field([], property)]: { $ne: null } };
+  for (const property of scope.required()) {
+    const isSeen = { [scope.column([], property)]: { $ne: null } };
     filters.push(property.nullable === true ? { $or: [{ [columnOf(property)]: { $eq: null } }, isSeen] } : isSeen);
   }
   return filters;
@@ -52,11 +51,11 @@ export interface Sorting {
 }
 
 /** MongoDB takes NULL, and what is missing, for the least of all: `OrderKey` says otherwise. */
-export function sortingOf(scope: Scope, order: readonly OrderKey[]): Sorting {
+export function sortingOf(scope: MongoScope, order: readonly OrderKey[]): Sorting {
   const added: Document = {};
   const sort: Document = {};
   for (const { path, descending } of order) {
-    const field = scope.field(path.steps, path.property);
+    const field = scope.column(path.steps, path.property);
     const direction = descending ? -1 : 1;
     if (path.nullable && !Object.hasOwn(sort, field)) {
       const isNull = `~${scope.context.names.next++}`;

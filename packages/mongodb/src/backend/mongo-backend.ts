@@ -5,6 +5,7 @@ import {
   type Question,
   type Reading,
   ReadingBackend,
+  readPage,
   type RelatedProjection,
   type RowPage,
   type RowWrite,
@@ -12,7 +13,6 @@ import {
   type Slice,
   type StartWarning,
   type Visible,
-  readPage,
 } from '@viewset/core/backend';
 import type { MongoSession } from '../mikro/mongo-driver.ts';
 import { missingIndexes } from '../mikro/indexes.ts';

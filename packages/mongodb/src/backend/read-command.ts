@@ -1,5 +1,6 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import {
+  isSettled,
   NO_COLUMNS,
   type PageSource,
   QueryMemo,
@@ -7,7 +8,6 @@ import {
   type Reading,
   type Select,
   type Slice,
-  isSettled,
 } from '@viewset/core/backend';
 import { collectionName, collectionOf, commandOptions } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';

@@ -1,4 +1,4 @@
-import { type Question, type Slice, asksForOne, primaryKey } from '@viewset/core/backend';
+import { asksForOne, primaryKey, type Question, type Slice } from '@viewset/core/backend';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { lockDocuments } from '../mikro/document-locks.ts';
 import { matchOf, rootScope } from './match.ts';

@@ -2,7 +2,8 @@ import { type FieldPath, ImproperlyConfigured } from '@viewset/core';
 import { customTypeOf } from '@viewset/core/backend';
 import { decimalText } from '../mikro/decimal128.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
-import { columnOf, type Scope } from './scope.ts';
+import { columnOf } from './column.ts';
+import type { MongoScope } from './scope.ts';
 
 /** The fields of documents that rows are made of. */
 export interface RowFields {
@@ -17,7 +18,7 @@ export interface RowFields {
  * @param entityColumns the number of columns in front that are left as the driver gives them
  * @throws ImproperlyConfigured for a path through a relation to many
  */
-export function rowFields(scope: Scope, paths: readonly FieldPath[], entityColumns = 0): RowFields {
+export function rowFields(scope: MongoScope, paths: readonly FieldPath[], entityColumns = 0): RowFields {
   const fields = fieldsOf(scope, paths);
   const getters = fields.map((field, index) =>
     index < entityColumns ? getterOf(field, undefined) : plainGetter(field, paths[index] as FieldPath),
@@ -37,12 +38,12 @@ export function plainGetter(field: string, path: FieldPath): (document: Document
 }
 
 /** The key of a related record comes of that record if it is read anyway, so that both are there or neither. */
-function fieldsOf(scope: Scope, paths: readonly FieldPath[]): string[] {
+function fieldsOf(scope: MongoScope, paths: readonly FieldPath[]): string[] {
   for (const { key, toMany, steps, property } of paths) {
     if (toMany) throw new ImproperlyConfigured(`"${key}" cannot be read: it has many values for one record`);
-    if (property.primary !== true) scope.field(steps, property);
+    if (property.primary !== true) scope.column(steps, property);
   }
-  return paths.map(({ steps, property }) => scope.field(steps, property));
+  return paths.map(({ steps, property }) => scope.column(steps, property));
 }
 
 /** MongoDB sends the key unless it is told not to. */

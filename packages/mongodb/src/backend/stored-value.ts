@@ -1,6 +1,6 @@
 import type { Platform } from '@mikro-orm/core';
 import type { FieldPath } from '@viewset/core';
-import { PreciseDate, customTypeOf, valueProperty } from '@viewset/core/backend';
+import { customTypeOf, PreciseDate, valueProperty } from '@viewset/core/backend';
 import { decimalBelow } from '../mikro/decimal128.ts';
 import { exactDecimal } from '../mikro/metadata.ts';
 

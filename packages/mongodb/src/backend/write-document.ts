@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager, EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { type Condition, type FieldPath, type Projection, fieldPath } from '@viewset/core';
-import { type RowWrite, checkNotGivenUp, onGivenUp } from '@viewset/core/backend';
+import { type Condition, type FieldPath, fieldPath, type Projection } from '@viewset/core';
+import { checkNotGivenUp, onGivenUp, type RowWrite } from '@viewset/core/backend';
 import { cancelCommands } from '../mikro/cancel.ts';
 import { collectionOf } from '../mikro/collection.ts';
 import { countKeys } from '../mikro/counters.ts';

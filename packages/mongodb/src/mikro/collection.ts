@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
-import { type Purpose, connectionFor, tellQueryLog } from '@viewset/core/backend';
+import { connectionFor, type Purpose, tellQueryLog } from '@viewset/core/backend';
 import type { Document, MongoCollection, MongoConnection } from './mongo-driver.ts';
 
 /** Returns the collection of an entity, over the connection for a purpose. */

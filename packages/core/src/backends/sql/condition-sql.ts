@@ -8,14 +8,14 @@ import { primaryKey } from '../../fields/primary-key.ts';
 import { COLUMN, type Comparison } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import { discriminatorSql } from './entity-plan.ts';
-import { writeKeyset } from './keyset-sql.ts';
+import { keysetSql } from './keyset-sql.ts';
 import { matchingSql } from './matching-sql.ts';
-import { nextAlias, Scope } from './scope.ts';
+import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText, writeChain } from './sql-text.ts';
 import { tieSql } from './tie-sql.ts';
 
 /** Writes a condition on the records of a scope, and the values that it binds: the one walk over its tree. */
-export function writeCondition(out: SqlText, scope: Scope, condition: Condition): void {
+export function writeCondition(out: SqlText, scope: SqlScope, condition: Condition): void {
   switch (condition.kind) {
     case 'constant':
       out.add(condition.value ? '1 = 1' : '1 = 0');
@@ -48,11 +48,9 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
     case 'apart':
       writeCondition(out, scope.apart(condition.place), condition.condition);
       break;
-    case 'after': {
-      const columns = condition.keys.map(({ path }) => scope.column(path.steps, path.property));
-      writeKeyset(out, scope.context.plan.dialect, condition, columns);
+    case 'after':
+      out.append(keysetSql(scope, condition));
       break;
-    }
     case 'matching': {
       const { meta, steps, converted } = condition;
       checkEntity(steps.at(-1)?.targetMeta ?? scope.meta, meta);
@@ -69,7 +67,7 @@ export function writeCondition(out: SqlText, scope: Scope, condition: Condition)
   }
 }
 
-function writeMember(out: SqlText, scope: Scope, condition: Condition, around: 'and' | 'or'): void {
+function writeMember(out: SqlText, scope: SqlScope, condition: Condition, around: 'and' | 'or'): void {
   const isOneTerm = condition.kind === 'compare' || condition.kind === 'unchanged' || condition.kind === 'some';
   if (isOneTerm || condition.kind === around) {
     writeCondition(out, scope, condition);
@@ -89,7 +87,7 @@ function checkEntity(meta: EntityMetadata, of: EntityMetadata): void {
 type Column = Pick<FieldPath, 'steps' | 'property' | 'isStored'>;
 
 /** A comparison of the column at the end of a path; through a relation to many, that there is such a record. */
-function writeComparison(out: SqlText, scope: Scope, column: Column, comparison: Comparison): void {
+function writeComparison(out: SqlText, scope: SqlScope, column: Column, comparison: Comparison): void {
   const { steps, property, isStored } = column;
   const many = steps.findIndex(isToMany) + 1;
   if (many === 0) {
@@ -105,15 +103,15 @@ function writeComparison(out: SqlText, scope: Scope, column: Column, comparison:
 /** Asks if there is a related record that passes, `exists (…)`. The last of the relations that lead there is to many. */
 function writeSome(
   out: SqlText,
-  scope: Scope,
+  scope: SqlScope,
   steps: readonly EntityProperty[],
-  write: (where: SqlText, related: Scope) => void,
+  write: (where: SqlText, related: SqlScope) => void,
 ): void {
   const { context } = scope;
   const step = steps.at(-1) as EntityProperty;
   const meta = step.targetMeta as EntityMetadata;
   const owner = scope.join(steps.slice(0, -1)).alias;
-  const inner = new Scope(context, meta, nextAlias(context), `${scope.keyOf(steps)}.`);
+  const inner = new SqlScope(context, meta, nextAlias(context), `${scope.keyOf(steps)}.`);
   const { from, on, columns, ownerColumns } = tieSql(inner, step);
   const tied = columns.map((column, index) => `${column} = ${owner}.${quoted(ownerColumns[index] ?? '')}`);
   const where = new SqlText().add([...tied, ...(on === undefined ? [] : [on])].join(' and '));

@@ -2,7 +2,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
 import { customTypeOf } from '../../fields/field-type.ts';
 import { valueProperty } from '../../fields/property.ts';
-import type { Scope } from './scope.ts';
+import type { SqlScope } from './scope.ts';
 
 /**
  * Writes the columns of a select, `t0."id" as c0, …`: each has a name of its own, whatever it is called in its table. Without a
@@ -10,12 +10,12 @@ import type { Scope } from './scope.ts';
  *
  * @throws ImproperlyConfigured for a path through a relation to many
  */
-export function selectionSql(scope: Scope, paths: readonly FieldPath[]): string {
+export function selectionSql(scope: SqlScope, paths: readonly FieldPath[]): string {
   if (paths.length === 0) return '1';
   return paths.map((path, index) => `${columnSql(scope, path)} as c${index}`).join(', ');
 }
 
-function columnSql(scope: Scope, path: FieldPath): string {
+function columnSql(scope: SqlScope, path: FieldPath): string {
   if (path.toMany) {
     throw new ImproperlyConfigured(`"${path.key}" cannot be read: it has many values for one record`);
   }

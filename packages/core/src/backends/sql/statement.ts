@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
-import { ownsColumn } from '../../fields/property.ts';
 import { and, type Condition, isAlways } from '../../language/condition.ts';
 import type { OrderKey } from '../../language/order.ts';
 import type { Slice } from '../../language/query.ts';
@@ -9,7 +8,7 @@ import { isSettled, type Question, type Select } from '../question.ts';
 import { writeCondition } from './condition-sql.ts';
 import type { Bound } from './dialects/reader.ts';
 import { discriminatorSql, type EntityPlan } from './entity-plan.ts';
-import { nextAlias, Scope } from './scope.ts';
+import { nextAlias, SqlScope } from './scope.ts';
 import { selectionSql } from './selection.ts';
 import { SqlText } from './sql-text.ts';
 
@@ -77,9 +76,9 @@ function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
 }
 
 /** A scope of the whole table of an entity. */
-export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): Scope {
+export function rootScope(em: EntityManager, plan: EntityPlan, related: RelatedFilters | undefined): SqlScope {
   const context = { em, plan, related, aliases: { next: 0 }, writeCondition };
-  return new Scope(context, plan.meta, nextAlias(context), '');
+  return new SqlScope(context, plan.meta, nextAlias(context), '');
 }
 
 function sliceValues(slice: Slice | undefined): readonly number[] {
@@ -106,14 +105,14 @@ function selectText({ em, plan, query, condition, related }: SqlQuestion, select
 }
 
 /** The number of records, as a query of its own: it joins what its condition needs and nothing else. */
-function countText({ context, meta }: Scope, condition: Condition): SqlText {
-  const scope = new Scope(context, meta, nextAlias(context), '');
+function countText({ context, meta }: SqlScope, condition: Condition): SqlText {
+  const scope = new SqlScope(context, meta, nextAlias(context), '');
   const where = whereText(scope, condition);
   return new SqlText().add('select count(*) from ').append(scope.from()).append(where);
 }
 
 /** Writes the condition of the records of a select, with what must hold besides: `tied`, and the entity's own table. */
-export function whereText(scope: Scope, condition: Condition, tied: readonly string[] = []): SqlText {
+export function whereText(scope: SqlScope, condition: Condition, tied: readonly string[] = []): SqlText {
   const { em, plan } = scope.context;
   const required = [...tied, ...requiredSql(scope)];
   const discriminator = discriminatorSql(em, scope.meta, scope.alias);
@@ -134,11 +133,9 @@ export function whereText(scope: Scope, condition: Condition, tied: readonly str
 const UNGUARDED_VALUES = 8;
 
 /** Asks for the related records that a record is hidden without: by a join, where there must be one. */
-function requiredSql(scope: Scope): string[] {
+function requiredSql(scope: SqlScope): string[] {
   const pieces: string[] = [];
-  if (scope.context.related === undefined) return pieces;
-  for (const property of scope.meta.relations) {
-    if (!ownsColumn(property) || scope.filterOf([property])?.required !== true) continue;
+  for (const property of scope.required()) {
     scope.join([property]);
     if (property.nullable !== true) continue;
     pieces.push(`(${scope.storedColumn([], property)} is null or ${scope.column([], property)} is not null)`);
@@ -147,7 +144,7 @@ function requiredSql(scope: Scope): string[] {
 }
 
 /** Writes the order of the records of a select, ` order by …`. */
-export function orderSql(scope: Scope, order: readonly OrderKey[]): string {
+export function orderSql(scope: SqlScope, order: readonly OrderKey[]): string {
   const { dialect } = scope.context.plan;
   const keys = order.map(({ path, descending }) =>
     dialect.ordered(path, scope.column(path.steps, path.property), descending),

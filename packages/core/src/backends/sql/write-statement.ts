@@ -6,7 +6,7 @@ import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
 import { type EntityPlan, type KnownInsert, tableSql } from './entity-plan.ts';
-import { nextAlias, Scope } from './scope.ts';
+import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 import { rootScope } from './statement.ts';
 
@@ -87,12 +87,12 @@ function changeText(em: EntityManager, plan: EntityPlan, { kind, assignments, co
 }
 
 /** A statement that writes has one table: a condition that joins others asks them in a sub-select of keys. */
-function targetText(scope: Scope, condition: Condition): SqlText {
+function targetText(scope: SqlScope, condition: Condition): SqlText {
   const direct = new SqlText();
   writeCondition(direct, scope, condition);
   if (!scope.isJoined) return direct;
   const { context, meta } = scope;
-  const inner = new Scope(context, meta, nextAlias(context), '');
+  const inner = new SqlScope(context, meta, nextAlias(context), '');
   const where = new SqlText();
   writeCondition(where, inner, condition);
   const key = columnOf(meta.getPrimaryProps()[0] as EntityProperty);

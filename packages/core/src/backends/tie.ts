@@ -1,0 +1,33 @@
+import type { EntityProperty } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../errors.ts';
+import { isPolymorphic, ownsColumn } from '../fields/property.ts';
+
+/** The columns by which the records that a relation leads to are tied to the record that it starts from. */
+export interface Tie {
+  readonly columns: readonly string[];
+  readonly ownerColumns: readonly string[];
+}
+
+/**
+ * Returns the tie of a relation by a foreign key, on either side. By fieldNames: the joinColumns of a relation with a `targetKey` are not
+ * what its column is called.
+ *
+ * @throws ImproperlyConfigured for a polymorphic relation to many
+ */
+export function tieOf(step: EntityProperty): Tie {
+  if (ownsColumn(step)) return { columns: step.referencedColumnNames, ownerColumns: step.fieldNames };
+  const { fieldNames, referencedColumnNames } = inverseSide(step) as EntityProperty;
+  return { columns: fieldNames, ownerColumns: referencedColumnNames };
+}
+
+/**
+ * Returns the property of the related records that leads back; undefined if there is none.
+ *
+ * @throws ImproperlyConfigured for a polymorphic relation
+ */
+export function inverseSide(relation: EntityProperty): EntityProperty | undefined {
+  if (isPolymorphic(relation)) {
+    throw new ImproperlyConfigured(`query sets cannot ask through "${relation.name}": it is polymorphic`);
+  }
+  return relation.targetMeta?.properties[relation.mappedBy as never];
+}
