@@ -8,10 +8,10 @@ export { Router, type Registered, type RegisterOptions, type RouterOptions } fro
 export { readJsonOnly } from './router/body-parsers.ts';
 
 export { ViewSet } from './viewset/viewset.ts';
-export type { ViewDocumentation } from './viewset/view-documentation.ts';
+export type { ViewDocumentation } from './viewset/setup/view-documentation.ts';
 export { ModelViewSet, type ModelViewSetClass } from './viewset/model-viewset.ts';
-export type { OutputOf } from './viewset/model-viewset-options.ts';
-export type { Problems } from './viewset/problems.ts';
+export type { OutputOf } from './viewset/setup/model-viewset-options.ts';
+export type { Problems } from './viewset/writes/problems.ts';
 export { ModelViewSetBase, type WriteData } from './viewset/model-viewset-base.ts';
 export type {
   InputOf,
@@ -19,10 +19,10 @@ export type {
   ModelViewSetOptions,
   SearchField,
   UpdateInputOf,
-} from './viewset/model-viewset-options.ts';
-export type { ReadShapes } from './viewset/read-shapes.ts';
-export type { AnsweringOperation } from './viewset/answer.ts';
-export type { Operation } from './viewset/operation.ts';
+} from './viewset/setup/model-viewset-options.ts';
+export type { ReadShapes } from './viewset/answers/read-shapes.ts';
+export type { AnsweringOperation } from './viewset/request/answer.ts';
+export type { Operation } from './viewset/request/operation.ts';
 export {
   action,
   type Action,
@@ -33,7 +33,7 @@ export {
   type RecordRequest,
   type Examples,
   type Words,
-} from './viewset/action.ts';
+} from './viewset/setup/action.ts';
 
 export { ERROR_SCHEMA } from './operations/operation-responses.ts';
 export type { OperationParameter, OperationPlan, OperationResponse } from './operations/operation-plan.ts';
@@ -77,15 +77,15 @@ export { InvalidUsageCollector } from './invalid-usage-collector.ts';
 export { checkOptionNames, wrongOption } from './options.ts';
 export { QueryParameters, invalidParameter, type ParameterDeclaration } from './parameters.ts';
 
-export { computed, type Computed } from './shapes/read-field.ts';
-export { many, type ManyFromOptions, type ManyOptions } from './shapes/many.ts';
-export type { Many } from './shapes/many-field.ts';
-export { readShape, type ReadShape } from './shapes/read-shape.ts';
-export { writeShape, type WriteShape } from './shapes/write-shape.ts';
-export { nested, type Nested, refs, type Refs } from './shapes/to-many-input.ts';
-export type { ExportFormat } from './viewset/list-export.ts';
+export { computed, type Computed } from './shapes/read/read-field.ts';
+export { many, type ManyFromOptions, type ManyOptions } from './shapes/read/many.ts';
+export type { Many } from './shapes/read/many-field.ts';
+export { readShape, type ReadShape } from './shapes/read/read-shape.ts';
+export { writeShape, type WriteShape } from './shapes/write/write-shape.ts';
+export { nested, type Nested, refs, type Refs } from './shapes/write/to-many-input.ts';
+export type { ExportFormat } from './exports/list-export.ts';
 export { requireTransactions } from './mikro/transactions.ts';
-export { inTransaction } from './viewset/transaction.ts';
+export { inTransaction } from './viewset/writes/transaction.ts';
 export { acceptedType } from './accepted-type.ts';
 export { addVary } from './add-vary.ts';
 export { sendStaticFile, type StaticFile, staticFile } from './static-file.ts';
@@ -94,7 +94,7 @@ export { type FileFacts, type FileStore, type FlydriveDisk, flydriveStore } from
 export { type FileLink, FileType, type StoredFile } from './files/file-type.ts';
 
 export { compileValidator } from './schema/validator.ts';
-export type { WritableSchema } from './shapes/write-input.ts';
+export type { WritableSchema } from './shapes/write/write-input.ts';
 
 export { QuerySet } from './query/queryset.ts';
 export type { EntityOptions } from './backends/backend.ts';

@@ -4,7 +4,7 @@ import { PreconditionFailed } from '../errors.ts';
 import { namesAny, namesTag, type TagOf } from '../entity-tag.ts';
 import { isRecord } from '../json.ts';
 import { SAFE_METHODS } from '../methods.ts';
-import type { Preconditions } from '../viewset/conditional-writes.ts';
+import type { Preconditions } from '../viewset/writes/writing-definition.ts';
 import type { OperationParameter, OperationPlan } from './operation-plan.ts';
 
 const TAGS = 'entity tags, separated by commas, or `*`';

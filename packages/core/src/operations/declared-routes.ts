@@ -3,27 +3,27 @@ import { SAFE_METHODS } from '../methods.ts';
 import { hasTransactions, lacksTransactions } from '../mikro/transactions.ts';
 import { naming, wrongOption } from '../options.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import type { BodyMode } from '../shapes/bound-input.ts';
+import type { BodyMode } from '../shapes/write/bound-input.ts';
 import { checkSpelling } from '../schema/compile-schema.ts';
 import { compileValidator } from '../schema/validator.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import { type Action, type ActionOptions, URL_PATH_RULE } from '../viewset/action.ts';
+import { type Action, type ActionOptions, URL_PATH_RULE } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
-import type { Preconditions } from '../viewset/conditional-writes.ts';
-import { isAnswering } from '../viewset/answer.ts';
-import { EXPORT_TYPES } from '../viewset/list-export.ts';
+import type { Preconditions } from '../viewset/writes/writing-definition.ts';
+import { isAnswering } from '../viewset/request/answer.ts';
+import { EXPORT_TYPES } from '../exports/list-export.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
-import type { ParentProof } from '../viewset/parent.ts';
-import { inTransaction } from '../viewset/transaction.ts';
-import type { WriteOperation, Operation } from '../viewset/operation.ts';
+import type { ParentProof } from '../viewset/visible/parent.ts';
+import { inTransaction } from '../viewset/writes/transaction.ts';
+import type { WriteOperation, Operation } from '../viewset/request/operation.ts';
 import type {
   BodyRefusal,
   FormFields,
   OperationSchemas,
   ViewContext,
   ViewDefinition,
-} from '../viewset/view-definition.ts';
+} from '../viewset/setup/view-definition.ts';
 import type { OperationHandler, ViewSet } from '../viewset/viewset.ts';
 import type { OperationMethod, OperationPlan } from './operation-plan.ts';
 

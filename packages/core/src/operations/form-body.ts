@@ -5,7 +5,7 @@ import { HttpError, InvalidUsage, ParseError, PayloadTooLarge } from '../errors.
 import type { FileField } from '../files/file-field.ts';
 import { StagedFile } from '../files/staged-file.ts';
 import { pointerStep } from '../json.ts';
-import type { FormFields } from '../viewset/view-definition.ts';
+import type { FormFields } from '../viewset/setup/view-definition.ts';
 import type { AnySchema } from '../schema/json-schema.ts';
 import { unreadable } from './reading-error.ts';
 import { isUnsafeName } from '../schema/scan-input.ts';

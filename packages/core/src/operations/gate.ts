@@ -3,9 +3,9 @@ import { isPromise, isYes, runHook, whenReady } from '../awaitable.ts';
 import { permissionDenied } from '../current-user.ts';
 import { NotFound, TooManyRequests } from '../errors.ts';
 import { evaluatePermissions, narrowGrant, type PermissionGrant } from '../permissions/evaluate.ts';
-import { stateOf } from '../viewset/request-state.ts';
+import { stateOf } from '../viewset/request/request-state.ts';
 import type { PlannedRoute } from './plan-view.ts';
-import type { ViewDefinition } from '../viewset/view-definition.ts';
+import type { ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type ViewSet } from '../viewset/viewset.ts';
 
 /** The operations that ask about each record, whether the path names one or the body several. */

@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import type { Permission } from '../permissions/permission.ts';
 import type { RuleList } from '../throttle/request-limiter.ts';
-import type { Examples, Words } from '../viewset/action.ts';
-import type { ExportFormat } from '../viewset/list-export.ts';
+import type { Examples, Words } from '../viewset/setup/action.ts';
+import type { ExportFormat } from '../exports/list-export.ts';
 import type { OperationHandler } from '../viewset/viewset.ts';
 
 /** The method of a route; a GET route answers HEAD too. */

@@ -13,12 +13,12 @@ import {
   REFUSES_ANONYMOUS,
 } from '../permissions/permission.ts';
 import type { ParameterDeclaration } from '../parameters.ts';
-import type { ActionHooks, Words } from '../viewset/action.ts';
-import { isAnswering } from '../viewset/answer.ts';
-import { answerToConflict } from '../viewset/conflicts.ts';
-import type { Parent } from '../viewset/parent.ts';
-import { OPERATIONS } from '../viewset/operation.ts';
-import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/view-definition.ts';
+import type { ActionHooks, Words } from '../viewset/setup/action.ts';
+import { isAnswering } from '../viewset/request/answer.ts';
+import { answerToConflict } from '../viewset/writes/conflicts.ts';
+import type { Parent } from '../viewset/visible/parent.ts';
+import { OPERATIONS } from '../viewset/request/operation.ts';
+import type { BodyRefusal, FormFields, OperationSchemas, ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { hasThrottleRate, type OperationHandler, type ViewSet } from '../viewset/viewset.ts';
 import { declaredRoutes, type DeclaredRoute, JSON_ONLY, type MountedView } from './declared-routes.ts';
 import { headerParameters, sendsTag } from './conditional-requests.ts';

@@ -5,7 +5,7 @@ import { InvalidUsage } from '../errors.ts';
 import type { InvalidUsageCollector } from '../invalid-usage-collector.ts';
 import { isRecord } from '../json.ts';
 import { echo, invalidParameter, PlacedInvalidUsage, QueryParameters } from '../parameters.ts';
-import { stateOf } from '../viewset/request-state.ts';
+import { stateOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 
 /** The parameters in the URL of a QUERY request that one error names. */

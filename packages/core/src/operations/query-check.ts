@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Awaitable } from '../awaitable.ts';
 import { InvalidUsageCollector } from '../invalid-usage-collector.ts';
-import { parametersOf } from '../viewset/request-state.ts';
+import { parametersOf } from '../viewset/request/request-state.ts';
 import type { OperationParameter } from './operation-plan.ts';
 import { queryReader } from './query-body.ts';
 import { unknownParameterCheck } from './unknown-parameters.ts';

@@ -12,8 +12,8 @@ import type { PaginatorClass } from '../pagination/paginator.ts';
 import type { PermissionClass } from '../permissions/permission.ts';
 import type { Store } from '../stores/store.ts';
 import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../throttle/rate-limit-rule.ts';
-import { LIST_RULES } from '../viewset/list-options.ts';
-import type { ViewDefaults } from '../viewset/view-definition.ts';
+import { LIST_RULES } from '../viewset/setup/list-options.ts';
+import type { ViewDefaults } from '../viewset/setup/view-definition.ts';
 
 /** Answers with the user of a request, or null, from what the application knows of it by then. */
 export type UserSource = (request: FastifyRequest) => CurrentUser | null | undefined;

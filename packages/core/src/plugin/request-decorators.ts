@@ -5,8 +5,8 @@ import { keepToPrimary } from '../backends/source.ts';
 import { asUser, type CurrentUser, USER_SOURCE } from '../current-user.ts';
 import { ImproperlyConfigured } from '../errors.ts';
 import { SAFE_METHODS } from '../methods.ts';
-import { REQUEST_STATE, stateOf } from '../viewset/request-state.ts';
-import { transactionalManager } from '../viewset/transaction.ts';
+import { REQUEST_STATE, stateOf } from '../viewset/request/request-state.ts';
+import { transactionalManager } from '../viewset/writes/transaction.ts';
 import type { ResolvedOptions, UserSource } from './options.ts';
 
 /** A property of requests that is read and written through what the plugin keeps of a request. */

@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../errors.ts';
 import { templateFiller, templateOf, templateParameters, unnamed } from '../path-template.ts';
 import { type PermittedAt, permittedOperations } from '../operations/permitted-operations.ts';
 import type { PlannedRoute } from '../operations/plan-view.ts';
-import { stateOf } from '../viewset/request-state.ts';
+import { stateOf } from '../viewset/request/request-state.ts';
 import { allowedMethods, pathOf, sendAllowed } from './allowed-methods.ts';
 
 /** The place of routes: their path as it is documented, and as Fastify matches it. */

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { OperationPlan } from '../operations/operation-plan.ts';
 import { templateFiller } from '../path-template.ts';
-import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/view-definition.ts';
+import { DEFINE, type ViewContext, type ViewDefinition } from '../viewset/setup/view-definition.ts';
 import { ViewSet } from '../viewset/viewset.ts';
 
 const LINKS = Type.Record(Type.String(), Type.String(), { description: 'The path of each collection, by its name' });

@@ -4,18 +4,18 @@ import { fastifyRoute, keepAnswers, type RouteScope } from '../operations/fastif
 import { type PlannedRoute, planView } from '../operations/plan-view.ts';
 import { checkOptionNames, checkOptions, TEXT, wrongOption } from '../options.ts';
 import { templateOf } from '../path-template.ts';
-import { type Action, actionsOf } from '../viewset/action.ts';
+import { type Action, actionsOf } from '../viewset/setup/action.ts';
 import { kebabCase } from '../kebab-case.ts';
-import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/file-links.ts';
+import { declareFileLinks, FILE_LINKS, type LinkedParent } from '../viewset/files/file-links.ts';
 import { ModelViewSetBase } from '../viewset/model-viewset-base.ts';
 import type { SendsAll } from '../viewset/model-viewset.ts';
-import { OPERATIONS } from '../viewset/operation.ts';
-import { DEFINE } from '../viewset/view-definition.ts';
-import { Parent } from '../viewset/parent.ts';
-import { SHOWS, ShownView } from '../viewset/shown-view.ts';
-import { checkMembers } from '../viewset/class-members.ts';
+import { OPERATIONS } from '../viewset/request/operation.ts';
+import { DEFINE } from '../viewset/setup/view-definition.ts';
+import { Parent } from '../viewset/visible/parent.ts';
+import { SHOWS, ShownView } from '../viewset/visible/shown-view.ts';
+import { checkMembers } from '../viewset/setup/class-members.ts';
 import { ViewSet } from '../viewset/viewset.ts';
-import { prepareWrites } from '../viewset/write-plan.ts';
+import { prepareWrites } from '../viewset/writes/write-plan.ts';
 import { readForms, readJsonOnly, readOtherTypes } from './body-parsers.ts';
 import { ignoresTrailingSlash } from './allowed-methods.ts';
 import {

@@ -4,10 +4,10 @@ import type { LookupValue } from '../language/lookup-name.ts';
 import type { PrimaryKeyName } from '../mikro/entities.ts';
 import { checkOptions, wrongOption } from '../options.ts';
 import type { PageNumberPagination } from '../pagination/counted-pagination.ts';
-import type { ReadOutput } from '../shapes/read-shape.ts';
+import type { ReadOutput } from '../shapes/read/read-shape.ts';
 import type { PropertyValue, ToWire } from '../shapes/wire-value.ts';
 import { ModelViewSetBase, type ViewTypes } from './model-viewset-base.ts';
-import type { AnsweringOperation } from './answer.ts';
+import type { AnsweringOperation } from './request/answer.ts';
 import {
   type AnyModelOptions,
   type DependentOptions,
@@ -22,9 +22,9 @@ import {
   type OutputOf,
   type UpdateInputOf,
   type WithExtra,
-} from './model-viewset-options.ts';
-import type { AlternativeName, OneShape } from './read-shapes.ts';
-import { type BulkOperation, type Operation, OPERATIONS } from './operation.ts';
+} from './setup/model-viewset-options.ts';
+import type { AlternativeName, OneShape } from './answers/read-shapes.ts';
+import { type BulkOperation, type Operation, OPERATIONS } from './request/operation.ts';
 
 /** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
 type ShapeOption = 'read' | 'write' | 'extra';

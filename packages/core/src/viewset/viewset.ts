@@ -5,10 +5,10 @@ import { isYes } from '../awaitable.ts';
 import { permissionDenied } from '../current-user.ts';
 import type { PermissionClass, PermissionView } from '../permissions/permission.ts';
 import type { RateLimitRule } from '../throttle/rate-limit-rule.ts';
-import { stateOf } from './request-state.ts';
-import { OPERATIONS } from './operation.ts';
-import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
-import type { ViewDocumentation } from './view-documentation.ts';
+import { stateOf } from './request/request-state.ts';
+import { OPERATIONS } from './request/operation.ts';
+import { DEFINE, permissionsOf, type ViewContext, type ViewDefinition } from './setup/view-definition.ts';
+import type { ViewDocumentation } from './setup/view-documentation.ts';
 
 /** Handles one operation of a view. */
 export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => unknown;

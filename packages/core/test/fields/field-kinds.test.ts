@@ -12,7 +12,7 @@ import { lookupsFor } from '../../src/language/lookup.ts';
 import { parseLookupText } from '../../src/language/resolve-lookup.ts';
 import { QuerySet } from '../../src/query/queryset.ts';
 import { compileValidator } from '../../src/schema/validator.ts';
-import { columnRule } from '../../src/shapes/column-rule.ts';
+import { columnRule } from '../../src/shapes/write/column-rule.ts';
 import type { ShapeField } from '../../src/shapes/shape-field.ts';
 import { forEachDatabase } from '../support/databases.ts';
 

@@ -2,8 +2,8 @@
 import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
 import t from 'tap';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { many } from '../../src/shapes/many.ts';
-import { readShape } from '../../src/shapes/read-shape.ts';
+import { many } from '../../src/shapes/read/many.ts';
+import { readShape } from '../../src/shapes/read/read-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { recordQueries } from './record-queries.ts';
 

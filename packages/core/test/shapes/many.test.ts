@@ -3,9 +3,9 @@ import type { MikroORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { Type } from 'typebox';
 import { ModelViewSet, type OutputOf, Router } from '../../src/index.ts';
-import { computed } from '../../src/shapes/read-field.ts';
-import { many } from '../../src/shapes/many.ts';
-import { readShape } from '../../src/shapes/read-shape.ts';
+import { computed } from '../../src/shapes/read/read-field.ts';
+import { many } from '../../src/shapes/read/many.ts';
+import { readShape } from '../../src/shapes/read/read-shape.ts';
 import { openSqlite } from '../support/databases.ts';
 import { testApp } from '../support/library.ts';
 

@@ -4,8 +4,8 @@ import fastify from 'fastify';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import { QuerySet } from '../../src/query/queryset.ts';
-import { computed } from '../../src/shapes/read-field.ts';
-import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
+import { computed } from '../../src/shapes/read/read-field.ts';
+import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
 

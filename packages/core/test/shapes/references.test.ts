@@ -1,8 +1,8 @@
 import { defineEntity, type EntityManager, p } from '@mikro-orm/core';
 import t from 'tap';
 import type { InvalidUsage } from '../../src/errors.ts';
-import { type FindReferred, findVisible, type RecordData } from '../../src/shapes/references.ts';
-import { writeShape } from '../../src/shapes/write-shape.ts';
+import { type FindReferred, findVisible, type RecordData } from '../../src/shapes/write/references.ts';
+import { writeShape } from '../../src/shapes/write/write-shape.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
 

@@ -1,11 +1,11 @@
 import type { InferEntity } from '@mikro-orm/core';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
-import { computed } from '../../src/shapes/read-field.ts';
-import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read-shape.ts';
-import type { ResolvedData, WritableSchema } from '../../src/shapes/write-input.ts';
-import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
-import { nested, refs } from '../../src/shapes/to-many-input.ts';
+import { computed } from '../../src/shapes/read/read-field.ts';
+import { readShape, toReadShape, type ReadShape } from '../../src/shapes/read/read-shape.ts';
+import type { ResolvedData, WritableSchema } from '../../src/shapes/write/write-input.ts';
+import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
+import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
 import { Author, Book, Chapter } from '../support/shelves.ts';
 import { Country, Maker, Specimen } from './specimens.ts';
 

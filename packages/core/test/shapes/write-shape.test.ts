@@ -4,8 +4,8 @@ import { MikroORM as SqliteORM } from '@mikro-orm/sqlite';
 import t from 'tap';
 import { Type, type TObject } from 'typebox';
 import type { InvalidUsage } from '../../src/errors.ts';
-import { nested, refs } from '../../src/shapes/to-many-input.ts';
-import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write-shape.ts';
+import { nested, refs } from '../../src/shapes/write/to-many-input.ts';
+import { toWriteShape, writeShape, type WriteShape } from '../../src/shapes/write/write-shape.ts';
 import { Country, Maker, SPECIMENS, Specimen } from './specimens.ts';
 
 const Product = defineEntity({

@@ -1,6 +1,6 @@
 import fastify, { type FastifyReply } from 'fastify';
 import t from 'tap';
-import { answerOf } from '../../src/viewset/answer-of.ts';
+import { answerOf } from '../../src/viewset/answers/answer-of.ts';
 
 /** The methods of Fastify's replies that change nothing of an answer. */
 const READING = new Set([

@@ -1,0 +1,282 @@
+import type { EntityMetadata, EntityProperty, Platform } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { atOnce } from '../../awaitable.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { type FieldPath, fieldPath } from '../../fields/field-path.ts';
+import {
+  isEmbeddable,
+  isInlineEmbeddable,
+  isToMany,
+  onlyPrimaryKey,
+  targetOf,
+  tyingKey,
+} from '../../fields/property.ts';
+import { valueReader } from '../../fields/value-reader.ts';
+import { fileRouteOf } from '../../files/file-routes.ts';
+import { type FileLink, isFile, type StoredFile } from '../../files/file-type.ts';
+import { keptChildren } from '../../language/kept-children.ts';
+import { Order, orderKey } from '../../language/order.ts';
+import type { Children, Projection, RelatedProjection, ShapeProjection } from '../../language/projection.ts';
+import { relationCondition } from '../../language/where-condition.ts';
+import { entityReader, populateFor } from '../../mikro/entity-reader.ts';
+import { checkNullable, checkReadable } from '../json-types.ts';
+import { knownPart } from '../known-part.ts';
+import { type ManyField, type ReadField, readFieldsOf, takesRequest } from './read-field.ts';
+import { objectIn } from '../schema-object.ts';
+import { type Embeddable, embeddableAt, type ShapeField, shapeField, toManyAt } from '../shape-field.ts';
+import { embeddableWriter, wireWriter } from '../wire-format.ts';
+
+type Convert = (value: never) => unknown;
+type Read<Output> = (values: readonly unknown[], children?: Children, request?: object) => Output;
+
+/**
+ * Compiles the reading of records, of rows and of entities by the same object literal, so that they cannot differ. It is
+ * generated as source text, as TypeBox's and the serializer's are: a list spends most of its own time here, and a literal is
+ * the fastest way to make an object.
+ *
+ * @param shown the fields of each record, or the one value that is shown of it
+ */
+export function compileProjection<Output>(
+  meta: EntityMetadata,
+  platform: Platform,
+  fields: readonly ReadField[] | ReadField,
+): ShapeProjection<Output> {
+  const plan = new Plan(meta, platform);
+  const literal = 'schema' in fields ? plan.expression(fields, meta, '') : plan.literal(fields, meta, '');
+  const { paths, related } = plan;
+  const columnReaders = paths.map((path) => valueReader(path, platform));
+  const entityReaders = paths.map(entityReader);
+  const ofValues = generate<Output>(literal, plan, []);
+  const ofRow = generate<Output>(literal, plan, columnReaders);
+  const populate = [...new Set(paths.flatMap(populateFor))];
+  const projectionFor = (request: object | undefined, shown: readonly RelatedProjection[]): Projection<Output> => ({
+    paths,
+    ...(shown.length > 0 && { related: shown }),
+    readRow: request === undefined ? ofRow : (row, children) => ofRow(row, children, request),
+    readEntity: (entity) =>
+      ofValues(
+        entityReaders.map((read) => read(entity)),
+        keptChildren({ related: shown }, entity),
+        request,
+      ),
+    populate,
+  });
+  const projection = projectionFor(undefined, related);
+  if (!plan.takesRequest && related.every((one) => one.projection.forRequest === undefined)) return projection;
+  return {
+    ...projection,
+    forRequest: (request) =>
+      projectionFor(
+        request,
+        related.map((one) => ofRequest(one, request)),
+      ),
+  };
+}
+
+function ofRequest(related: RelatedProjection, request: object): RelatedProjection {
+  return { ...related, projection: related.projection.forRequest?.(request) ?? related.projection };
+}
+
+/** The columns that a record takes, each once, and what is done with their values. */
+class Plan {
+  readonly paths: FieldPath[] = [];
+  readonly related: RelatedProjection[] = [];
+  readonly writers: (Convert | undefined)[] = [];
+  readonly computes: ((record: never, request: object | undefined) => unknown)[] = [];
+  /** True if a computed field asks for the request. */
+  takesRequest = false;
+  readonly #meta: EntityMetadata;
+  readonly #platform: Platform;
+  readonly #indexes = new Map<string, number>();
+
+  constructor(meta: EntityMetadata, platform: Platform) {
+    this.#meta = meta;
+    this.#platform = platform;
+  }
+
+  /** Makes the source of the object that a record becomes. `prefix` is the way to its `place`, `role.`. */
+  literal(fields: readonly ReadField[], place: EntityMetadata, prefix: string): string {
+    const entries = fields.map((field) => `${JSON.stringify(field.name)}: ${this.expression(field, place, prefix)}`);
+    return `{ ${entries.join(', ')} }`;
+  }
+
+  /** Makes the source of the value of a field. */
+  expression(field: ReadField, place: EntityMetadata, prefix: string): string {
+    const { path, schema, fields, computed, many = arrayOf(place, field) } = field;
+    if (many !== undefined) return this.#children(path, many, place, prefix);
+    if (computed !== undefined) {
+      const inputs = computed.paths.map((input) => `${JSON.stringify(input)}: v${this.#index(prefix + input)}`);
+      const { compute } = computed;
+      const who = (): string => `${this.#meta.className}: computed field "${prefix}${field.name}"`;
+      if (!takesRequest(computed)) {
+        const index = this.computes.push((record) => atOnce(compute(record, undefined as never), who)) - 1;
+        return `compute[${index}]({ ${inputs.join(', ')} })`;
+      }
+      this.takesRequest = true;
+      const index = this.computes.push((record, request) => {
+        if (request === undefined) throw new TypeError(`${who()} needs the request, which the call has not passed on`);
+        return atOnce(compute(record, request as never), who);
+      });
+      return `compute[${index - 1}]({ ${inputs.join(', ')} }, request)`;
+    }
+    const object = fields && this.#objectAt(place, path, prefix);
+    // An object may also be what a JSON column holds.
+    if (object === undefined) return this.#column(field, place, prefix);
+    const name = prefix + path;
+    checkNullable(this.#meta.className, { name, nullable: object.nullable }, schema);
+    const literal = this.literal(fields as readonly ReadField[], object.meta, `${name}.`);
+    const areNull = object.columns.map((column) => `v${this.#index(column)} === null`);
+    return areNull.length === 0 ? literal : `${areNull.join(' && ')} ? null : ${literal}`;
+  }
+
+  /** Finds the related record or embeddable that a path leads to, and the columns that are all NULL if it is missing. */
+  #objectAt(
+    place: EntityMetadata,
+    path: string,
+    prefix: string,
+  ): { meta: EntityMetadata; nullable: boolean; columns: readonly string[] } | undefined {
+    const name = prefix + path;
+    const embeddable = embeddableAt(place, path);
+    if (embeddable?.inline !== true) {
+      const { target, nullable } = shapeField(place, path);
+      return target && { meta: target, nullable, columns: [name] };
+    }
+    const { meta, nullable } = embeddable;
+    const columns = nullable ? columnsOf((embeddableAt(this.#meta, name) as Embeddable).property) : [];
+    return { meta, nullable, columns: columns.map((column) => `${name}.${column}`) };
+  }
+
+  #column({ path, schema, known, fields, byHand = false }: ReadField, place: EntityMetadata, prefix: string): string {
+    const name = prefix + path;
+    const { className } = this.#meta;
+    // Inside a related record its own fields count: that the record may be missing is said of the record.
+    const field = { ...shapeField(place, path), name };
+    if (field.property.hidden === true) throw declaredHidden(this.#meta, name);
+    checkParts(this.#meta, field.property, fields, name);
+    if (isFile(field.property)) return this.#link(field, place);
+    checkReadable(className, field, schema);
+    const index = this.#index(name);
+    const absent = known === undefined && !byHand ? 'null' : 'nothing';
+    this.writers[index] = isEmbeddable(field.property)
+      ? embeddableWriter(field.property, this.#platform, absent)
+      : wireWriter(field, this.#platform);
+    const value = `v${index}`;
+    const written = this.writers[index] === undefined ? value : `${value} === null ? null : write[${index}](${value})`;
+    const isJudged = byHand && field.type.kind === 'json';
+    const judge = isJudged ? knownPart(`${place.className}.${path}`, schema) : known;
+    if (judge === undefined) return written;
+    const shown = `compute[${this.computes.push(judge) - 1}](${written})`;
+    // A column that is never NULL may still hold the null of JSON, of which its schema has to know.
+    return field.nullable ? `${value} === null ? null : ${shown}` : shown;
+  }
+
+  #children(path: string, { shown, orderBy, limit }: ManyField, place: EntityMetadata, prefix: string): string {
+    const { property, target } = toManyAt(place, path);
+    if (property.hidden === true) throw declaredHidden(this.#meta, prefix + path);
+    const owner = this.paths[this.#index(prefix + tyingKey(place, property).name)] as FieldPath;
+    const order = new Order(
+      target,
+      orderBy.map((name) => orderKey(target, name)),
+    );
+    const index = this.related.push({
+      relation: property,
+      ownerMeta: place,
+      owner,
+      readKey: valueReader(owner, this.#platform),
+      query: { meta: target, condition: relationCondition(property), order, author: 'view' },
+      limit,
+      projection: compileProjection(target, this.#platform, shown),
+    });
+    return `children[${index - 1}]`;
+  }
+
+  /** A link to a file is made of what its record keeps of it, and of the keys that name the record in the link's path. */
+  #link({ name, property }: ShapeField, place: EntityMetadata): string {
+    const { keys, pathOf } = fileRouteOf(place.className, property);
+    const owner = name.slice(0, -property.name.length);
+    const link = (values: readonly [StoredFile, ...unknown[]]): FileLink => {
+      const [{ name: fileName, size, type }, ...named] = values;
+      return { url: pathOf(named), name: fileName, size, type };
+    };
+    const index = this.computes.push(link) - 1;
+    const [value, ...named] = [name, ...keys.map((key) => owner + key)].map((path) => `v${this.#index(path)}`);
+    return `${value} === null ? null : compute[${index}]([${[value, ...named].join(', ')}])`;
+  }
+
+  #index(key: string): number {
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    const path = fieldPath(this.#meta, key, '.');
+    if (path.toMany) {
+      throw new ImproperlyConfigured(
+        `${this.#meta.className}: "${key}" leads to many records; show them by many() in a readShape()`,
+      );
+    }
+    const index = this.paths.push(path) - 1;
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+/** Reads the schema that was written by hand for a relation to many: an array of objects, or of primary keys. */
+function arrayOf(place: EntityMetadata, { path, schema, computed }: ReadField): ManyField | undefined {
+  const property = place.properties[path as never] as EntityProperty | undefined;
+  if (computed !== undefined || property === undefined || !isToMany(property)) return undefined;
+  const { items } = schema as { readonly items?: TSchema };
+  const target = targetOf(property) as EntityMetadata;
+  const key = onlyPrimaryKey(target)?.name ?? '';
+  if (items === undefined) {
+    throw new ImproperlyConfigured(
+      `${place.className}.${path} leads to many records: its schema must be a Type.Array()`,
+    );
+  }
+  const object = objectIn(items);
+  const shown = object === undefined ? { name: key, path: key, schema: items } : readFieldsOf(object);
+  return { shown, orderBy: [], limit: undefined };
+}
+
+/** @throws ImproperlyConfigured if a shape names a part of an embeddable, which a column holds as JSON, that is declared hidden */
+function checkParts(
+  meta: EntityMetadata,
+  property: EntityProperty,
+  fields: readonly ReadField[] = [],
+  prefix: string,
+): void {
+  if (!isEmbeddable(property)) return;
+  for (const { path, fields: inner } of fields) {
+    const part: EntityProperty | undefined = targetOf(property)?.properties[path as never];
+    if (part === undefined) continue;
+    const name = `${prefix}.${path}`;
+    if (part.hidden === true) throw declaredHidden(meta, name);
+    checkParts(meta, part, inner, name);
+  }
+}
+
+function declaredHidden({ className }: EntityMetadata, name: string): ImproperlyConfigured {
+  return new ImproperlyConfigured(`${className}: "${name}" is declared hidden, so no read shape may show it`);
+}
+
+/** Lists an embeddable's columns: `city`, or `geo.latitude` of an embeddable inside it. */
+function columnsOf({ embeddedProps }: EntityProperty): string[] {
+  return Object.entries<EntityProperty>(embeddedProps).flatMap(([name, property]) =>
+    isInlineEmbeddable(property) ? columnsOf(property).map((inner) => `${name}.${inner}`) : [name],
+  );
+}
+
+/** Makes the function that takes the values of the columns, each read by its reader if there is one, and answers with the record. */
+function generate<Output>(
+  literal: string,
+  { paths, writers, computes }: Plan,
+  readers: readonly (Convert | undefined)[],
+): Read<Output> {
+  const variables = paths.map((_, index) => {
+    const value = `values[${index}]`;
+    const read = readers[index] === undefined ? value : `${value} === null ? null : read[${index}](${value})`;
+    return `const v${index} = ${read};`;
+  });
+  const code = `'use strict'; return (values, children, request) => { ${variables.join(' ')} return ${literal}; };`;
+  // The text holds indexes and the names of fields as JSON strings, nothing that a request could reach.
+  // oxlint-disable-next-line typescript/no-implied-eval
+  const make = new Function('read', 'write', 'compute', code) as (...parts: readonly unknown[]) => Read<Output>;
+  return make(readers, writers, computes);
+}

@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { PathOf } from '../../fields/field-name.ts';
+import { isRecord } from '../../json.ts';
+import { wrongOption } from '../../options.ts';
+import type { KnownPart } from '../known-part.ts';
+import { isUnsafeName } from '../../schema/scan-input.ts';
+import { type ObjectSchema, objectIn } from '../schema-object.ts';
+import type { ReadValue } from '../wire-value.ts';
+
+/** One field of an answer: a column, an object of a related record or of an embeddable, or a computed value. */
+export interface ReadField {
+  readonly name: string;
+  readonly schema: TSchema;
+  /** The way to the column or the object: `name`, or a path through to-one relations, `role.name`. */
+  readonly path: string;
+  /** The fields of an object. */
+  readonly fields?: readonly ReadField[];
+  readonly computed?: Computed<unknown>;
+  /** What is shown of the column's value, if its schema was declared beside it. */
+  readonly known?: KnownPart;
+  /** True of a schema written by hand, in which a column of JSON has a schema of its values. */
+  readonly byHand?: boolean;
+  /** The records of a relation to many, which `path` names. */
+  readonly many?: ManyField;
+}
+
+/** The array of a relation to many. */
+export interface ManyField {
+  /** The fields of each related record, or the one value that is shown of it. */
+  readonly shown: readonly ReadField[] | ReadField;
+  readonly orderBy: readonly string[];
+  readonly limit: number | undefined;
+}
+
+/** Lists the fields of a schema written by hand: columns, and objects in the place of relations. */
+export function readFieldsOf(schema: ObjectSchema): ReadField[] {
+  return Object.entries<TSchema>(schema.properties).map(([name, child]) => {
+    if (isUnsafeName(name)) throw new ImproperlyConfigured(`"${name}" is no name for a field of a read shape`);
+    const nested = objectIn(child);
+    return { name, path: name, schema: child, byHand: true, ...(nested && { fields: readFieldsOf(nested) }) };
+  });
+}
+
+/** A field of a read shape that a function makes of other fields. */
+export interface Computed<Entity, Path extends string = string, Schema extends TSchema = TSchema> {
+  readonly schema: Schema;
+  /** The fields that the function is given. */
+  readonly paths: readonly Path[];
+  readonly compute: (record: never, request: FastifyRequest) => unknown;
+  /** Only for the types. */
+  readonly entity?: (entity: Entity) => void;
+}
+
+/** The named fields of a record, under their paths, as the entity holds them: a Date is a Date. */
+export type ComputedRecord<Entity, Path extends string> = { readonly [Name in Path]: ReadValue<Entity, Name> };
+
+/**
+ * A field of a read shape that is computed from others. The function is called for every record and sees the fields
+ * that are named and no others, also those that the answer does not show; it must be synchronous, and what it returns
+ * must be JSON that fits the schema. If it declares a second parameter, it gets the request as well.
+ *
+ * Throws ImproperlyConfigured for arguments of the wrong kind or order.
+ *
+ * @example
+ * readShape(Account, ['id'], {
+ *   label: computed(Type.String(), ['name', 'role.name'], (account) => `${account.name} (${account['role.name'] ?? '-'})`),
+ * });
+ */
+export function computed<Entity, const Path extends PathOf<Entity, '.'>, Schema extends TSchema>(
+  schema: Schema,
+  paths: readonly Path[],
+  compute: (record: ComputedRecord<Entity, Path>, request: FastifyRequest) => NoInfer<Static<Schema>>,
+): Computed<Entity, Path, Schema> {
+  if (!isRecord(schema)) throw wrongOption('computed()', 'schema', 'a schema, first', schema);
+  const given: unknown = paths;
+  const arePaths = Array.isArray(given) && given.every((path) => typeof path === 'string');
+  if (!arePaths) throw wrongOption('computed()', 'paths', 'an array of paths, second', given);
+  if (typeof compute !== 'function') throw wrongOption('computed()', 'compute', 'a function, third', compute);
+  return { schema, paths, compute };
+}
+
+/** Tells if the function of a computed field declares a parameter for the request. */
+export function takesRequest({ compute }: Computed<unknown>): boolean {
+  return compute.length > 1;
+}
+
+export function isComputed(value: unknown): value is Computed<unknown> {
+  return typeof value === 'object' && value !== null && 'compute' in value && typeof value.compute === 'function';
+}

@@ -1,0 +1,306 @@
+import type { EntityMetadata, EntityName, EntityProperty, Platform } from '@mikro-orm/core';
+import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { declaredMetadata } from '../../fields/declared-metadata.ts';
+import { isInlineEmbeddable, isReference, onlyPrimaryKey } from '../../fields/property.ts';
+import type { EmbeddedName, FieldName, PathOf, Related, ToManyName, ToOneName } from '../../fields/field-name.ts';
+import { isFile, type StoredFile } from '../../files/file-type.ts';
+import { isRecord } from '../../json.ts';
+import { checkOptions, NAMES, TEXTS } from '../../options.ts';
+import type { ShapeProjection } from '../../language/projection.ts';
+import { withNull } from '../json-types.ts';
+import { compileProjection } from './projection.ts';
+import { Many, type ShownShape } from './many-field.ts';
+import { type Computed, isComputed, type ManyField, type ReadField, readFieldsOf } from './read-field.ts';
+import { isUnsafeName } from '../../schema/scan-input.ts';
+import { type ObjectSchema, type StaticObject, nullableObject, without } from '../schema-object.ts';
+import { embeddableAt, shapeField, toManyAt } from '../shape-field.ts';
+import { knownPart } from '../known-part.ts';
+import { readSchema } from '../wire-format.ts';
+import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
+
+/**
+ * Describes what goes out of a record: the schema of the answer, and which columns it takes. Made by `readShape` or, of a schema
+ * written by hand, by `toReadShape`.
+ */
+export class ReadShape<Entity extends object, Output extends object> {
+  readonly entity: EntityName<Entity>;
+  /** The schema by which Fastify serializes. */
+  readonly schema: ReadSchema<Output>;
+  /** Only for the types. */
+  declare readonly output?: Output;
+  /** @internal */
+  readonly fields: readonly ReadField[];
+
+  /** @internal */
+  constructor(entity: EntityName<Entity>, schema: TObject, fields: readonly ReadField[]) {
+    this.entity = entity;
+    this.schema = schema as ReadSchema<Output>;
+    this.fields = fields;
+  }
+
+  /**
+   * Compiles how records are read. Made once for each view, when it is registered.
+   *
+   * @throws ImproperlyConfigured if the schema and the columns do not fit each other
+   */
+  bind(meta: EntityMetadata, platform: Platform): ShapeProjection<Output> {
+    return compileProjection<Output>(meta, platform, this.fields);
+  }
+}
+
+/** The name of every property that a read shape may show: a column that is not declared hidden. */
+export type ShownName<Entity> = Exclude<ShownPath<Entity, 0>, `${string}.${string}`>;
+
+type ShownPath<Entity, Hops extends number = 3> = PathOf<Entity, '.', Hops, 'shown'>;
+
+/** The schema of the objects that a read shape sends. */
+export type ReadSchema<Output> = TObject<{ [Name in keyof Output & string]: TUnsafe<Output[Name]> }>;
+
+/** What a field of a read shape may come from that is not the property of its own name. */
+export type ExtraSource<Entity> =
+  | ShownPath<Entity>
+  | Computed<Entity, PathOf<Entity, '.'>>
+  | { [From in ToManyName<Entity>]: Many<Entity, Related<Entity, From>, unknown, From> }[ToManyName<Entity>];
+
+/** The same, of a field with the name of a column: a schema of its values too. */
+type ColumnSource<Entity, Name extends keyof Entity> = ExtraSource<Entity> | ColumnSchema<PropertyValue<Entity, Name>>;
+
+/** The same, of a field with the name of an object: a shape of it too. Messages of the compiler name the entity that it is of. */
+type ObjectSource<Nested, Entity> = ExtraSource<Entity> | NestedShapeOf<Nested>;
+
+/** The same, of a field with the name of a relation to many. */
+type ToManySource<Nested, Entity> = ExtraSource<Entity> | Many<Entity, Nested, unknown, undefined>;
+
+/** The fields of a read shape that are not properties under their own name. */
+export type ExtraFields<Entity, Names extends PropertyKey> = {
+  readonly [Name in Names]: Name extends ToOneName<Entity>
+    ? NonNullable<Entity[Name]> extends readonly unknown[]
+      ? // A list of embeddables.
+        ExtraSource<Entity> | ColumnSchema<unknown>
+      : ObjectSource<Related<Entity, Name>, Entity>
+    : Name extends EmbeddedName<Entity>
+      ? ObjectSource<Related<Entity, Name>, Entity> | ColumnSource<Entity, Name>
+      : Name extends ToManyName<Entity>
+        ? ToManySource<Related<Entity, Name>, Entity>
+        : Name extends FieldName<Entity> & ShownName<Entity>
+          ? ColumnSource<Entity, Name>
+          : ExtraSource<Entity>;
+};
+
+type NestedShapeOf<Entity> = Entity extends object ? ReadShape<Entity, object> : never;
+
+/** A schema which, if it names a type of JSON, names one that the value has in an answer; no other source of a field. */
+type ColumnSchema<Value> = Value extends StoredFile
+  ? never
+  : TSchema &
+      object & {
+        readonly type?: JsonTypeOf<ToWire<Value>>;
+        readonly bind?: never;
+        readonly compute?: never;
+        readonly orderBy?: never;
+      };
+
+/** The types of JSON that a value may have; any for objects, which an application's own type may write as anything. */
+type JsonTypeOf<Value> = 0 extends 1 & Value
+  ? string
+  : Value extends string
+    ? 'string'
+    : Value extends number
+      ? 'number' | 'integer'
+      : Value extends boolean
+        ? 'boolean'
+        : string;
+
+/** The object that a read shape sends. */
+export type ReadOutput<Entity, Names extends string, Extra> = Flat<
+  { [Name in Names]: WireValue<Entity, Name> } & {
+    -readonly [Name in keyof Extra]: ExtraOutput<Entity, Name, Extra[Name]>;
+  }
+>;
+
+type ExtraOutput<Entity, Name, Source> =
+  Source extends Computed<never, string, infer Schema>
+    ? // Nothing is inferred from the value of a schema: the compiler would unfold all that a schema can be.
+      NoInfer<Static<Schema>>
+    : Source extends string
+      ? WireValue<Entity, Source>
+      : Source extends { readonly orderBy: readonly string[]; readonly item?: infer Item }
+        ? Item[]
+        :
+            | (Source extends { readonly bind: unknown; readonly output?: infer Nested }
+                ? Nested
+                : Source extends TSchema
+                  ? NoInfer<Static<Source>>
+                  : never)
+            | NullAt<Entity, Name>;
+
+/** null for a property that may be missing, as one may of whose values the entity says nothing. */
+type NullAt<Entity, Name> = Name extends keyof Entity
+  ? unknown extends Entity[Name]
+    ? null
+    : NullOf<Entity[Name]>
+  : never;
+
+/**
+ * A read shape derived from an entity: what each property is in JSON follows from its column (a Date, a bigint and a
+ * decimal kept as a string are strings, bytes are base64, a to-one relation is its primary key). The third parameter
+ * names fields that come from a path through to-one relations, from a function (`computed`), or from a shape of the
+ * related record; or it gives the column of that name a schema, which says what is in JSON. Only what is named is ever read; a
+ * property that the entity declares hidden cannot be.
+ *
+ * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+ * @example
+ * const read = readShape(Account, ['id', 'email'], { role: 'role.name' });
+ * // GET /accounts/1 → {"id":1,"email":"ada@example.com","role":null}
+ * readShape(Account, ['id'], { settings: Type.Object({ theme: Type.String() }) });
+ * // GET /accounts/1 → {"id":1,"settings":{"theme":"dark"}}
+ */
+export function readShape<
+  Entity extends object,
+  const Name extends ShownName<Entity>,
+  const Extra extends ExtraFields<Entity, keyof Extra> = Record<never, never>,
+>(
+  entity: EntityName<Entity>,
+  names: readonly Name[],
+  extra?: Extra,
+): ReadShape<Entity, ReadOutput<Entity, Name, Extra>> {
+  const meta = declaredMetadata(entity);
+  checkOptions(`readShape(${meta.className})`, { names, extra }, { names: TEXTS, extra: NAMES });
+  const sources = [...names.map((name) => [name, name] as const), ...Object.entries<unknown>(extra ?? {})];
+  if (sources.length === 0) {
+    throw new ImproperlyConfigured(
+      `readShape(${meta.className}): option "names" must name a field, if "extra" does not`,
+    );
+  }
+  const seen = new Set<string>();
+  const fields = sources.map(([name, source]) => {
+    const problem = isUnsafeName(name) ? 'is no name for a field' : seen.has(name) ? 'is named twice' : undefined;
+    if (problem !== undefined) throw new ImproperlyConfigured(`readShape(${meta.className}): "${name}" ${problem}`);
+    seen.add(name);
+    return fieldOf(meta, name, source);
+  });
+  return new ReadShape(entity, objectOf(fields), fields);
+}
+
+/**
+ * A read shape of a schema written by hand: each property is the entity's property of that name, and a Type.Object in
+ * the place of a to-one relation is a shape of the related record. A read shape is given back as it is. Whether the
+ * schema fits the columns (a column that may be null needs a schema that says so) is checked when it is bound.
+ *
+ * @example
+ * toReadShape(Account, Type.Object({ id: Type.Integer(), role: Type.Union([Type.Object({ name: Type.String() }), Type.Null()]) }));
+ */
+export function toReadShape<Entity extends object, Output extends object>(
+  entity: EntityName<Entity>,
+  shape: ReadShape<Entity, Output>,
+): ReadShape<Entity, Output>;
+export function toReadShape<Entity extends object, Schema extends ObjectSchema>(
+  entity: EntityName<Entity>,
+  schema: Schema,
+): ReadShape<Entity, StaticObject<Schema>>;
+export function toReadShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: ReadShape<Entity, object> | ObjectSchema,
+): ReadShape<Entity, object> {
+  if ('bind' in shape) return shape;
+  return new ReadShape(entity, shape as TObject, readFieldsOf(shape));
+}
+
+/** Lists the names under which a shape shows a property as it is: neither a function of it, nor a part of another record. */
+export function namesShowing(
+  { fields }: Pick<ReadShape<object, object>, 'fields'>,
+  property: string,
+): readonly string[] {
+  const shown = fields.filter(
+    ({ path, computed, many }) => path === property && computed === undefined && many === undefined,
+  );
+  return shown.map(({ name }) => name);
+}
+
+/** Makes a read shape of fields that others have already. */
+export function shapeOf(entity: EntityName<object>, fields: readonly ReadField[]): ReadShape<object, object> {
+  return new ReadShape(entity, objectOf(fields), fields);
+}
+
+function fieldOf(meta: EntityMetadata, name: string, source: unknown): ReadField {
+  if (typeof source === 'string') {
+    const embeddable = embeddableAt(meta, source);
+    if (embeddable === undefined) return { name, path: source, schema: readSchema(shapeField(meta, source)) };
+    const fields = Object.keys(embeddable.meta.properties).map((part) => fieldOf(embeddable.meta, part, part));
+    return { name, path: source, fields, schema: orNull(objectOf(fields), embeddable.nullable) };
+  }
+  if (source instanceof ReadShape) {
+    const { nullable } = embeddableAt(meta, name) ?? shapeField(meta, name);
+    const { fields, schema } = source as ReadShape<object, object>;
+    return { name, path: name, fields, schema: orNull(schema, nullable) };
+  }
+  if (isComputed(source)) {
+    for (const path of source.paths) shapeField(meta, path);
+    return { name, path: name, computed: source, schema: source.schema };
+  }
+  if (source instanceof Many) return manyField(meta, name, source);
+  if (isRecord(source) && holdsValue(shapeField(meta, name).property)) return columnField(meta, name, source);
+  throw new ImproperlyConfigured(
+    `readShape(${meta.className}): "${name}" must be a path, a computed() field or a readShape() of a related record, ` +
+      'or many() of a relation to many; a column may also have a schema of its values',
+  );
+}
+
+/** Tells if a property is one column with a value of its own, whose JSON a schema can describe. */
+function holdsValue(property: EntityProperty): boolean {
+  return !isReference(property) && !isInlineEmbeddable(property) && !isFile(property);
+}
+
+function columnField(meta: EntityMetadata, name: string, given: TSchema): ReadField {
+  // The column is there in every answer, whether or not a body may leave it out.
+  const schema = without(given, '~optional');
+  return {
+    name,
+    path: name,
+    schema: shapeField(meta, name).nullable ? withNull(schema) : schema,
+    known: knownPart(`${meta.className}.${name}`, schema),
+  };
+}
+
+function manyField(meta: EntityMetadata, name: string, { source, from, orderBy, limit }: AnyMany): ReadField {
+  const [first, ...rest] = typeof source === 'string' ? source.split('.') : [from ?? name];
+  const path = first as string;
+  const { target } = toManyAt(meta, path);
+  const item = typeof source === 'string' ? shownValue(target, rest.join('.')) : shownObject(target, source);
+  const schema = Type.Array(item.schema, limit === undefined ? {} : { maxItems: limit });
+  return { name, path, schema, many: { shown: item.shown, orderBy, limit } };
+}
+
+type AnyMany = Pick<Many<never, never, unknown, string>, 'source' | 'from' | 'orderBy' | 'limit'>;
+
+/** The way in which each record of a relation to many is shown. */
+interface ShownItem {
+  readonly schema: TSchema;
+  readonly shown: ManyField['shown'];
+}
+
+function shownValue(target: EntityMetadata, path: string): ShownItem {
+  const named = path === '' ? onlyPrimaryKey(target)?.name : path;
+  if (named === undefined) {
+    throw new ImproperlyConfigured(`many() of ${target.className}: its primary key is not one column; name a field`);
+  }
+  const shown = fieldOf(target, path, named);
+  return { schema: shown.schema, shown };
+}
+
+function shownObject(target: EntityMetadata, { entity, schema, fields }: ShownShape): ShownItem {
+  const { className } = declaredMetadata(entity);
+  if (className === target.className) return { schema, shown: fields };
+  throw new ImproperlyConfigured(
+    `many() of ${target.className} takes a readShape() of it, but one of ${className} came`,
+  );
+}
+
+function objectOf(fields: readonly ReadField[]): TObject {
+  return Type.Object(Object.fromEntries(fields.map(({ name, schema }) => [name, schema])));
+}
+
+function orNull(schema: TSchema, nullable: boolean): TSchema {
+  return nullable ? nullableObject(schema) : schema;
+}

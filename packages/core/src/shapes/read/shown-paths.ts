@@ -1,0 +1,37 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import { type FieldPath, findFieldPath } from '../../fields/field-path.ts';
+import { isToOne, referredKey } from '../../fields/property.ts';
+import type { ReadField } from './read-field.ts';
+import type { ReadShape } from './read-shape.ts';
+
+/** Tells if a path leads to a field that every one of some read shapes shows, as it is stored. */
+export type IsShown = (path: FieldPath) => boolean;
+
+/**
+ * Returns the test for the fields of an entity that all of its read shapes show. A field that a function computes shows none of those that it
+ * reads, and a relation to many with a limit does not show all of its records.
+ */
+export function shownByAll(meta: EntityMetadata, shapes: Iterable<Pick<ReadShape<object, object>, 'fields'>>): IsShown {
+  const shown = [...shapes].map(({ fields }) => {
+    const paths = fields.flatMap((field) => pathsOf(field)).map((path) => findFieldPath(meta, path, '.'));
+    return new Set(paths.flatMap((path) => (typeof path === 'string' ? [] : [columnOf(path)])));
+  });
+  return (path) => shown.length > 0 && shown.every((columns) => columns.has(columnOf(path)));
+}
+
+function pathsOf({ path, computed, many, fields }: ReadField): string[] {
+  if (computed !== undefined || many?.limit !== undefined) return [];
+  const parts = many === undefined ? fields : [many.shown].flat();
+  if (parts === undefined) return [path];
+  return parts.flatMap((part) => pathsOf(part)).map((part) => `${path}.${part}`);
+}
+
+/** Names the column that a path leads to. A relation stands for the key that it refers to. */
+function columnOf({ steps, property }: FieldPath): string {
+  const names = [...steps, property].map(({ name }) => name);
+  for (let last = property; isToOne(last);) {
+    last = referredKey(last);
+    names.push(last.name);
+  }
+  return names.join('.');
+}

@@ -1,0 +1,115 @@
+import { type EntityManager, type EntityName, Utils } from '@mikro-orm/core';
+import { isRecord } from '../../json.ts';
+import { assignValues } from '../../mikro/assign-values.ts';
+import { hiddenMembers } from '../../mikro/hidden-members.ts';
+import { newEntity } from '../../mikro/new-entity.ts';
+import { removeEntity } from '../../mikro/remove-entity.ts';
+import type { BoundChildren, BoundField } from './bound-input.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { childrenOf } from './references.ts';
+
+type Values = Record<string, unknown>;
+
+/** Lists the relations to many that the data of an update replaces, as `em.populate` takes them: they have to be loaded first. */
+export function replacedRelations(fields: readonly BoundField[], data: object): string[] {
+  const relations = fields.flatMap(({ name, reference, children }) => {
+    const items = (data as Values)[name];
+    if (!Array.isArray(items)) return [];
+    if (reference?.isMany === true) return [name];
+    if (children === undefined) return [];
+    // A body with a fault may hold anything in the place of a child.
+    const changed = (items as readonly unknown[]).filter(isRecord).filter((item) => item[children.key] !== undefined);
+    const inner = changed.flatMap((item) => replacedRelations(children.shape.fields, item));
+    return [name, ...inner.map((relation) => `${name}.${relation}`)];
+  });
+  return [...new Set(relations)];
+}
+
+/**
+ * Makes the entities of a new record and of its children, which the next flush stores. Each is made by itself: to MikroORM a child with
+ * the key of an entity that it knows would be that entity, which would change its parent.
+ *
+ * @throws UniqueConstraintViolationException for a key that is taken
+ */
+export function makeRecord<Entity extends object>(
+  em: EntityManager,
+  name: EntityName<Entity>,
+  data: object,
+  fields: readonly BoundField[],
+): Entity {
+  const own = { ...data } as Values;
+  const lists = fields.filter((field) => field.children !== undefined && Array.isArray(own[field.name]));
+  for (const list of lists) delete own[list.name];
+  const entity = newEntity(em, name, own);
+  for (const list of lists) {
+    for (const item of (data as Values)[list.name] as object[]) makeChild(em, list.children!, item, entity);
+  }
+  return entity;
+}
+
+/** Makes a child of its data; a hook may have made the entity. */
+function makeChild(em: EntityManager, { target, owner, shape }: BoundChildren, item: object, parent: object): void {
+  const isEntity: boolean = Utils.isEntity(item);
+  if (isEntity) em.persist(em.assign(item, { [owner]: parent } as never));
+  else makeRecord(em, target.class, { ...item, [owner]: parent }, shape.fields);
+}
+
+/**
+ * Stores the data of an update in an entity whose replaced relations are loaded. A unique value may move from one child to another:
+ * children that are left out are deleted before others are changed, and those are changed before new ones are created.
+ */
+export async function assignInput(
+  em: EntityManager,
+  entity: object,
+  data: object,
+  fields: readonly BoundField[],
+): Promise<void> {
+  if (removeLeftOut(em, entity as Values, data as Values, fields)) await em.flush();
+  const creations: (() => void)[] = [];
+  assign(em, entity as Values, data as Values, fields, creations);
+  await em.flush();
+  if (creations.length === 0) return;
+  for (const create of creations) create();
+  await em.flush();
+}
+
+/** Removes the children that the lists of the data do not name, at every level; answers if there are any. */
+function removeLeftOut(em: EntityManager, entity: Values, data: Values, fields: readonly BoundField[]): boolean {
+  let isAny = false;
+  for (const { name, children } of fields) {
+    if (children === undefined || !Array.isArray(data[name])) continue;
+    const items = new Map((data[name] as Values[]).map((item) => [keyText(item[children.key]), item]));
+    for (const [key, child] of childrenOf(entity, name, children)) {
+      const item = items.get(key);
+      if (item === undefined) removeEntity(em, child);
+      const isRemoved = item === undefined || removeLeftOut(em, child, item, children.shape.fields);
+      isAny ||= isRemoved;
+    }
+  }
+  return isAny;
+}
+
+/** Assigns what the data has of an entity and of its children, and notes the creation of new children. */
+function assign(
+  em: EntityManager,
+  entity: Values,
+  data: Values,
+  fields: readonly BoundField[],
+  creations: (() => void)[],
+): void {
+  const own = { ...data };
+  for (const { name, children, reference } of fields) {
+    if (!Array.isArray(own[name])) continue;
+    if (reference?.isMany === true) own[name] = [...(own[name] as object[]), ...hiddenMembers(em, entity, name)];
+    if (children === undefined) continue;
+    const { key, shape } = children;
+    const known = childrenOf(entity, name, children);
+    for (const { [key]: pk, ...item } of own[name] as Values[]) {
+      const child = known.get(keyText(pk));
+      if (child === undefined) creations.push(() => makeChild(em, children, item, entity));
+      else assign(em, child, item, shape.fields, creations);
+    }
+    delete own[name];
+  }
+  assignValues(em, entity, own);
+}

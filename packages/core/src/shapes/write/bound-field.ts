@@ -1,0 +1,242 @@
+import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import type { TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { findPlace } from '../../fields/field-path.ts';
+import {
+  isAddedInverse,
+  isEmbeddable,
+  isInlineEmbeddable,
+  isToMany,
+  isToOne,
+  isUnique,
+  ownsColumn,
+  referredKey,
+  targetOf,
+} from '../../fields/property.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import type { FileField } from '../../files/file-field.ts';
+import { isFile } from '../../files/file-type.ts';
+import { StagedFile } from '../../files/staged-file.ts';
+import { pointerStep } from '../../json.ts';
+import type { Problem } from '../../schema/scan-input.ts';
+import type { BodyMode, BoundField } from './bound-input.ts';
+import { bindChildren } from './child-list.ts';
+import { applied, columnRule } from './column-rule.ts';
+import { checkWritable } from '../json-types.ts';
+import { metaOf } from '../../mikro/entities.ts';
+import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
+import { type ObjectSchema, objectIn } from '../schema-object.ts';
+import { type ShapeField, shapeField } from '../shape-field.ts';
+import { columnBounds } from '../wire-format.ts';
+
+/** Puts into `values` what the column takes for what the client sent, or into `problems` why it takes nothing. */
+export function checkField(
+  field: BoundField,
+  values: Record<string, unknown>,
+  problems: Problem[],
+  mode: BodyMode,
+): void {
+  const { name, path, nullable, rule, parts, reference, children } = field;
+  if (!Object.hasOwn(values, name) || isAtFault(path, problems)) return;
+  const json = values[name];
+  if (json === null) {
+    if (!nullable) problems.push({ path, message: 'must not be null' });
+  } else if (children !== undefined) {
+    values[name] = children.check(json as readonly unknown[], path, problems, mode);
+  } else if (reference?.isMany === true) {
+    values[name] = (json as readonly unknown[]).map((item, index) => {
+      const place = `${path}/${index}`;
+      return isAtFault(place, problems) ? undefined : applied(rule, item, place, problems);
+    });
+  } else if (parts !== undefined) {
+    values[name] =
+      field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
+  } else if (rule !== undefined && !problems.some((problem) => problem.path.startsWith(`${path}/`))) {
+    values[name] = applied(rule, json, path, problems);
+  }
+}
+
+function checkParts(parts: readonly BoundField[], json: unknown, problems: Problem[], mode: BodyMode): unknown {
+  const inner = { ...(json as Record<string, unknown>) };
+  for (const part of parts) checkField(part, inner, problems, mode);
+  return inner;
+}
+
+/** Checks the parts of each embeddable of a list, which have their places below that of the list. */
+function checkItems(
+  parts: readonly BoundField[],
+  json: unknown,
+  path: string,
+  problems: Problem[],
+  mode: BodyMode,
+): unknown {
+  return (json as readonly unknown[]).map((item, index) => {
+    const place = `${path}/${index}`;
+    if (isAtFault(place, problems) || item === null) return item;
+    return checkParts(
+      parts.map((part) => ({ ...part, path: place + part.path })),
+      item,
+      problems,
+      mode,
+    );
+  });
+}
+
+function isAtFault(path: string, problems: readonly Problem[]): boolean {
+  return problems.some((problem) => problem.path === path);
+}
+
+/**
+ * Finds the columns of the fields that a schema names, before the ORM has discovered the entity as afterwards.
+ *
+ * @param embeddable the field whose parts they are; without a key if its column holds them all, so that `meta` is the embeddable's own
+ * @throws ImproperlyConfigured if a field cannot be written, or if its schema and its column can never fit each other
+ */
+export function bindFields(
+  meta: EntityMetadata,
+  { properties }: ObjectSchema,
+  sources: RelationSources,
+  embeddable?: { readonly key: string; readonly path: string },
+): BoundField[] {
+  return Object.entries<TSchema>(properties).map(([name, schema]) => {
+    const key = (embeddable?.key ?? '') === '' ? name : `${embeddable!.key}.${name}`;
+    const path = `${embeddable?.path ?? ''}${pointerStep(name)}`;
+    return { name, path, ...bindColumn(meta, key, path, schema, sources.get(key)) };
+  });
+}
+
+function bindColumn(
+  meta: EntityMetadata,
+  key: string,
+  path: string,
+  schema: TSchema,
+  source: RelationSource | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  const place = findPlace(meta, key, '.');
+  if (typeof place === 'string') throw new ImproperlyConfigured(place);
+  const { property } = place;
+  checkWritableProperty(`${meta.className}.${key}`, property);
+  if (isToMany(property)) return bindToMany(meta, key, property, source);
+  const naturalKey = source?.kind === 'one' ? source.key : undefined;
+  if (source !== undefined && source.kind !== 'file' && naturalKey === undefined) relatedMeta(meta, key);
+  if (isInlineEmbeddable(property)) {
+    const object = objectIn(schema);
+    return { nullable: true, parts: object && bindFields(meta, object, new Map(), { key, path }) };
+  }
+  if (isEmbeddable(property) && property.persist !== false) return bindJson(meta, key, path, schema);
+  // A property that is not stored has no column, and its schema has judged it.
+  if (property.persist === false) return { nullable: true };
+  const column = shapeField(meta, key);
+  const file = source?.kind === 'file' ? source.field : undefined;
+  if (file !== undefined || isFile(property)) return bindFile(`${meta.className}.${key}`, column, file);
+  const value = naturalKey === undefined ? column : shapeField(meta, `${key}.${naturalKey}`);
+  const { nullable, target } = column;
+  checkWritable(meta.className, { ...value, name: key, target }, schema);
+  const rule = columnRule(value);
+  const bounds = columnBounds(value);
+  if (target === undefined) return { nullable, rule, bounds };
+  if (naturalKey !== undefined) checkUnique(target, value.property);
+  const held = referredKey(property).name;
+  const reference = {
+    target,
+    key: naturalKey ?? held,
+    held: property.mapToPk === true ? held : undefined,
+    isMany: false,
+  };
+  return { nullable, rule, bounds, reference };
+}
+
+/** Binds an embeddable, or a list of them, that one column holds: its values are judged as those of columns. */
+function bindJson(meta: EntityMetadata, key: string, path: string, schema: TSchema): Omit<BoundField, 'name' | 'path'> {
+  const column = shapeField(meta, key);
+  const { property, nullable } = column;
+  checkWritable(meta.className, column, schema);
+  const isList = property.array === true;
+  const object = objectIn(isList ? ((schema as { items?: TSchema }).items ?? {}) : schema);
+  const inner = targetOf(property) as EntityMetadata;
+  const parts = object && bindFields(inner, object, new Map(), { key: '', path: isList ? '' : path });
+  return { nullable, parts, isList };
+}
+
+function bindFile(
+  owner: string,
+  { property, nullable }: ShapeField,
+  file: FileField | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  if (!isFile(property)) {
+    throw new ImproperlyConfigured(`${owner} is no file: file() takes a property of the type FileType`);
+  }
+  if (file === undefined) {
+    throw new ImproperlyConfigured(`${owner} is a file: in writeShape() it is { ${property.name}: file({ … }) }`);
+  }
+  return { nullable, rule: sentFile, file };
+}
+
+function sentFile(value: unknown): StagedFile {
+  if (value instanceof StagedFile) return value;
+  throw new FieldValueError('must be a file, sent as multipart/form-data');
+}
+
+function bindToMany(
+  meta: EntityMetadata,
+  name: string,
+  property: EntityProperty,
+  source: RelationSource | undefined,
+): Omit<BoundField, 'name' | 'path'> {
+  const isManyToMany = property.kind === ReferenceKind.MANY_TO_MANY;
+  if (source?.kind === 'nested' && !isManyToMany) {
+    const children = bindChildren(meta, name, property.mappedBy, source.nested);
+    return { nullable: false, children, maxItems: source.nested.max };
+  }
+  if (source?.kind !== 'refs' || !isManyToMany) {
+    const how = isManyToMany ? `refs('${name}')` : 'nested(…), since its records belong to one each';
+    throw new ImproperlyConfigured(
+      `${meta.className}.${name} leads to many records: in writeShape() it is { ${name}: ${how} }, or a hook of the view writes it`,
+    );
+  }
+  checkRowsOfRelation(meta, property);
+  const target = relatedMeta(meta, name);
+  const key = source.key ?? keyName(target);
+  const value = shapeField(target, key);
+  checkUnique(target, value.property);
+  const reference = { target, key, held: undefined, isMany: true };
+  return { nullable: false, rule: columnRule(value), reference, maxItems: source.max };
+}
+
+/**
+ * MikroORM writes a row of a many to many from both of its sides, the second time unless its key is there already: by a key of its own a row
+ * never is, and comes twice.
+ *
+ * @throws ImproperlyConfigured for such a relation
+ */
+function checkRowsOfRelation({ className }: EntityMetadata, relation: EntityProperty): void {
+  const { targetMeta, pivotEntity, inversedBy, mappedBy } = relation;
+  // Before MikroORM has discovered the entity, and on MongoDB, nothing is known of such rows.
+  if (targetMeta === undefined || pivotEntity === undefined) return;
+  const inverse: EntityProperty | undefined = targetMeta.properties[inversedBy as never];
+  const hasBothSides = mappedBy !== undefined || (inverse !== undefined && !isAddedInverse(inverse));
+  const rows = metaOf(pivotEntity);
+  if (!hasBothSides || rows === undefined || rows.compositePK) return;
+  throw new ImproperlyConfigured(
+    `${className}.${relation.name} cannot be written by refs(): ${rows.className} has a key of its own, "${rows.primaryKeys.join()}", ` +
+      'so MikroORM writes each of its rows twice, once from each side; make its two relations its primary key, or write its records by nested()',
+  );
+}
+
+/** @throws ImproperlyConfigured for a property that no client can write: computed by the database, or on the other side */
+function checkWritableProperty(owner: string, property: EntityProperty): void {
+  if (property.formula !== undefined || property.generated !== undefined) {
+    throw new ImproperlyConfigured(`${owner} is computed by the database, so a write shape cannot hold it`);
+  }
+  if (isToOne(property) && !ownsColumn(property)) {
+    throw new ImproperlyConfigured(`${owner} has its column at the other side, so a write shape cannot hold it`);
+  }
+}
+
+/** @throws ImproperlyConfigured if several records may have the same value */
+function checkUnique(target: EntityMetadata, property: EntityProperty): void {
+  if (isUnique(target, property)) return;
+  throw new ImproperlyConfigured(
+    `${target.className}.${property.name} is not unique, so no reference can be made by it; make the property unique(), or refer by its primary key`,
+  );
+}

@@ -1,0 +1,108 @@
+import { type EntityMetadata, type EntityProperty, Utils } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { isRecord, pointerStep } from '../../json.ts';
+import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
+import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';
+import { applied, type ColumnRule, columnRule } from './column-rule.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { keyName, relatedMeta } from './relation-source.ts';
+import { shapeField } from '../shape-field.ts';
+import type { Nested } from './to-many-input.ts';
+
+/** The children that a field of a body writes. */
+class ChildList implements BoundChildren {
+  readonly target: EntityMetadata;
+  readonly owner: string;
+  readonly key: string;
+  readonly #nested: Nested<object, object>;
+  readonly #keyRule: ColumnRule | undefined;
+  #shape: BoundInput | undefined;
+
+  constructor(target: EntityMetadata, owner: string, nested: Nested<object, object>) {
+    this.target = target;
+    this.owner = owner;
+    this.key = keyName(target);
+    this.#nested = nested;
+    this.#keyRule = columnRule(shapeField(target, this.key));
+  }
+
+  /** The shape of one child; bound when it is first asked for, once the ORM has discovered the entity. */
+  get shape(): BoundInput {
+    return (this.#shape ??= this.#bound());
+  }
+
+  #bound(): BoundInput {
+    const shape = this.#nested.shape.bind(this.target);
+    const file = shape.fields.find((field) => field.file !== undefined);
+    if (file === undefined) return shape;
+    throw new ImproperlyConfigured(
+      `nested(): "${file.name}" of ${this.target.className} is a file, which a form holds for the record alone and not for its children`,
+    );
+  }
+
+  check(items: readonly unknown[], path: string, problems: Problem[], mode: BodyMode): unknown {
+    if (mode !== 'create' && !this.#nested.update) return undefined;
+    const named = new Set<string>();
+    return items.map((item, index) => {
+      if (problems.length >= MAX_PROBLEMS) return item;
+      const place = `${path}/${index}`;
+      const isThere = mode !== 'create' && isRecord(item) && Object.hasOwn(item, this.key);
+      const { value, problems: found } = this.shape.inspect(item, isThere ? 'change' : 'create');
+      if (found.length > 0) problems.push(...furtherProblems(problems, found, place));
+      if (!isThere) return value;
+      return {
+        [this.key]: this.#keyOf(item[this.key], place + pointerStep(this.key), problems, named),
+        ...(value as object),
+      };
+    });
+  }
+
+  /** Reads the key of a child that is there, which no other object of the list may name. */
+  #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
+    if (json === null) {
+      problems.push({ path, message: 'must not be null' });
+      return undefined;
+    }
+    const key = applied(this.#keyRule, json, path, problems);
+    const text = keyText(key);
+    if (key !== undefined && named.has(text)) problems.push({ path, message: 'is named twice' });
+    named.add(text);
+    return key;
+  }
+}
+
+/** Places the problems of a child in the list, without those that were found in the whole body: texts that no database keeps. */
+function furtherProblems(known: readonly Problem[], found: readonly Problem[], place: string): Problem[] {
+  const places = new Set(known.map(({ path }) => path));
+  return placedAt(place, found).filter(({ path }) => !places.has(path));
+}
+
+/**
+ * @throws ImproperlyConfigured for a shape of another entity, for one that could put a child under another parent, and for children
+ * that hold the key of their parent, which a new record does not have yet
+ */
+export function bindChildren(
+  meta: EntityMetadata,
+  name: string,
+  mappedBy: string,
+  nested: Nested<object, object>,
+): BoundChildren {
+  const target = relatedMeta(meta, name);
+  const { className } = target;
+  const given = Utils.className(nested.shape.entity);
+  const holdsKey = (target.properties[mappedBy as never] as EntityProperty | undefined)?.mapToPk === true;
+  if (holdsKey) {
+    throw new ImproperlyConfigured(
+      `${meta.className}: nested() cannot write "${name}", since "${mappedBy}" of ${className} has mapToPk: a new record has no key yet`,
+    );
+  }
+  if (given === className) {
+    if (!(mappedBy in nested.shape.schema.properties)) return new ChildList(target, mappedBy, nested);
+    throw new ImproperlyConfigured(
+      `${meta.className}: "${name}" writes children of the record, so their shape may not write "${mappedBy}", which leads to it`,
+    );
+  }
+  throw new ImproperlyConfigured(
+    `${meta.className}: "${name}" is a relation to ${className}, but its shape is of ${given}`,
+  );
+}

@@ -1,0 +1,132 @@
+import type { EntityProperty } from '@mikro-orm/core';
+import { isDecimalText } from '../../fields/decimal-text.ts';
+import type { FieldKind, FieldType } from '../../fields/field-kind.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import { checkFieldJson } from '../../fields/field-value.ts';
+import { characters, decimalsMessage } from '../../schema/error-details.ts';
+import { decimalPlaces, wholeDigits } from '../../schema/exact-number.ts';
+import { formatMessage, isDate, isLongerThan, isTime, parseDateTime } from '../../schema/formats.ts';
+import type { Problem } from '../../schema/scan-input.ts';
+import type { ShapeField } from '../shape-field.ts';
+
+/**
+ * Turns a JSON value into what the column takes, or says what is wrong with it. Null is never passed in.
+ *
+ * @throws FieldValueError whose message completes a sentence: `must be a number`
+ */
+export type ColumnRule = (json: unknown) => unknown;
+
+/** Returns what a column takes for a value, or tells of the problem and returns undefined. */
+export function applied(rule: ColumnRule | undefined, json: unknown, path: string, problems: Problem[]): unknown {
+  try {
+    return rule === undefined ? json : rule(json);
+  } catch (error) {
+    if (!(error instanceof FieldValueError)) throw error;
+    problems.push({ path, message: error.message });
+    return undefined;
+  }
+}
+
+/** The bounds of a 4-byte float: beyond them a number becomes infinite, or zero. */
+const REAL_MAX = 3.402_823_4e38;
+const REAL_MIN = 1.175_494_4e-38;
+
+/** Makes the rule of a column, which holds whatever the schema of the body says; undefined if nothing is known of the column. */
+export function columnRule({ type, property, list, custom }: ShapeField): ColumnRule | undefined {
+  if (custom) return undefined;
+  return list ? (json) => listOf(json, property) : OF_KIND[type.kind](type, property);
+}
+
+/** The rules of columns by their kind. They are stricter than what a column may be compared with, and say so in words of their own. */
+const OF_KIND: Readonly<Record<FieldKind, (type: FieldType, property: EntityProperty) => ColumnRule | undefined>> = {
+  string: stringRule,
+  integer: asCompared,
+  bigint: (type) => (json) => bigintValue(type, json),
+  number: numberRule,
+  decimal: decimalRule,
+  boolean: asCompared,
+  datetime: () => instant,
+  date: () => formatted('date', isDate),
+  time: () => formatted('time', isTime),
+  uuid: asCompared,
+  objectId: asCompared,
+  json: () => undefined,
+  binary: () => bytes,
+  enum: asCompared,
+};
+
+function asCompared(type: FieldType): ColumnRule {
+  return (json) => checkFieldJson(type, json);
+}
+
+function instant(json: unknown): Date {
+  return (typeof json === 'string' ? parseDateTime(json) : undefined) ?? fail(formatMessage('date-time'));
+}
+
+function stringRule({ maxLength = Infinity }: FieldType, { customType }: EntityProperty): ColumnRule {
+  // A type of text may trim or lower-case: done here, it shows in the answer as it is stored.
+  const normalize = customType as { normalize?(text: string): string } | undefined;
+  return (json) => {
+    if (typeof json !== 'string') return fail('must be a string');
+    const text = normalize?.normalize === undefined ? json : normalize.normalize(json);
+    return isLongerThan(text, maxLength) ? fail(`must be at most ${characters(maxLength)}`) : text;
+  };
+}
+
+function numberRule(type: FieldType, { columnTypes }: EntityProperty): ColumnRule {
+  const isReal = /^(?:real|float4|float)\b/i.test(columnTypes?.[0] ?? '');
+  return (json) => {
+    const value = checkFieldJson(type, json) as number;
+    const size = Math.abs(value);
+    if (isReal && size !== 0 && (size > REAL_MAX || size < REAL_MIN)) {
+      fail('is out of range for a number of single precision');
+    }
+    return value + 0;
+  };
+}
+
+function bigintValue(type: FieldType, json: unknown): unknown {
+  const value = checkFieldJson(type, json);
+  if (type.mode === 'number') return Number(value);
+  return type.mode === 'string' ? String(value) : value;
+}
+
+function decimalRule({ mode, precision = Infinity, scale = Infinity }: FieldType): ColumnRule {
+  const digits = precision - scale;
+  const bound = Number(`1e${digits}`);
+  return (json) => {
+    const isText = mode === 'string' && typeof json === 'string';
+    if (!isText && (typeof json !== 'number' || !Number.isFinite(json))) {
+      return fail(mode === 'string' ? 'must be a decimal number, as a string' : 'must be a number');
+    }
+    if (isText && !isDecimalText(json)) return fail('must be a decimal number such as "12.50"');
+    if (decimalPlaces(json) > scale) fail(decimalsMessage(scale));
+    const isTooGreat = isText ? wholeDigits(json) > digits : Math.abs(json as number) >= bound;
+    if (isTooGreat) fail(`must have at most ${digits} ${digits === 1 ? 'digit' : 'digits'} before the point`);
+    return mode === 'string' ? String(json) : (json as number) + 0;
+  };
+}
+
+function formatted(format: string, matches: (text: string) => boolean): ColumnRule {
+  return (json) => (typeof json === 'string' && matches(json) ? json : fail(formatMessage(format)));
+}
+
+function bytes(json: unknown): Buffer {
+  const decoded = typeof json === 'string' ? Buffer.from(json, 'base64') : undefined;
+  // Node skips what is no base64, so only what comes back the same was.
+  if (decoded === undefined || decoded.toString('base64') !== json) return fail('must be base64');
+  return decoded;
+}
+
+function listOf(json: unknown, { items }: EntityProperty): unknown {
+  if (!Array.isArray(json)) return fail('must be an array');
+  for (const item of json as unknown[]) {
+    if (typeof item !== 'string' && !Number.isFinite(item)) fail('must be an array of strings or numbers');
+    if (Array.isArray(items) && !(items as unknown[]).includes(item)) fail(`must be an array of: ${items.join(', ')}`);
+  }
+  return json;
+}
+
+function fail(problem: string): never {
+  throw new FieldValueError(problem);
+}

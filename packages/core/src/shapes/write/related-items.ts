@@ -1,0 +1,27 @@
+import { isRecord } from '../../json.ts';
+import type { BoundField } from './bound-input.ts';
+import { DEFAULT_MAX_REFERENCES } from './to-many-input.ts';
+
+type Fields = readonly Pick<BoundField, 'name' | 'children' | 'maxItems'>[];
+
+/** Counts the related records that validated values name: the items of all lists, those of children included. */
+export function countRelated(fields: Fields, values: unknown): number {
+  if (!isRecord(values)) return 0;
+  let count = 0;
+  for (const { name, children, maxItems } of fields) {
+    const items = maxItems === undefined ? undefined : values[name];
+    if (!Array.isArray(items)) continue;
+    count += items.length;
+    if (children !== undefined) for (const item of items) count += countRelated(children.shape.fields, item);
+  }
+  return count;
+}
+
+/**
+ * Returns the greatest number of related records that one body may name in all. Each list has a maximum of its own, and lists within lists
+ * multiply theirs: together they may have as many items as the largest of them, and 1,000 at least.
+ */
+export function maxRelated(fields: Fields): number {
+  const own = fields.flatMap(({ children, maxItems = 0 }) => [maxItems, children && maxRelated(children.shape.fields)]);
+  return Math.max(DEFAULT_MAX_REFERENCES, ...own.map((max = 0) => max));
+}

@@ -1,0 +1,119 @@
+import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { FileField } from '../../files/file-field.ts';
+import { declaredMetadata } from '../../fields/declared-metadata.ts';
+import { isReference, isToMany, onlyPrimaryKey, targetOf } from '../../fields/property.ts';
+import { referenceTo } from '../../fields/reference-to.ts';
+import { withKeyword, withOnly, withProperties } from '../schema-object.ts';
+import { shapeField } from '../shape-field.ts';
+import { DEFAULT_MAX_REFERENCES, Nested, Refs } from './to-many-input.ts';
+import { writeSchema } from '../wire-format.ts';
+
+/** The way in which a write shape takes a relation. Left out, a to-one relation is its primary key. */
+export type RelationSource =
+  /** A related record, by a unique field of it. */
+  | { readonly kind: 'one'; readonly key: string }
+  /** Any number of related records, by a unique field of theirs; undefined: by the primary key. */
+  | { readonly kind: 'refs'; readonly key: string | undefined; readonly max: number }
+  /** The children of the record. */
+  | { readonly kind: 'nested'; readonly nested: Nested<object, object> }
+  /** No relation, but a file of the record. */
+  | { readonly kind: 'file'; readonly field: FileField };
+
+/** The relations of a write shape, by the names of their fields. */
+export type RelationSources = ReadonlyMap<string, RelationSource>;
+
+/**
+ * Reads the override of a field as that of a relation; undefined if it is none, or if the field is taken as it is.
+ *
+ * @throws ImproperlyConfigured if the override does not fit the relation
+ */
+export function relationSource(meta: EntityMetadata, name: string, source: unknown): RelationSource | undefined {
+  if (typeof source === 'string') return { kind: 'one', key: keyOf(meta, name, source) };
+  if (source instanceof Refs) {
+    const { path, max } = source as Refs;
+    return { kind: 'refs', key: path === name ? undefined : keyOf(meta, name, path), max };
+  }
+  if (source instanceof FileField) return { kind: 'file', field: source };
+  if (source instanceof Nested) return { kind: 'nested', nested: source as Nested<object, object> };
+  const property = meta.properties[name as never] as EntityProperty | undefined;
+  if (source !== undefined || property === undefined || !isToMany(property)) return undefined;
+  return { kind: 'refs', key: undefined, max: DEFAULT_MAX_REFERENCES };
+}
+
+/** Returns the `name` of `role.name`. @throws ImproperlyConfigured if the path is not the field's own relation and one field of it */
+function keyOf(meta: EntityMetadata, name: string, path: string): string {
+  const key = path.startsWith(`${name}.`) ? path.slice(name.length + 1) : '';
+  if (key !== '' && !key.includes('.')) return key;
+  throw new ImproperlyConfigured(
+    `${meta.className}: a reference is written { ${name}: '${name}.<field>' }, one unique field of the related record, but "${path}" came`,
+  );
+}
+
+/** Makes the schema of a list of references or of children, as a POST takes it. */
+export function listSchema(
+  meta: EntityMetadata,
+  name: string,
+  source: Extract<RelationSource, { readonly kind: 'refs' | 'nested' }>,
+): TSchema {
+  if (source.kind === 'nested') return Type.Array(source.nested.shape.schema, { maxItems: source.nested.max });
+  const target = relatedMeta(meta, name);
+  const key = source.key ?? keyName(target);
+  const field = shapeField(target, key);
+  const item = { ...writeSchema(field, false), ...referenceTo(target, field.property) };
+  return Type.Array(item, { maxItems: source.max });
+}
+
+/**
+ * Makes the schema of PUT of that of POST: children that only a POST writes are not in it, and of others an object may name
+ * the child that it changes.
+ */
+export function replacementOf(schema: TObject, sources: RelationSources): TObject {
+  const children = [...sources].filter(([, { kind }]) => kind === 'nested');
+  if (children.length === 0) return schema;
+  const properties = { ...schema.properties };
+  for (const [name, source] of children) {
+    const { nested } = source as Extract<RelationSource, { readonly kind: 'nested' }>;
+    if (nested.update) {
+      const items = { anyOf: [changeSchema(nested), nested.shape.schema] };
+      properties[name] = withKeyword(properties[name]!, 'items', items);
+    } else {
+      delete properties[name];
+    }
+  }
+  return withOnly(schema, properties);
+}
+
+/** Makes the schema of an object that changes a child. */
+function changeSchema({ shape }: Nested<object, object>): TSchema {
+  const meta = declaredMetadata(shape.entity);
+  const key = keyName(meta);
+  if (key in shape.schema.properties || isReference(meta.properties[key as never] as unknown as EntityProperty)) {
+    throw new ImproperlyConfigured(
+      `nested(): with "update" an object names its child by the primary key "${key}" of ${meta.className}, so the shape may not ` +
+        'write the key, nor may it be a relation',
+    );
+  }
+  const properties = { [key]: writeSchema(shapeField(meta, key), false), ...shape.partial.properties };
+  return Object.assign(withProperties(shape.partial, properties), { required: [key] });
+}
+
+/** Returns the entity that a relation leads to. */
+export function relatedMeta(meta: EntityMetadata, name: string): EntityMetadata {
+  const property = meta.properties[name as never] as EntityProperty | undefined;
+  const target = property === undefined ? undefined : targetOf(property);
+  if (property !== undefined && target !== undefined && isToMany(property)) return target;
+  throw new ImproperlyConfigured(`${meta.className}: "${name}" is no relation to many`);
+}
+
+/**
+ * Returns the name of the primary key of an entity, before the ORM has discovered it as afterwards.
+ *
+ * @throws ImproperlyConfigured if the key is not one property
+ */
+export function keyName(meta: EntityMetadata): string {
+  const key = onlyPrimaryKey(meta);
+  if (key !== undefined) return key.name;
+  throw new ImproperlyConfigured(`${meta.className} has no single primary key, so that a list cannot name its records`);
+}

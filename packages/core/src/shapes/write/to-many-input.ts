@@ -1,0 +1,94 @@
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
+import type { PrimaryKeyName } from '../../mikro/entities.ts';
+import { checkOptions, POSITIVE, wrongOption } from '../../options.ts';
+import type { Flat, WireValue } from '../wire-value.ts';
+import type { BodySchemas, BoundInput } from './bound-input.ts';
+
+/** The greatest number of references in a list whose shape says no other. */
+export const DEFAULT_MAX_REFERENCES = 1000;
+const DEFAULT_MAX_CHILDREN = 100;
+
+/** A field of a write shape that takes a list of references, which replaces the set of a relation. Made by `refs`. */
+export class Refs<Path extends string = string> {
+  readonly path: Path;
+  readonly max: number;
+
+  constructor(path: Path, max: number) {
+    this.path = path;
+    this.max = max;
+  }
+}
+
+/**
+ * Writes a many-to-many relation as a list, which replaces the set: `[]` empties it, and what a PATCH leaves out stays. The
+ * path names the relation, whose records are then named by their primary keys, or a unique field of them. A record that is
+ * named twice is in the set once; one that is not there is a 400 with its place, `/tags/2`. One statement looks all of them up.
+ *
+ * `max` is the greatest number of references in a list; default: 1,000.
+ *
+ * Throws ImproperlyConfigured for options that are none. A path that is no relation to many of the entity does not compile.
+ *
+ * @example
+ * writeShape(Book, ['title'], { tags: refs('tags.name', { max: 20 }) });
+ * // PATCH /books/7 {"tags":["new","used"]}
+ */
+export function refs<const Path extends string>(path: Path, options: { readonly max?: number } = {}): Refs<Path> {
+  if (typeof path !== 'string' || path === '') throw wrongOption('refs()', 'path', 'the path of a relation', path);
+  checkOptions(`refs('${path}')`, options, { max: POSITIVE });
+  return new Refs(path, options.max ?? DEFAULT_MAX_REFERENCES);
+}
+
+/** The write shape of a child. */
+interface ChildShape<Child extends object, Input extends object> extends BodySchemas {
+  readonly entity: EntityName<Child>;
+  /** Only for the types. */
+  readonly input?: Input;
+  bind(meta: EntityMetadata): BoundInput;
+}
+
+/** A field of a write shape that takes a list of objects, the children of the record. Made by `nested`. */
+export class Nested<Child extends object, Input extends object, Update extends boolean = boolean> {
+  readonly shape: ChildShape<Child, Input>;
+  readonly max: number;
+  readonly update: Update;
+
+  constructor(shape: ChildShape<Child, Input>, max: number, update: Update) {
+    this.shape = shape;
+    this.max = max;
+    this.update = update;
+  }
+}
+
+/**
+ * Writes the children of a record, its one-to-many relation, by a list of objects of a write shape of theirs. A POST creates
+ * all of them, in one transaction with the record. Shapes nest; a fault has its place, `/books/3/title`.
+ *
+ * With `update: true` PUT and PATCH take the list too: an object with the primary key of a child changes that child by what
+ * the object has, one without creates a child, and a child that the list leaves out is deleted. Without it (the default)
+ * PUT and PATCH drop the list like everything that the shape does not name. `max` is the greatest number of objects in a
+ * list; default: 100.
+ *
+ * Throws ImproperlyConfigured for options that are none.
+ *
+ * @example
+ * const book = writeShape(Book, ['title']);
+ * writeShape(Author, ['name'], { books: nested(book, { max: 20, update: true }) });
+ * // PATCH /authors/7 {"books":[{"id":3,"title":"Ash"},{"title":"Birch"}]}
+ */
+export function nested<Child extends object, Input extends object, const Update extends boolean = false>(
+  shape: ChildShape<Child, Input>,
+  options: { readonly max?: number; readonly update?: Update } = {},
+): Nested<Child, Input, Update> {
+  const isShape = typeof shape === 'object' && (shape as unknown) !== null && 'bind' in shape;
+  if (!isShape) throw wrongOption('nested()', 'shape', 'a writeShape()', shape);
+  checkOptions('nested()', options, {
+    max: POSITIVE,
+    update: ['true or false', (value) => typeof value === 'boolean'],
+  });
+  return new Nested(shape, options.max ?? DEFAULT_MAX_CHILDREN, (options.update ?? false) as Update);
+}
+
+/** The objects that a nested shape takes: with `update`, the one of a child that is there names its primary key. */
+export type NestedItem<Child, Input, Update> = true extends Update
+  ? Input | Flat<Partial<Input> & { [Key in PrimaryKeyName<Child> & string]: WireValue<Child, Key> }>
+  : Input;

@@ -1,0 +1,150 @@
+import type { Opt, Primary } from '@mikro-orm/core';
+import type { Static, TOptional, TSchema } from 'typebox';
+import type { FieldName, Related, ToManyName, ToOneName, Unbranded } from '../../fields/field-name.ts';
+import type { FileField } from '../../files/file-field.ts';
+import type { StoredFile } from '../../files/file-type.ts';
+import type { PrimaryKeyName } from '../../mikro/entities.ts';
+import type { NamedSchema, ObjectSchema } from '../schema-object.ts';
+import type { Nested, NestedItem, Refs } from './to-many-input.ts';
+import type { Flat, NullOf, PropertyValue, ToWire, WireValue } from '../wire-value.ts';
+
+/** The name of every property that a write shape may hold. */
+export type WritableName<Entity> = FieldName<Entity> | ToManyName<Entity>;
+
+/**
+ * The fields of a write shape that are not derived as they are: a schema of one's own, a reference, `'role.name'`, and for a
+ * relation to many `refs(…)` or `nested(…)`.
+ */
+export type WriteOverrides<Entity> = {
+  readonly [Name in FieldName<Entity>]?:
+    | SchemaOf<JsonType<PropertyValue<Entity, Name>>>
+    | (PropertyValue<Entity, Name> extends StoredFile ? FileField : never)
+    | (Name extends ToOneName<Entity> ? `${Name}.${FieldName<Related<Entity, Name>>}` : never);
+} & {
+  readonly [Name in ToManyName<Entity>]?:
+    | Refs<Name | `${Name}.${FieldName<Related<Entity, Name>>}`>
+    | Nested<Related<Entity, Name> & object, object>;
+};
+
+/** A schema which, if it names a type of JSON, names one of these; not the `refs()` of a relation to many. */
+type SchemaOf<Type extends string> = TSchema & object & { readonly type?: Type; readonly max?: never };
+
+/** The types of JSON as which a value may be written; a text may also be a decimal, which a number can write. */
+type JsonType<Value> = 0 extends 1 & Value
+  ? string
+  : Value extends Date | Uint8Array
+    ? 'string'
+    : Value extends string | bigint
+      ? 'string' | 'number' | 'integer'
+      : Value extends number
+        ? 'number' | 'integer'
+        : Value extends boolean
+          ? 'boolean'
+          : string;
+
+/** The fields that a client must, or need not, send although the entity says otherwise. */
+export interface WriteOptions<Name extends string = string> {
+  /** Must be sent on create and PUT, although their column has a default or may be null. */
+  readonly required?: readonly Name[];
+  /** Need not be sent, although their column has no default; for what a hook of the view fills in. */
+  readonly optional?: readonly Name[];
+}
+
+/** The object that a write shape takes in. */
+export type WriteInput<
+  Entity,
+  Names extends string,
+  Overrides,
+  Required extends string,
+  Optional extends string,
+> = MakeOptional<
+  { [Name in Exclude<Names, keyof Overrides>]: InputValue<Entity, Name> } & {
+    -readonly [Name in keyof Overrides & string]: OverriddenValue<Entity, Name & keyof Entity, Overrides[Name]>;
+  },
+  Optional | Exclude<LeftOut<Entity, Exclude<Names, keyof Overrides>> | OverridesLeftOut<Entity, Overrides>, Required>
+>;
+
+/**
+ * A validated body whose references are resolved: the values that the entity's properties take (a Date for
+ * a datetime, the related entity for a reference).
+ */
+export type ResolvedData<Entity, Input> = {
+  [Name in keyof Input]: Name extends ToOneName<Entity>
+    ? Related<Entity, Name> | NullOf<Entity[Name]>
+    : Name extends ToManyName<Entity>
+      ? ResolvedItem<Related<Entity, Name>, ItemOf<Input[Name]>>[]
+      : Name extends keyof Entity
+        ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
+        : Input[Name];
+};
+
+/** A reference of a list is the related entity, an object of a list the data of a child. */
+type ResolvedItem<Entity, Item> = Item extends object ? ResolvedData<Entity, Item> : Entity;
+
+type ItemOf<List> = NonNullable<List> extends readonly (infer Item)[] ? Item : never;
+
+/** The value of a field as a client sends it: of a relation to many, the keys. */
+type InputValue<Entity, Name extends string> =
+  Name extends ToManyName<Entity> ? ToWire<Unbranded<Primary<Related<Entity, Name>>>>[] : WireValue<Entity, Name>;
+
+type OverriddenValue<Entity, Name extends keyof Entity, Override> = Override extends string
+  ? WireValue<Entity, Override>
+  : Override extends FileField
+    ? Blob | NullOf<Entity[Name]>
+    : Override extends Refs<infer Path>
+      ? RefsValue<Entity, Path>[]
+      : Override extends Nested<infer Child, infer Input, infer Update>
+        ? NestedItem<Child, Input, Update>[]
+        : Override extends TSchema
+          ? Static<Override>
+          : never;
+
+type RefsValue<Entity, Path extends string> = Path extends `${infer Name}.${infer Key}`
+  ? Name extends ToManyName<Entity>
+    ? WireValue<Related<Entity, Name>, Key>
+    : never
+  : Path extends ToManyName<Entity>
+    ? ToWire<Unbranded<Primary<Related<Entity, Path>>>>
+    : never;
+
+/** The names whose column can do without a value: nullable, or with a value that the entity or the database makes. */
+type LeftOut<Entity, Names> = {
+  [Name in Names & keyof Entity]: Name extends ToManyName<Entity>
+    ? Name
+    : CanBeLeftOut<Entity, Name> extends true
+      ? Name
+      : never;
+}[Names & keyof Entity];
+
+type OverridesLeftOut<Entity, Overrides> = {
+  [Name in keyof Overrides]: Overrides[Name] extends string | FileField
+    ? LeftOut<Entity, Name>
+    : Overrides[Name] extends TOptional | { readonly max: number }
+      ? Name
+      : never;
+}[keyof Overrides];
+
+type CanBeLeftOut<Entity, Name extends keyof Entity> = [NullOf<Entity[Name]>] extends [never]
+  ? keyof Opt.Brand extends keyof NonNullable<Entity[Name]>
+    ? true
+    : Name extends PrimaryKeyName<Entity>
+      ? NonNullable<Entity[Name]> extends number | bigint
+        ? true
+        : false
+      : false
+  : true;
+
+type MakeOptional<Values, Optional> = Flat<
+  { [Name in Exclude<keyof Values, Optional>]: Values[Name] } & {
+    [Name in Extract<keyof Values, Optional>]?: Values[Name];
+  }
+>;
+
+/**
+ * A schema written by hand as what comes in for an entity: each of its properties must be a property of the entity.
+ * Intersect it with the type of the schema, and one that names anything else does not compile.
+ *
+ * @example
+ * declare function check<Schema extends TObject>(schema: Schema & WritableSchema<Product, Schema>): void;
+ */
+export type WritableSchema<Entity, Schema extends ObjectSchema = ObjectSchema> = NamedSchema<Schema, FieldName<Entity>>;

@@ -1,0 +1,228 @@
+import type { EntityMetadata, EntityName } from '@mikro-orm/core';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { declaredMetadata } from '../../fields/declared-metadata.ts';
+import { FIELD_KINDS } from '../../fields/field-kinds.ts';
+import { referenceTo } from '../../fields/reference-to.ts';
+import { FileField } from '../../files/file-field.ts';
+import { isRecord } from '../../json.ts';
+import { checkOptions, NAMES, TEXTS, wrongOption } from '../../options.ts';
+import { bindFields } from './bound-field.ts';
+import { BoundWriteShape } from './bound-write-shape.ts';
+import {
+  listSchema,
+  type RelationSource,
+  type RelationSources,
+  relationSource,
+  replacementOf,
+} from './relation-source.ts';
+import {
+  type ObjectSchema,
+  type StaticObject,
+  nullableObject,
+  partialOf,
+  withOnly,
+  without,
+} from '../schema-object.ts';
+import { type ShapeField, embeddableAt, shapeField } from '../shape-field.ts';
+import { writeSchema } from '../wire-format.ts';
+import type {
+  ResolvedData,
+  WritableName,
+  WritableSchema,
+  WriteInput,
+  WriteOptions,
+  WriteOverrides,
+} from './write-input.ts';
+
+/**
+ * Describes what comes in for a record: on create by `schema`, on PUT by `replacement`, on PATCH by `partial`. Made by `writeShape` or, of a
+ * schema written by hand, by `toWriteShape`.
+ */
+export class WriteShape<Entity extends object, Input extends object> {
+  readonly entity: EntityName<Entity>;
+  readonly schema: TObject;
+  /** The schema of PUT: that of POST, but for children, which only some shapes write on update. */
+  readonly replacement: TObject;
+  /** Any part of `replacement`, `{}` included. */
+  readonly partial: TObject;
+  /** Only for the types. */
+  declare readonly input?: Input;
+  readonly #sources: RelationSources;
+
+  /** @internal */
+  constructor(entity: EntityName<Entity>, schema: TObject, sources: RelationSources) {
+    this.entity = entity;
+    this.schema = schema;
+    this.replacement = replacementOf(schema, sources);
+    this.partial = partialOf(this.replacement);
+    this.#sources = sources;
+  }
+
+  /** @internal The names of the fields that are files. */
+  get files(): readonly string[] {
+    return Object.keys(this.schema.properties).filter((name) => this.#sources.get(name)?.kind === 'file');
+  }
+
+  /** The same shape without some fields, which a body then says in vain. */
+  without(names: readonly string[]): WriteShape<Entity, Input> {
+    const { properties } = this.schema;
+    const kept = Object.entries(properties).filter(([name]) => !names.includes(name));
+    if (kept.length === Object.keys(properties).length) return this;
+    return new WriteShape(this.entity, withOnly(this.schema, Object.fromEntries(kept)), this.#sources);
+  }
+
+  /**
+   * Compiles the validators. Made once for each view, when it is registered.
+   *
+   * @throws ImproperlyConfigured if the schema and the columns can never fit each other
+   */
+  bind(meta: EntityMetadata): BoundWriteShape<ResolvedData<Entity, Input>> {
+    const { schema, replacement, partial } = this;
+    return new BoundWriteShape({ schema, replacement, partial }, bindFields(meta, schema, this.#sources));
+  }
+}
+
+/**
+ * A write shape derived from an entity: the bounds of each field are those of its column, so that they are stated once.
+ * A field is required unless its column may be null or has a value of its own (a default, `onCreate`); a required string
+ * must not be empty. A to-one relation is written as the primary key of the related record, a many-to-many one as the list
+ * of theirs, which replaces the set and need not be sent. The primary key, as everything else, is only in it when it is named.
+ *
+ * The third parameter overrides single fields: by a schema (optional with `Type.Optional`), by `'role.name'`, which
+ * refers to a related record by a unique field of it, by `refs('tags.name')`, which does so for a many-to-many relation, or
+ * by `nested(…)`, which writes the children of the record. What the columns can hold is enforced in any case. The fourth
+ * one names the fields that are required, or optional, although the entity says otherwise.
+ *
+ * @throws ImproperlyConfigured for a name that the entity does not have, naming the nearest
+ * @example
+ * const write = writeShape(Account, ['name', 'email'], { role: 'role.name' });
+ * // POST /accounts {"name":"Ada","email":"ada@example.com","role":"admn"}
+ * // → 400 {"error":"Invalid body: role must be the name of an existing Role", …}
+ */
+export function writeShape<
+  Entity extends object,
+  const Name extends WritableName<Entity>,
+  const Overrides extends WriteOverrides<Entity> = Record<never, never>,
+  const Required extends Name | (keyof Overrides & string) = never,
+  const Optional extends Name | (keyof Overrides & string) = never,
+>(
+  entity: EntityName<Entity>,
+  names: readonly Name[],
+  overrides?: Overrides & { readonly [Other in Exclude<keyof Overrides, WritableName<Entity>>]: never },
+  options: { readonly required?: readonly Required[]; readonly optional?: readonly Optional[] } = {},
+): WriteShape<Entity, WriteInput<Entity, Name, Overrides, Required, Optional>> {
+  const meta = declaredMetadata(entity);
+  const owner = `writeShape(${meta.className})`;
+  checkOptions(owner, { names, overrides }, { names: TEXTS, overrides: NAMES });
+  checkOptions(owner, options, { required: TEXTS, optional: TEXTS });
+  const sources: Readonly<Record<string, unknown>> = {
+    ...Object.fromEntries(names.map((name) => [name, undefined])),
+    ...overrides,
+  };
+  checkNamesOf(options, Object.keys(sources), owner);
+  const relations = new Map<string, RelationSource>();
+  const properties: Record<string, TSchema> = {};
+  for (const [name, source] of Object.entries(sources)) {
+    if (source !== undefined && typeof source !== 'string' && !isRecord(source)) {
+      throw wrongOption(owner, `overrides.${name}`, `a schema, or a path such as "${name}.name"`, source);
+    }
+    const relation = relationSource(meta, name, source);
+    if (relation !== undefined) relations.set(name, relation);
+    const forced = isForcedOptional(name, options);
+    properties[name] =
+      relation === undefined || relation.kind === 'one' || relation.kind === 'file'
+        ? fieldSchema(meta, name, source, forced)
+        : marked(listSchema(meta, name, relation), forced ?? true);
+  }
+  const schema = Type.Object(properties);
+  // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
+  bindFields(meta, schema, relations);
+  return new WriteShape(entity, schema, relations);
+}
+
+/**
+ * A write shape of a schema written by hand: each property is the entity's property of that name. A write shape is given
+ * back as it is.
+ *
+ * @throws ImproperlyConfigured for a schema that lets unknown properties through
+ * @example
+ * toWriteShape(Product, Type.Object({ name: Type.String(), price: Type.Number({ exclusiveMinimum: 0 }) }));
+ */
+export function toWriteShape<Entity extends object, Input extends object>(
+  entity: EntityName<Entity>,
+  shape: WriteShape<Entity, Input>,
+): WriteShape<Entity, Input>;
+export function toWriteShape<Entity extends object, Schema extends ObjectSchema>(
+  entity: EntityName<Entity>,
+  schema: Schema & WritableSchema<Entity, Schema>,
+): WriteShape<Entity, StaticObject<Schema>>;
+export function toWriteShape<Entity extends object>(
+  entity: EntityName<Entity>,
+  shape: WriteShape<Entity, object> | ObjectSchema,
+): WriteShape<Entity, object> {
+  if ('bind' in shape) return shape;
+  const { additionalProperties = false, patternProperties } = shape as Readonly<Record<string, unknown>>;
+  if (additionalProperties !== false || patternProperties !== undefined) {
+    throw new ImproperlyConfigured(
+      'A write schema must name all of its properties: it may have no additionalProperties and no patternProperties',
+    );
+  }
+  return new WriteShape(entity, shape as TObject, new Map());
+}
+
+/** Tells if a field is optional, or required, whatever its column says; undefined if the column decides. */
+function isForcedOptional(name: string, { required, optional }: WriteOptions): boolean | undefined {
+  if (required?.includes(name) === true) return false;
+  return optional?.includes(name) === true ? true : undefined;
+}
+
+/** Makes the schema of a field: the source itself if that is a schema, else what its column, or its embeddable, declares. */
+function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced?: boolean): TSchema {
+  if (source instanceof FileField) return marked(source.schema, forced ?? canBeLeftOut(shapeField(meta, name)));
+  if (typeof source === 'object') return marked(source as TSchema, forced ?? Type.IsOptional(source));
+  const embeddable = source === undefined ? embeddableAt(meta, name) : undefined;
+  if (embeddable !== undefined) {
+    const { meta: inner, nullable } = embeddable;
+    const parts = Object.keys(inner.properties).map((part) => [part, fieldSchema(inner, part, undefined)] as const);
+    const object = Type.Object(Object.fromEntries(parts));
+    return marked(nullable ? nullableObject(object) : object, forced ?? nullable);
+  }
+  const column = shapeField(meta, name);
+  const value = source === undefined ? column : shapeField(meta, source as string);
+  const canLeaveOut = canBeLeftOut(column);
+  const schema = writeSchema({ ...value, nullable: column.nullable }, canLeaveOut);
+  const { target } = column;
+  const described = target === undefined ? schema : { ...schema, ...referenceTo(target, value.property) };
+  return marked(described, forced ?? canLeaveOut);
+}
+
+function marked(schema: TSchema, optional: boolean): TSchema {
+  if (optional === Type.IsOptional(schema)) return schema;
+  return optional ? Type.Optional(schema) : without(schema, '~optional');
+}
+
+/** Tells if a record can be created without a value for the column. */
+export function canBeLeftOut({ property, type, nullable }: ShapeField): boolean {
+  const keysMadeBy = property.primary === true ? FIELD_KINDS[type.kind].keysMadeBy : undefined;
+  return (
+    nullable ||
+    property.default !== undefined ||
+    property.defaultRaw !== undefined ||
+    property.onCreate !== undefined ||
+    property.version === true ||
+    keysMadeBy === 'driver' ||
+    (property.autoincrement ?? keysMadeBy === 'database')
+  );
+}
+
+function checkNamesOf(options: WriteOptions, names: readonly string[], owner: string): void {
+  for (const [option, listed] of Object.entries(options) as [string, readonly string[]][]) {
+    for (const name of listed) {
+      if (names.includes(name)) continue;
+      throw new ImproperlyConfigured(
+        `${owner}: option "${option}" names "${name}", which is not in the shape; it has: ${names.join(', ')}`,
+      );
+    }
+  }
+}

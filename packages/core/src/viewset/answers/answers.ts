@@ -1,0 +1,233 @@
+import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TObject } from 'typebox';
+import { atOnce } from '../../awaitable.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { ofEntities, withKey, withUnchanged } from '../../language/projection.ts';
+import { LruMap } from '../../lru-map.ts';
+import { describe } from '../../options.ts';
+import type { ParameterDeclaration, QueryParameters } from '../../parameters.ts';
+import { checkProjection } from '../../query/queryset.ts';
+import type { ReadShape } from '../../shapes/read/read-shape.ts';
+import { type Answer, ANSWERING, type AnsweringOperation, isAnswering } from '../request/answer.ts';
+import type { Customized } from '../request/customized.ts';
+import { isPlainColumn } from './plain-column.ts';
+import type { ShapesByName } from './read-shapes.ts';
+import { parametersOf, type RequestState, stateOf } from '../request/request-state.ts';
+import type { Selections } from './selections.ts';
+
+/** The hooks of a view that decide its answers. */
+export interface AnsweringView {
+  readonly name: string;
+  represent(entity: object, request?: FastifyRequest): object;
+  readShapeFor(request: FastifyRequest, operation: AnsweringOperation): string | undefined;
+}
+
+/** The declarations of a view that decide its answers. */
+interface AnswerDeclarations {
+  readonly view: AnsweringView;
+  readonly shapes: ShapesByName;
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  /** The column whose value names a record. */
+  readonly key: FieldPath;
+  readonly customized: Customized;
+  /** Undefined if clients select nothing. */
+  readonly selections: Selections | undefined;
+}
+
+/** The selections of one shape that are kept. A client may think of any number. */
+const MAX_SELECTIONS = 100;
+
+/**
+ * Decides what each request is answered with: records of the shape of its operation, or of the one that `readShapeFor`
+ * chooses. Every record that a view sends is read and serialized by one of these answers.
+ */
+export class Answers {
+  readonly #declarations: AnswerDeclarations;
+  readonly #usual: Readonly<Record<AnsweringOperation, Answer>>;
+  /** Those that `readShapeFor` may choose, by name. */
+  readonly #alternatives: ReadonlyMap<string, Answer>;
+  readonly #isChosen: boolean;
+  /** True if every request is answered by one and the same answer. */
+  readonly isOne: boolean;
+  /** Those that clients have selected, by the text of the selection. */
+  readonly #selected = new WeakMap<Answer, LruMap<string, Answer>>();
+  /** The answer that an override of `represent` makes a record for, while it runs. */
+  #representing: Answer | undefined;
+
+  constructor(declarations: AnswerDeclarations) {
+    const { shapes, customized, selections } = declarations;
+    this.#declarations = declarations;
+    this.#isChosen = customized.choosesShapes;
+    const made = new Map<ReadShape<object, object>, Answer>();
+    const answerOf = (key: string, name = key): Answer => {
+      const shape = shapes.get(key)!;
+      const answer = made.get(shape) ?? this.#make(name, shape);
+      made.set(shape, answer);
+      return answer;
+    };
+    // The usual shape is made first, so that what is the same shape goes by its name.
+    const usual = ['default', 'retrieve', ...shapes.keys()].find((name) => shapes.has(name))!;
+    answerOf(usual, 'default');
+    const usualAnswers = ANSWERING.map(
+      (operation) => [operation, answerOf(shapes.has(operation) ? operation : usual)] as const,
+    );
+    this.#usual = Object.fromEntries(usualAnswers) as Record<AnsweringOperation, Answer>;
+    const others = [...shapes.keys()].filter((name) => name !== 'default' && !isAnswering(name));
+    this.#alternatives = new Map(others.map((name) => [name, answerOf(name)]));
+    const asksRequest = [...made.values()].some(({ forRequest }) => forRequest !== undefined);
+    this.isOne = made.size === 1 && selections === undefined && !asksRequest;
+  }
+
+  /** The answer of an operation that nothing in a request has changed. */
+  usual(operation: AnsweringOperation): Answer {
+    return this.#usual[operation];
+  }
+
+  /** The to-one relations that an entity needs loaded to be the answer to a request. */
+  populateFor(request: FastifyRequest): readonly string[] {
+    const answers = Object.values(this.isOne ? this.#usual : { ...this.#usual, ...answersOf(request) });
+    return [...new Set(answers.flatMap((answer) => answer?.projection.populate ?? []))];
+  }
+
+  /** Lists the answers that requests for an operation may get, its own first. */
+  possible(operation: AnsweringOperation): readonly Answer[] {
+    return [...new Set([this.#usual[operation], ...this.#alternatives.values()])];
+  }
+
+  /** True if clients may add fields to answers. */
+  get canExpand(): boolean {
+    return this.#declarations.selections?.canExpand === true;
+  }
+
+  /** The query parameters by which clients select what an operation answers with. */
+  parametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
+    return this.#declarations.selections?.parametersFor(this.possible(operation).map(({ shape }) => shape)) ?? [];
+  }
+
+  /** The schema of every record that requests may get by an answer, for documents. */
+  documentedSchema({ shape }: Answer): TObject {
+    return this.#declarations.selections?.documented(shape) ?? shape.schema;
+  }
+
+  /** Returns the answer of an operation to a request. */
+  of(request: FastifyRequest, operation: AnsweringOperation): Answer {
+    return this.isOne ? this.#usual[operation] : bound(this.#decided(request, operation), request);
+  }
+
+  #decided(request: FastifyRequest, operation: AnsweringOperation): Answer {
+    const answers = answersOf(request);
+    return (answers[operation] ??= this.#isChosen ? this.#chosen(request, operation) : this.#usual[operation]);
+  }
+
+  /** Returns the answer of the operation that a request asks for: of an action that of `retrieve`. */
+  current(request: FastifyRequest): Answer {
+    return this.of(request, operationOf(request));
+  }
+
+  /** Makes a record of an entity: for the answer that is being made, else for that of the request, else for retrieve's own. */
+  readEntity(entity: object, request: FastifyRequest | undefined): object {
+    const answer = this.#representing ?? (request === undefined ? this.#usual.retrieve : this.current(request));
+    return answer.projection.readEntity(entity);
+  }
+
+  /**
+   * Decides on the answer to a request by what it selects.
+   *
+   * @throws InvalidUsage for a field that the answer cannot have
+   */
+  select(request: FastifyRequest, operation: AnsweringOperation): void {
+    const whole = this.#decided(request, operation);
+    answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
+  }
+
+  /** Tells if an operation answers a request with the record as `retrieve` would answer it, whole: that alone has an `ETag`. */
+  isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
+    // Nobody knows what an override of retrieve would answer.
+    if (operation !== 'retrieve' && this.#declarations.customized.handles.retrieve) return false;
+    return this.isOne || this.#decided(request, operation) === unselected(this.#decided(request, 'retrieve'));
+  }
+
+  #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
+    const { selections } = this.#declarations;
+    const selection = selections?.read(parameters, whole.shape);
+    if (selections === undefined || selection === undefined) return whole;
+    let selected = this.#selected.get(whole);
+    if (selected === undefined) this.#selected.set(whole, (selected = new LruMap<string, Answer>(MAX_SELECTIONS)));
+    let answer = selected.get(selection.text);
+    if (answer === undefined) {
+      answer = this.#make(whole.name, selections.select(whole.shape, selection), whole);
+      selected.set(selection.text, answer);
+    }
+    return answer;
+  }
+
+  #chosen(request: FastifyRequest, operation: AnsweringOperation): Answer {
+    const { view } = this.#declarations;
+    const who = (): string => `${view.name}: readShapeFor()`;
+    const name = atOnce(view.readShapeFor(request, operation), who);
+    const answer = name === undefined ? this.#usual[operation] : this.#alternatives.get(name);
+    if (answer !== undefined) return answer;
+    const names = [...this.#alternatives.keys()].join(', ') || 'nothing else';
+    throw new ImproperlyConfigured(`${who()} must return undefined or one of ${names}, but ${describe(name)} came`);
+  }
+
+  #make(name: string, shape: ReadShape<object, object>, selectedFrom?: Answer): Answer {
+    const { view, orm, meta, key, customized } = this.#declarations;
+    const { schema } = shape;
+    const read = shape.bind(meta, orm.em.getPlatform());
+    checkProjection(orm.em, read);
+    const isPlain = read.related === undefined && read.paths.every(isPlainColumn);
+    const isRepresented = customized.represents;
+    const takesRequest = read.forRequest !== undefined || (isRepresented && view.represent.length > 1);
+    const answerFor = (request: FastifyRequest | undefined): Answer => {
+      const projection = (request && read.forRequest?.(request)) ?? read;
+      const represent = (entity: object): object => this.#represent(view, entity, request, answer);
+      const records = isRepresented ? ofEntities(projection, represent) : projection;
+      const keyed = withKey(records, key);
+      const seen = withUnchanged(records);
+      const forRequest = takesRequest ? answerFor : undefined;
+      const projections = { projection, records, keyed, seen };
+      const answer = { name, shape, schema, selectedFrom, ...projections, isPlain, forRequest };
+      return answer;
+    };
+    return answerFor(undefined);
+  }
+
+  /** Calls an override of `represent`, which is synchronous: what it asks of the inherited one is read for the same answer. */
+  #represent(view: AnsweringView, entity: object, request: FastifyRequest | undefined, answer: Answer): object {
+    const outer = this.#representing;
+    this.#representing = answer;
+    try {
+      return atOnce(view.represent(entity, request), () => `${view.name}: represent()`);
+    } finally {
+      this.#representing = outer;
+    }
+  }
+}
+
+/** Returns the answer for a request: the same each time, since children that were read are kept for it. */
+function bound(answer: Answer, request: FastifyRequest): Answer {
+  if (answer.forRequest === undefined) return answer;
+  const known = (stateOf(request).boundAnswers ??= new Map<Answer, Answer>());
+  const made = known.get(answer) ?? answer.forRequest(request);
+  known.set(answer, made);
+  return made;
+}
+
+function unselected(answer: Answer): Answer {
+  return answer.selectedFrom ?? answer;
+}
+
+/** The answers to a request that its view has decided on. */
+function answersOf(request: FastifyRequest): NonNullable<RequestState['answers']> {
+  return (stateOf(request).answers ??= {});
+}
+
+/** The operation that a request asks for; an action answers with records as `retrieve` does. */
+function operationOf(request: FastifyRequest): AnsweringOperation {
+  const action = request.routeOptions.config.viewset?.action ?? '';
+  return isAnswering(action) ? action : 'retrieve';
+}

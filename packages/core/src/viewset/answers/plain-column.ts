@@ -1,0 +1,15 @@
+import { ReferenceKind } from '@mikro-orm/core';
+import { FIELD_KINDS } from '../../fields/field-kinds.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { customTypeOf } from '../../fields/field-type.ts';
+
+/** Tells if a column is one of the record's own table that a statement writes, and returns, as it is. */
+export function isPlainColumn({ steps, property, type }: FieldPath): boolean {
+  if (steps.length > 0 || property.kind !== ReferenceKind.SCALAR) return false;
+  if (property.persist === false || property.formula !== undefined) return false;
+  const { hasConvertToJSValueSQL, hasConvertToDatabaseValueSQL, fieldNames, embedded } = property;
+  if (hasConvertToJSValueSQL || hasConvertToDatabaseValueSQL || embedded !== undefined || fieldNames.length !== 1) {
+    return false;
+  }
+  return FIELD_KINDS[type.kind].isPlain && customTypeOf(property) === undefined;
+}

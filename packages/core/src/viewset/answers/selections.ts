@@ -1,0 +1,122 @@
+import { type TObject, type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
+import { nearest } from '../../nearest.ts';
+import { echo, invalidParameter, type ParameterDeclaration, type QueryParameters } from '../../parameters.ts';
+import type { ReadField } from '../../shapes/read/read-field.ts';
+import { type ReadShape, shapeOf } from '../../shapes/read/read-shape.ts';
+
+type AnyShape = ReadShape<object, object>;
+
+/** The words about the parameter `fields`. */
+const ONLY =
+  'The only fields to send; those of expand by their names. The answer then lacks all others, those too that its schema requires';
+
+/** The fields that a request asks for. */
+export interface Selection {
+  /** The names to add to the shape, in the order in which the view declares them. */
+  readonly expand: readonly string[];
+  /** The only names to send, in the order of the shape; undefined: all. */
+  readonly fields: readonly string[] | undefined;
+  /** The same selection has the same text, whatever the order in which a request names its fields. */
+  readonly text: string;
+}
+
+/**
+ * The parameters `expand`, which adds declared fields to the read shape of an answer, and `fields`, which leaves out all but
+ * those named. Neither has anything read that is not sent.
+ */
+export class Selections {
+  readonly #expandable: readonly ReadField[];
+  readonly #takesFields: boolean;
+
+  constructor(view: string, expandable: AnyShape | undefined, takesFields: boolean) {
+    this.#expandable = expandable?.fields ?? [];
+    this.#takesFields = takesFields;
+    const split = this.#expandable.map(({ name }) => name).find((name) => name.includes(','));
+    if (split !== undefined) {
+      throw new ImproperlyConfigured(`${view}: option "expand" names "${split}", which has a comma`);
+    }
+  }
+
+  /** True if clients may add fields. */
+  get canExpand(): boolean {
+    return this.#expandable.length > 0;
+  }
+
+  /** Declares the parameters of an operation, whose records may have these shapes. */
+  parametersFor(shapes: readonly AnyShape[]): readonly ParameterDeclaration[] {
+    const added = this.#expandable.map(({ name }) => name);
+    const own = shapes.flatMap(({ fields }) => fields.map(({ name }) => name));
+    return [
+      ...(added.length === 0 ? [] : [declaration('expand', added, 'Fields to add to each record')]),
+      ...(this.#takesFields ? [declaration('fields', [...own, ...added], ONLY)] : []),
+    ];
+  }
+
+  /**
+   * Reads the selection that a request makes of a shape; undefined if it makes none.
+   *
+   * @throws InvalidUsage for a name that is unknown, which lists the known ones
+   */
+  read(parameters: QueryParameters, { fields: own }: AnyShape): Selection | undefined {
+    const addable = this.#expandable.map(({ name }) => name);
+    const problems = new InvalidUsageCollector();
+    const expand =
+      problems.attempt(() => (addable.length === 0 ? undefined : namesIn(parameters, 'expand', addable))) ?? [];
+    const shown = [...new Set([...own.map(({ name }) => name), ...expand])];
+    const fields = problems.attempt(() => (this.#takesFields ? namesIn(parameters, 'fields', shown) : undefined));
+    problems.throwIfAny();
+    if (expand.length === 0 && fields === undefined) return undefined;
+    return {
+      expand,
+      fields,
+      text: [textOf('expand', expand), textOf('fields', fields ?? [])].filter(Boolean).join('&'),
+    };
+  }
+
+  /** Makes the shape of the fields that are selected. An added field takes the place of one of its name. */
+  select(shape: AnyShape, { expand, fields }: Selection): AnyShape {
+    const added = new Map(
+      this.#expandable.filter(({ name }) => expand.includes(name)).map((field) => [field.name, field] as const),
+    );
+    const own = shape.fields.map((field) => added.get(field.name) ?? field);
+    const all = [...new Set([...own, ...added.values()])];
+    return shapeOf(shape.entity, fields === undefined ? all : all.filter(({ name }) => fields.includes(name)));
+  }
+
+  /**
+   * The schema of the records that a request gets which asks for no `fields`, for documents: with those that `expand` adds. No schema can
+   * say that a request which names fields gets these alone; the description of the parameter does.
+   */
+  documented({ fields, schema }: AnyShape): TObject {
+    const required = new Set<string>(schema.required);
+    const properties: Record<string, TSchema> = {};
+    for (const { name, schema: child } of fields) {
+      properties[name] = required.has(name) ? child : Type.Optional(child);
+    }
+    for (const { name, schema: child } of this.#expandable) {
+      const own = fields.find((field) => field.name === name);
+      properties[name] = own === undefined ? Type.Optional(child) : Type.Union([own.schema, child]);
+    }
+    return Type.Object(properties);
+  }
+}
+
+function declaration(name: string, names: readonly string[], description: string): ParameterDeclaration {
+  return { name, schema: Type.Array(Type.Enum([...new Set(names)]), { description }) };
+}
+
+/** Reads a list of names, in the order of those allowed; undefined if the parameter is absent. */
+function namesIn(parameters: QueryParameters, parameter: string, allowed: readonly string[]): string[] | undefined {
+  const named = parameters.one(parameter)?.split(',');
+  const unknown = named?.find((name) => !allowed.includes(name));
+  if (unknown === undefined) return named && allowed.filter((name) => named.includes(name));
+  const meant = unknown === '' ? undefined : nearest(unknown, allowed);
+  const hint = meant === undefined ? '' : ` (did you mean "${meant}"?)`;
+  throw invalidParameter(parameter, `does not know the name "${echo(unknown)}"${hint}; allowed: ${allowed.join(', ')}`);
+}
+
+function textOf(parameter: string, names: readonly string[]): string {
+  return names.length === 0 ? '' : `${parameter}=${names.map(encodeURIComponent).join(',')}`;
+}

@@ -1,0 +1,354 @@
+import {
+  type ChangeSet,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityName,
+  type EventArgs,
+  type EventManager,
+  type EventSubscriber,
+  FlushMode,
+  LockMode,
+  type MikroORM,
+  Utils,
+} from '@mikro-orm/core';
+import type { FastifyBaseLogger } from 'fastify';
+import { keyText } from '../../fields/primary-key.ts';
+import { onlyPrimaryKey } from '../../fields/property.ts';
+import type { FileField } from '../../files/file-field.ts';
+import { cascadesToFiles, type DeletedAlong, fileProperties } from '../../files/file-owners.ts';
+import type { FileStore } from '../../files/file-store.ts';
+import type { StoredFile } from '../../files/file-type.ts';
+import type { StagedFile } from '../../files/staged-file.ts';
+import { originalTransaction } from '../../mikro/endable-transaction.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** An event of a transaction, as MikroORM dispatches it. */
+interface TransactionEvent {
+  readonly em: EntityManager;
+  readonly transaction?: object;
+}
+
+/** A file in a store, or in one of several: deleting a file from a store that has none of its key does nothing. */
+interface KeptFile {
+  readonly stores: Iterable<FileStore>;
+  readonly key: string;
+}
+
+/** The files that one transaction, or one savepoint of it, has stored, and those that nothing refers to once it is committed. */
+class TransactionFiles {
+  readonly outer: TransactionFiles | undefined;
+  readonly stored: KeptFile[] = [];
+  readonly obsolete: KeptFile[] = [];
+  state: 'open' | 'committing' | 'undone' = 'open';
+
+  constructor(outer?: TransactionFiles) {
+    this.outer = outer;
+  }
+
+  get isUndone(): boolean {
+    return this.state === 'undone' || this.outer?.isUndone === true;
+  }
+}
+
+/** Records whose keys are read at once. */
+const BATCH_SIZE = 1000;
+/** Files that are deleted at once. */
+const DELETIONS_AT_ONCE = 20;
+
+/**
+ * Keeps the files of an ORM's records in step with its transactions: deletes those that a transaction has stored once it is
+ * rolled back, and those that it has replaced, or whose records it has deleted, once it is committed.
+ *
+ * It hears of the changes and transactions of MikroORM, so that it makes no difference who writes: a view, a hook, an action, or
+ * a job of the application, in whatever transaction. Statements that pass MikroORM's unit of work by are not seen.
+ */
+export class FileChanges {
+  readonly #log: FastifyBaseLogger;
+  readonly #stores = new Map<string, Set<FileStore>>();
+  readonly #cascades: ReadonlyMap<EntityMetadata, readonly DeletedAlong[]>;
+  readonly #transactions = new WeakMap<object, TransactionFiles>();
+  /** The transactions in which an entity manager is about to make a savepoint. */
+  readonly #outer = new WeakMap<EntityManager, TransactionFiles | undefined>();
+  readonly #found = new WeakMap<ChangeSet<object>, readonly KeptFile[]>();
+  /** The changes and deletions whose files were looked for. */
+  readonly #seen = new WeakSet<ChangeSet<object>>();
+  /** The records that are changed, as the database has them. */
+  readonly #stored = new WeakMap<ChangeSet<object>, Values | undefined>();
+
+  constructor(orm: MikroORM, log: FastifyBaseLogger) {
+    this.#log = log;
+    const entities = [...orm.getMetadata()];
+    this.#cascades = cascadesToFiles(entities);
+    const owners = entities.filter((meta) => fileProperties(meta).length > 0);
+    const above = entities.filter((meta) => !owners.includes(meta) && this.#cascades.has(meta.root));
+    const events = orm.em.getEventManager();
+    events.registerSubscriber(this.#transactionSubscriber());
+    events.registerSubscriber(this.#recordSubscriber(owners, { hearsUpdates: true }));
+    // Without a name, a subscriber hears of every entity.
+    if (above.length > 0) events.registerSubscriber(this.#recordSubscriber(above, { hearsUpdates: false }));
+  }
+
+  /** Has the files that a property of an entity refers to deleted from a store. */
+  declareStore({ root }: EntityMetadata, property: string, store: FileStore): void {
+    const name = `${root.className}.${property}`;
+    this.#stores.set(name, (this.#stores.get(name) ?? new Set()).add(store));
+  }
+
+  /** Stores a file of a record that the current transaction of an entity manager writes. */
+  async store(em: EntityManager, { store }: FileField, staged: StagedFile): Promise<StoredFile> {
+    const files = this.#filesOf(em.getTransactionContext());
+    const file = await staged.store((key) => this.#deleteOne(store, key));
+    files.stored.push({ stores: [store], key: file.key });
+    // A request that was given up has no effect, however long its hooks go on.
+    if (files.isUndone) await this.#undo(files);
+    return file;
+  }
+
+  /** Deletes the files that a transaction has stored, and keeps those that it has replaced: nothing of it will be written. */
+  async undo(transaction: object | undefined): Promise<void> {
+    await this.#undo(this.#filesOf(transaction));
+  }
+
+  #transactionSubscriber(): EventSubscriber {
+    return {
+      // No entity: of transactions every subscriber hears.
+      getSubscribedEntities: (): EntityName[] => [FileChanges],
+      beforeTransactionStart: ({ em, transaction }: TransactionEvent) => {
+        this.#outer.set(em, transaction && this.#filesOf(transaction));
+      },
+      afterTransactionStart: ({ em, transaction }: TransactionEvent) => {
+        this.#transactions.set(originalTransaction(transaction!), new TransactionFiles(this.#outer.get(em)));
+      },
+      beforeTransactionCommit: ({ transaction }: TransactionEvent) => {
+        this.#filesOf(transaction).state = 'committing';
+      },
+      afterTransactionCommit: ({ transaction }: TransactionEvent) => this.#commit(this.#filesOf(transaction)),
+      beforeTransactionRollback: ({ transaction }: TransactionEvent) => {
+        const files = this.#filesOf(transaction);
+        // If a commit has failed, only a rollback that succeeds tells that nothing was written.
+        return files.state === 'committing' ? undefined : this.#undo(files);
+      },
+      afterTransactionRollback: ({ transaction }: TransactionEvent) => this.#undo(this.#filesOf(transaction)),
+    };
+  }
+
+  #recordSubscriber(entities: readonly EntityMetadata[], { hearsUpdates }: { hearsUpdates: boolean }): EventSubscriber {
+    const keep = (changes: ChangeSet<object> | undefined, files: readonly KeptFile[]): void => {
+      if (changes !== undefined && files.length > 0) this.#found.set(changes, files);
+    };
+    const take = async ({ em, changeSet }: EventArgs<object>): Promise<void> => {
+      const files = (changeSet && this.#found.get(changeSet)) ?? [];
+      const transaction = em.getTransactionContext<object>();
+      if (transaction === undefined) await this.#delete(files);
+      else this.#filesOf(transaction).obsolete.push(...files);
+    };
+    return {
+      getSubscribedEntities: () => entities.map((meta) => meta.class),
+      ...(hearsUpdates && {
+        beforeUpdate: async ({ em, changeSet }: EventArgs<object>) =>
+          keep(changeSet, await this.#replacedBy(em, changeSet!)),
+        afterUpdate: take,
+      }),
+      beforeDelete: async ({ em, changeSet }: EventArgs<object>) =>
+        keep(changeSet, await this.#deletedBy(em, changeSet!)),
+      afterDelete: take,
+    };
+  }
+
+  /** Finds the files that a change of a record replaces; reads those of its flush at once. */
+  async #replacedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+    const { meta, entity } = changes;
+    const names = changedFiles(changes);
+    if (names.length === 0) return [];
+    if (!this.#seen.has(changes)) await this.#readChanged(em, changes);
+    const record = this.#stored.get(changes);
+    const isReplaced = (name: string): boolean => fileIn(record, name)?.key !== fileIn(entity as Values, name)?.key;
+    return record === undefined ? [] : this.#keptBy(meta, names.filter(isReplaced), [record]);
+  }
+
+  async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
+    const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
+    const records = await this.#recordsOf(em, changes.meta, changed);
+    const byKey = new Map(records.map((record) => [keyText(Utils.extractPK(record)), record]));
+    for (const each of changed) {
+      this.#seen.add(each);
+      this.#stored.set(each, byKey.get(keyText(each.getPrimaryKey())));
+    }
+  }
+
+  /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
+  async #deletedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+    const { meta } = changes;
+    const deleted = this.#unseen(em, changes);
+    for (const each of deleted) this.#seen.add(each);
+    const own = fileNames(meta).length === 0 ? [] : await this.#recordsOf(em, meta, deleted);
+    const keys = deleted.map((each) => each.getPrimaryKey());
+    return [...this.#keptBy(meta, fileNames(meta), own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
+  }
+
+  /** Returns the changes of the same kind in one flush whose files were not looked for. */
+  #unseen(em: EntityManager, { meta, type }: ChangeSet<object>): ChangeSet<object>[] {
+    const all = em.getUnitOfWork().getChangeSets();
+    return all.filter((each) => each.meta === meta && each.type === type && !this.#seen.has(each));
+  }
+
+  /** Reads records as the database has them: an entity may have been loaded before others gave its record a newer file. */
+  async #recordsOf(em: EntityManager, meta: EntityMetadata, changes: readonly ChangeSet<object>[]): Promise<Values[]> {
+    const found: Values[] = [];
+    for (let start = 0; start < changes.length; start += BATCH_SIZE) {
+      const keys = changes.slice(start, start + BATCH_SIZE).map((each) => each.getPrimaryKey());
+      found.push(...(await this.#read(em, meta, { [keyOf(meta)]: { $in: keys } })));
+    }
+    return found;
+  }
+
+  /** Finds the files of all records that the database deletes with those of some keys. */
+  async #deletedAlong(
+    em: EntityManager,
+    { root }: EntityMetadata,
+    keys: readonly unknown[],
+    seen: Set<string>,
+  ): Promise<KeptFile[]> {
+    const found: KeptFile[] = [];
+    for (const { meta, relation } of this.#cascades.get(root) ?? []) {
+      const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [keyOf(root)]: { $in: owners } } });
+      for await (const records of this.#pages(em, meta, keys, whereOf)) {
+        found.push(...this.#keptBy(meta, fileNames(meta), records));
+        // Records of a tree may lead back to where the deletion began.
+        const news = records
+          .map((record) => record[keyOf(meta)])
+          .filter((each) => !seen.has(`${meta.className} ${keyText(each)}`));
+        for (const each of news) seen.add(`${meta.className} ${keyText(each)}`);
+        found.push(...(await this.#deletedAlong(em, meta, news, seen)));
+      }
+    }
+    return found;
+  }
+
+  /** Reads the records of some owners, a bounded number at once: of so many owners, and so many of these. */
+  async *#pages(
+    em: EntityManager,
+    meta: EntityMetadata,
+    owners: readonly unknown[],
+    whereOf: (owners: readonly unknown[]) => Values,
+  ): AsyncGenerator<Values[], void> {
+    const key = keyOf(meta);
+    for (let start = 0; start < owners.length; start += BATCH_SIZE) {
+      const all = whereOf(owners.slice(start, start + BATCH_SIZE));
+      let last: Values | undefined;
+      do {
+        const where = last === undefined ? all : { ...all, [key]: { $gt: last[key] } };
+        const records = await this.#read(em, meta, where);
+        yield records;
+        last = records.length === BATCH_SIZE ? records.at(-1) : undefined;
+      } while (last !== undefined);
+    }
+  }
+
+  /**
+   * Reads records past the unit of work, in the order of their keys and so many at once, whatever filters are on, and locks them: else
+   * others could give one of them a new file before it is written.
+   */
+  async #read(em: EntityManager, meta: EntityMetadata, where: Values): Promise<Values[]> {
+    const key = keyOf(meta);
+    const options = {
+      fields: [key, ...fileNames(meta)] as never[],
+      filters: false,
+      disableIdentityMap: true,
+      flushMode: FlushMode.COMMIT,
+      limit: BATCH_SIZE,
+      orderBy: { [key]: 'asc' },
+      ...(em.isInTransaction() && { lockMode: LockMode.PESSIMISTIC_WRITE }),
+    } as const;
+    const found: unknown = await em.find(meta.class, where, options as object);
+    return found as Values[];
+  }
+
+  #keptBy({ root }: EntityMetadata, names: readonly string[], records: readonly Values[]): KeptFile[] {
+    return records.flatMap((record) =>
+      names.flatMap((name) => {
+        const file = fileIn(record, name);
+        const stores = this.#stores.get(`${root.className}.${name}`);
+        return file === undefined || stores === undefined ? [] : [{ stores, key: file.key }];
+      }),
+    );
+  }
+
+  #filesOf(transaction: object | undefined): TransactionFiles {
+    const original = transaction && originalTransaction(transaction);
+    const known = original && this.#transactions.get(original);
+    if (known !== undefined) return known;
+    const files = new TransactionFiles();
+    if (original !== undefined) this.#transactions.set(original, files);
+    return files;
+  }
+
+  async #commit(files: TransactionFiles): Promise<void> {
+    const { outer, stored, obsolete } = files;
+    if (outer === undefined) return this.#delete(obsolete.splice(0));
+    outer.stored.push(...stored.splice(0));
+    outer.obsolete.push(...obsolete.splice(0));
+  }
+
+  async #undo(files: TransactionFiles): Promise<void> {
+    files.state = 'undone';
+    files.obsolete.length = 0;
+    await this.#delete(files.stored.splice(0));
+  }
+
+  /** Deletes files that nothing refers to. One that cannot be deleted now stays, and the log says which. */
+  async #delete(files: readonly KeptFile[]): Promise<void> {
+    const deletions = files.flatMap(({ stores, key }) => [...stores].map((store) => ({ store, key })));
+    for (let start = 0; start < deletions.length; start += DELETIONS_AT_ONCE) {
+      const some = deletions.slice(start, start + DELETIONS_AT_ONCE);
+      await Promise.all(some.map(({ store, key }) => this.#deleteOne(store, key)));
+    }
+  }
+
+  async #deleteOne(store: FileStore, key: string): Promise<void> {
+    try {
+      await store.delete(key);
+    } catch (err) {
+      this.#log.warn({ err, key }, 'a file that nothing refers to is left');
+    }
+  }
+}
+
+const changesOf = new WeakMap<EventManager, FileChanges>();
+
+/** Returns the changes of an ORM's files, which are heard of from the first call on. */
+export function fileChangesOf(orm: MikroORM, log: FastifyBaseLogger): FileChanges {
+  // An ORM has no way to remove a subscriber, and may outlive many applications.
+  const events = orm.em.getEventManager();
+  const known = changesOf.get(events) ?? new FileChanges(orm, log);
+  changesOf.set(events, known);
+  return known;
+}
+
+/** Lists the files that a change of a record may replace: a subscriber's own change of the entity is not in the payload yet. */
+function changedFiles({ meta, payload, entity, originalEntity }: ChangeSet<object>): string[] {
+  const isChanged = (name: string): boolean =>
+    fileIn(originalEntity, name)?.key !== fileIn(entity as Values, name)?.key;
+  return fileNames(meta).filter((name) => name in payload || (originalEntity !== undefined && isChanged(name)));
+}
+
+function fileNames(meta: EntityMetadata): string[] {
+  return fileProperties(meta).map(({ name }) => name);
+}
+
+function keyOf(meta: EntityMetadata): string {
+  return onlyPrimaryKey(meta)!.name;
+}
+
+/** Undoes what the current transaction of an entity manager, which cannot be committed, does to files. */
+export async function undoFiles(em: EntityManager): Promise<void> {
+  await changesOf.get(em.getEventManager())?.undo(em.getTransactionContext());
+}
+
+/** Reads what a record, or a row of it, keeps of a file. */
+function fileIn(record: Values | undefined, name: string): StoredFile | undefined {
+  const value = record?.[name];
+  const file: unknown = typeof value === 'string' ? JSON.parse(value) : value;
+  return (file ?? undefined) as StoredFile | undefined;
+}

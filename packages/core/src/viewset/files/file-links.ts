@@ -1,0 +1,107 @@
+import type { EntityMetadata, EntityName, EntityProperty, MikroORM } from '@mikro-orm/core';
+import { findFieldPath } from '../../fields/field-path.ts';
+import { isToOne, onlyPrimaryKey, referredKey } from '../../fields/property.ts';
+import { declareFileRoute } from '../../files/file-routes.ts';
+import { kebabCase } from '../../kebab-case.ts';
+import { templateFiller, templateParameters } from '../../path-template.ts';
+import { namesShowing, toReadShape } from '../../shapes/read/read-shape.ts';
+import { WriteShape } from '../../shapes/write/write-shape.ts';
+import { isShape } from '../answers/read-shapes.ts';
+import { type Operation, operationsOf } from '../request/operation.ts';
+
+/** Returns the path of a file's route below its record, which links to the file lead to whatever paths a router makes of names. */
+export function filePath(field: string): string {
+  return kebabCase(field);
+}
+
+/** Names the property of a view of an entity that says what links to its files are made of. */
+export const FILE_LINKS: unique symbol = Symbol('viewset.file-links');
+
+/** The declarations of a view that links to its files are made of. */
+export interface LinkedView {
+  readonly entity: EntityName<object>;
+  /** The field whose value names a record in its path. Default: the primary key. */
+  readonly lookupField?: string | undefined;
+  /** A write shape, or several by operation. */
+  readonly write?: unknown;
+  /** A read shape, or several by operation and by name. */
+  readonly read?: unknown;
+  readonly operations?: readonly Operation[] | undefined;
+}
+
+/** A view in whose records' paths another one stands, and the relation that leads from the records of that one to it. */
+export interface LinkedParent {
+  readonly view: LinkedView;
+  readonly parameter: string;
+  readonly relation: string;
+}
+
+/**
+ * Has the links to the files of a view's records lead to the view. All views of a router do so before shapes are compiled, so that
+ * a parent may show the files of the records that are nested in it.
+ *
+ * Nothing is declared for a view whose path no record tells: below a relation to many, below one that may be null, and below a
+ * prefix with parameters.
+ *
+ * @param path the path of the view's collection, `/api/tickets/:ticket/attachments`
+ * @param parents those that the path names, the nearest first
+ */
+export function declareFileLinks(
+  orm: MikroORM,
+  view: LinkedView,
+  path: string,
+  parents: readonly LinkedParent[],
+): void {
+  const meta = orm.getMetadata().find(view.entity);
+  if (meta === undefined) return;
+  const known = new Map([['pk', keyOf(meta, view)]]);
+  let way = '';
+  for (const { view: parent, parameter, relation } of parents) {
+    const target = orm.getMetadata().find(parent.entity);
+    way += way === '' ? relation : `.${relation}`;
+    known.set(parameter, target && parentKey(meta, way, keyOf(target, parent)));
+  }
+  for (const field of sentFiles(view)) {
+    const property = meta.properties[field as never] as EntityProperty | undefined;
+    const template = `${path}/:pk/${filePath(field)}`;
+    const parameters = templateParameters(template);
+    const keys = parameters.flatMap((parameter) => known.get(parameter) ?? []);
+    if (property === undefined || keys.length < parameters.length) continue;
+    const fill = templateFiller(template);
+    declareFileRoute(property, { keys, pathOf: (values) => fill((name) => values[parameters.indexOf(name)]) });
+  }
+}
+
+function keyOf(meta: EntityMetadata, { lookupField }: LinkedView): string | undefined {
+  return lookupField ?? onlyPrimaryKey(meta)?.name;
+}
+
+/** Returns the field of a record by which a parent is named in its path; undefined if not each record has one such parent. */
+function parentKey(meta: EntityMetadata, relation: string, key: string | undefined): string | undefined {
+  const held = findFieldPath(meta, relation, '.');
+  if (key === undefined || typeof held === 'string' || held.toMany || held.nullable) return undefined;
+  // A relation stands for the key that it refers to.
+  return isToOne(held.property) && referredKey(held.property).name === key ? relation : `${relation}.${key}`;
+}
+
+/**
+ * Lists the files of a view that have a route: it takes them in, it shows single records, and a read shape that a GET may answer with
+ * shows them. Whether a request may have one is decided when it asks.
+ */
+export function sentFiles({ entity, read, write, operations }: LinkedView): readonly string[] {
+  if (!operationsOf({ operations, write }).includes('retrieve')) return [];
+  const shapes = isShape(read)
+    ? [read]
+    : Object.entries(read ?? {}).flatMap(([name, shape]) => {
+        return name === 'create' || name === 'update' || !isShape(shape) ? [] : [shape];
+      });
+  const shown = shapes.map((shape) => toReadShape(entity, shape));
+  return filesOf(write).filter((file) => shown.some((shape) => namesShowing(shape, file).length > 0));
+}
+
+/** Lists the files of write shapes. */
+function filesOf(write: unknown): readonly string[] {
+  if (write instanceof WriteShape) return write.files;
+  const { create, update } = (write ?? {}) as { readonly create?: unknown; readonly update?: unknown };
+  return create === undefined ? [] : [...filesOf(create), ...filesOf(update)];
+}

@@ -1,0 +1,43 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { Violation } from '../../backends/database-errors.ts';
+import { isRecord } from '../../json.ts';
+import type { BoundField } from '../../shapes/write/bound-input.ts';
+
+/** A record that a body writes. */
+export interface WrittenRecord {
+  readonly meta: EntityMetadata;
+  /** The JSON pointer to the record in the body. */
+  readonly path: string;
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The field and the value that name the record that is changed; undefined for a new one. */
+  readonly stored: { readonly field: string; readonly value: unknown } | undefined;
+}
+
+/** An error that the database has met in what a request writes of its view's own records. */
+export interface Conflict {
+  /** As the driver threw it, for hooks that catch it. */
+  readonly error: unknown;
+  readonly violation: Violation;
+  readonly records: readonly WrittenRecord[];
+}
+
+/** Lists the record that a body writes, and its children of every level. */
+export function writtenRecords(
+  meta: EntityMetadata,
+  fields: readonly BoundField[],
+  body: unknown,
+  path: string,
+  stored: WrittenRecord['stored'],
+): WrittenRecord[] {
+  if (!isRecord(body)) return [];
+  const children = fields.flatMap(({ name, children: each }) => {
+    const items: unknown = each === undefined ? undefined : body[name];
+    if (each === undefined || !Array.isArray(items)) return [];
+    return (items as unknown[]).flatMap((item, index) => {
+      const value = stored !== undefined && isRecord(item) ? item[each.key] : undefined;
+      const child = value === undefined ? undefined : { field: each.key, value };
+      return writtenRecords(each.target, each.shape.fields, item, `${path}/${name}/${index}`, child);
+    });
+  });
+  return [{ meta, path, values: body, stored }, ...children];
+}

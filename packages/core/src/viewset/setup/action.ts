@@ -1,0 +1,309 @@
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { isRecord } from '../../json.ts';
+import { ANYTHING, BOOLEAN, checkOptions, isListOf, type OptionRule, TEXT, TEXTS, wrongOption } from '../../options.ts';
+import type { PermissionClass, RequestBehind } from '../../permissions/permission.ts';
+import { isSchema } from '../../schema/compile-schema.ts';
+import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
+
+const ACTION_METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+/** An HTTP method, as an action names it. */
+export type ActionMethod = (typeof ACTION_METHODS)[number];
+
+/** The answers of an action by status; null: an answer without a body. */
+export type ActionResponses = Readonly<Record<number, TSchema | null>>;
+
+const HOOKS = [
+  'onRequest',
+  'preParsing',
+  'preValidation',
+  'preHandler',
+  'preSerialization',
+  'onSend',
+  'onResponse',
+  'onTimeout',
+  'onError',
+  'onRequestAbort',
+] as const;
+/** Fastify's hooks of one route. */
+export type ActionHooks = Pick<RouteShorthandOptions, (typeof HOOKS)[number]>;
+
+/** The words about a field or a parameter, for documents. */
+export interface Words {
+  readonly description?: string;
+  /** True: clients should no longer use it. */
+  readonly deprecated?: boolean;
+  readonly examples?: readonly unknown[];
+}
+
+/** Values for people to see: of the body, and of answers by status. */
+export interface Examples {
+  readonly body?: unknown;
+  readonly responses?: Readonly<Record<number, unknown>>;
+}
+
+type StaticOr<Schema, Otherwise> = Schema extends TSchema ? Static<Schema> : Otherwise;
+
+/** The options of an action; every one has a default. */
+export interface ActionOptions<
+  Body extends TSchema | undefined = TSchema | undefined,
+  Query extends TSchema | undefined = TSchema | undefined,
+  Response extends TSchema | undefined = TSchema | undefined,
+  Responses extends ActionResponses | undefined = ActionResponses | undefined,
+  Method extends ActionMethod = ActionMethod,
+  Detail extends boolean = boolean,
+  UrlPath extends string | undefined = string | undefined,
+  Listed extends boolean | undefined = boolean | undefined,
+  Classes extends readonly PermissionClass[] = readonly PermissionClass[],
+> {
+  /** HTTP methods that it answers; default `['get']`, which brings HEAD along. */
+  readonly methods?: readonly Method[];
+  /** False (default): acts on the collection. True: acts on one record, `request.params.pk`. */
+  readonly detail?: Detail;
+  /** Path below the collection or the record; default: the router's `actionPath`, the name in kebab-case. */
+  readonly urlPath?: UrlPath & {};
+  /** Second half of the route's name; default: the action's name in kebab-case. */
+  readonly urlName?: string;
+  /** Schema of the JSON body; checked before the handler runs, and the type of `request.body`. */
+  readonly body?: Body;
+  /** Schema of the query string, coerced from text; its properties are the parameters that the action declares. */
+  readonly querystring?: Query;
+  /**
+   * True: the parameters of the view's lists are declared too, for `filterQueryset` and `paginate`. Default: true for GET on
+   * the collection, else false.
+   */
+  readonly listParameters?: Listed & {};
+  /** Schema of the answer: the handler must return it, and nothing else is sent. It holds for 200 and every other 2xx. */
+  readonly response?: Response;
+  /**
+   * Schemas of several answers, by status; null: no body. A 2xx status that is not among them is an error of the program
+   * (500), and nothing of the answer is sent.
+   */
+  readonly responses?: Responses;
+  /**
+   * In the place of the view's own questions. The view's scope stays: a record that the view's permissions hide is hidden
+   * from the action, unless `scope` says otherwise. If one of them grants nothing to whoever is not logged in (`IsAuthenticated`,
+   * `IsRoleAdminUser`, what is composed of them so), `request.user` is not null for the handler.
+   */
+  readonly permissionClasses?: Classes;
+  /** `unrestricted`: the action sees records that the view's own permissions hide. Default: `view`. */
+  readonly scope?: 'view' | 'unrestricted';
+  /** True: the route needs no token. Default: true if AllowAny is its only permission class, else as the view says. */
+  readonly allowAnonymous?: boolean;
+  /** Beside the view's own. */
+  readonly throttles?: readonly RateLimitRuleInstance[];
+  /**
+   * True: the handler runs in one transaction of `request.em`, in which `getObject` locks the record and reads it anew. It
+   * is committed when the handler has returned, and rolled back if the handler throws or its status is 400 or more.
+   * Default: true for a `detail` action of an entity's view under POST, PUT, PATCH and DELETE, else false.
+   */
+  readonly transaction?: boolean;
+  /** The largest body, in bytes; a larger one is a 413. Default: the application's, 1 MiB. */
+  readonly bodyLimit?: number;
+  /** Media types of the body. Any but JSON comes as a Buffer, and no schema checks it. Default: `['application/json']`. */
+  readonly contentTypes?: readonly string[];
+  /** Fastify's hooks of the route; `onRequest` runs once the request is let in. */
+  readonly hooks?: ActionHooks;
+  /** For documents: one line. Default: of the action's name. */
+  readonly summary?: string;
+  /** For documents. */
+  readonly description?: string;
+  /** For documents. Default: the view's. */
+  readonly tags?: readonly string[];
+  /** For documents. Default: as the view says. */
+  readonly deprecated?: boolean;
+  /** For documents. */
+  readonly examples?: Examples;
+}
+
+/** The request that an action's handler gets, typed by the action's schemas; of a `detail` action its record is known. */
+export type ActionRequest<Body, Query, Detail extends boolean = true, Classes = undefined> = FastifyRequest<{
+  Body: StaticOr<Body, unknown>;
+  Querystring: StaticOr<Query, Record<string, unknown>>;
+  Params: true extends Detail ? { pk: string } : unknown;
+}> & { readonly '~record'?: Detail | undefined } & RequestBehind<Classes>;
+
+/** A request that names one record: any but that of an action of the collection. */
+export type RecordRequest = FastifyRequest & { readonly '~record'?: true | undefined };
+
+/** The declared answers of an action by status, `response` as that of 200. */
+type AnswersByStatus<Response, Responses> = (Response extends TSchema ? { readonly 200: Static<Response> } : unknown) &
+  (Responses extends ActionResponses
+    ? { readonly [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }
+    : unknown);
+
+type AnswersOf<Responses> = Responses extends ActionResponses
+  ? { [Status in keyof Responses]: StaticOr<Responses[Status], undefined> }[keyof Responses]
+  : never;
+
+/** The values that a handler may return, of what `response` and `responses` declare. */
+type Answer<Response, Responses> = Response extends TSchema
+  ? Static<Response> | AnswersOf<Responses>
+  : Responses extends ActionResponses
+    ? AnswersOf<Responses>
+    : unknown;
+
+/** The body of an action: gets the request, typed by the action's schemas, and returns what its responses declare. */
+export type ActionHandler<
+  Body,
+  Query,
+  Response,
+  Responses = undefined,
+  Detail extends boolean = true,
+  Classes = undefined,
+> = (
+  request: ActionRequest<Body, Query, Detail, Classes>,
+  reply: FastifyReply,
+) => Answer<Response, Responses> | Reply | Promise<Answer<Response, Responses> | Reply>;
+
+/** Has a short name for messages of the compiler, in which Fastify's own stands with all its type parameters. */
+interface Reply extends FastifyReply {}
+
+const ACTION = Symbol('viewset.action');
+
+/** A route of a view, made by `action()` and found by the router. */
+export interface Action<Declared = unknown> {
+  readonly [ACTION]: true;
+  /** Only for the types of clients: the declarations from which the requests and answers of the action follow. */
+  readonly '~declared'?: Declared;
+  readonly methods: readonly ActionMethod[];
+  readonly detail: boolean;
+  readonly options: ActionOptions;
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => unknown;
+}
+
+/**
+ * A route of a view beyond the five operations. Assign it to a property of the view; the property's name is the
+ * action's. A detail action's record is looked up, and its object permission asked, before the handler runs.
+ *
+ * Throws ImproperlyConfigured for an unknown or a wrong option.
+ *
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, { read }) {
+ *   // GET /api/products/featured
+ *   featured = action({}, async (request) => ({ results: await this.rows(this.getQueryset(request).slice(0, 10)) }));
+ * }
+ */
+export function action<
+  Body extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Response extends TSchema | undefined = undefined,
+  Responses extends ActionResponses | undefined = undefined,
+  Method extends ActionMethod = 'get',
+  Detail extends boolean = false,
+  UrlPath extends string | undefined = undefined,
+  Listed extends boolean | undefined = undefined,
+  const Classes extends readonly PermissionClass[] = readonly [],
+>(
+  options: ActionOptions<Body, Query, Response, Responses, Method, Detail, UrlPath, Listed, Classes>,
+  // The schemas alone say what they are; to infer them from a handler too would unfold all that a schema can be.
+  handler: NoInfer<ActionHandler<Body, Query, Response, Responses, Detail, Classes>>,
+): Action<{
+  readonly methods: Method;
+  readonly detail: Detail;
+  readonly urlPath: UrlPath;
+  readonly listParameters: Listed;
+  readonly body: StaticOr<Body, undefined>;
+  readonly query: StaticOr<Query, undefined>;
+  readonly answers: AnswersByStatus<Response, Responses>;
+}> {
+  checkOptions('action()', options, RULES);
+  const methods = checkMethods(options.methods ?? ['get']);
+  checkTogether(options, methods);
+  if (typeof handler !== 'function') throw wrongOption('action()', 'handler', 'a function', handler);
+  return Object.freeze({
+    [ACTION]: true as const,
+    methods,
+    detail: options.detail ?? false,
+    options,
+    handler: handler as Action['handler'],
+  });
+}
+
+function checkMethods(methods: readonly ActionMethod[]): readonly ActionMethod[] {
+  const given: unknown = methods;
+  const entries: readonly unknown[] = Array.isArray(given) ? given : [];
+  const wrong = entries.findIndex((entry) => !(ACTION_METHODS as readonly unknown[]).includes(entry));
+  if (entries.length > 0 && wrong === -1) return methods;
+  throw wrongOption(
+    'action()',
+    'methods',
+    `a list of ${ACTION_METHODS.join(', ')}`,
+    wrong === -1 ? given : entries[wrong],
+  );
+}
+
+/** Segments of ordinary characters: the path becomes part of a route's pattern, in which the others have a meaning. */
+const URL_PATH = /^[^/?#\s:*(){}%]+(?:\/[^/?#\s:*(){}%]+)*$/;
+const MEDIA_TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+$/;
+
+/** The rule of the path of an action, of whatever source. */
+export const URL_PATH_RULE: OptionRule = [
+  'a path that is not empty, without slashes at its ends, parameters, wildcards, parentheses, braces or percent signs (left out, it is the ' +
+    "action's name; the view's own path belongs to list, create, retrieve, update and destroy)",
+  (value) => typeof value === 'string' && URL_PATH.test(value),
+];
+
+const RULES: Readonly<Record<keyof ActionOptions, OptionRule>> = {
+  methods: ANYTHING,
+  detail: BOOLEAN,
+  urlPath: URL_PATH_RULE,
+  urlName: TEXT,
+  body: ['a schema', isSchema],
+  querystring: ['a Type.Object()', (value) => isRecord(value) && 'properties' in value],
+  response: ['a schema', isSchema],
+  permissionClasses: ANYTHING,
+  throttles: RATE_LIMIT_RULES,
+  summary: TEXT,
+  responses: ['schemas, or null for no body, by status', isResponses],
+  listParameters: BOOLEAN,
+  scope: ['"view" or "unrestricted"', (value) => value === 'view' || value === 'unrestricted'],
+  allowAnonymous: BOOLEAN,
+  transaction: BOOLEAN,
+  bodyLimit: ['a positive integer, in bytes', (value) => Number.isSafeInteger(value) && (value as number) > 0],
+  contentTypes: [
+    'a list of media types, like "text/csv"',
+    (value) => isListOf(value, (type) => typeof type === 'string' && MEDIA_TYPE.test(type)) && value.length > 0,
+  ],
+  hooks: [`functions by the names of Fastify's hooks (${HOOKS.join(', ')})`, isHooks],
+  description: TEXT,
+  tags: TEXTS,
+  deprecated: BOOLEAN,
+  examples: ['an object of "body" and "responses"', isRecord],
+};
+
+function checkTogether(options: ActionOptions, methods: readonly ActionMethod[]): void {
+  for (const name of ['body', 'contentTypes', 'bodyLimit'] as const) {
+    if (options[name] === undefined || !methods.includes('get')) continue;
+    throw new ImproperlyConfigured(`action(): option "${name}" needs methods that take one, but "methods" has get`);
+  }
+  if (options.response !== undefined && options.responses?.[200] !== undefined) {
+    throw new ImproperlyConfigured('action(): options "response" and "responses" both say what 200 answers');
+  }
+}
+
+function isResponses(value: unknown): boolean {
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  return (
+    entries.length > 0 &&
+    entries.every(([status, schema]) => /^[2-5]\d\d$/.test(status) && (schema === null || isSchema(schema)))
+  );
+}
+
+function isHooks(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  return Object.entries(value).every(
+    ([name, hook]) =>
+      (HOOKS as readonly string[]).includes(name) && [hook].flat().every((each) => typeof each === 'function'),
+  );
+}
+
+/** The actions of a view by their names, in the order declared. */
+export function actionsOf(view: object): Map<string, Action> {
+  const actions = new Map<string, Action>();
+  for (const [name, value] of Object.entries(view)) {
+    if (typeof value === 'object' && value !== null && ACTION in value) actions.set(name, value as Action);
+  }
+  return actions;
+}

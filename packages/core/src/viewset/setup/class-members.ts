@@ -1,0 +1,194 @@
+import { ImproperlyConfigured } from '../../errors.ts';
+import { nearest } from '../../nearest.ts';
+import { BOOLEAN, checkOptions, checkValues, FUNCTION, LIST } from '../../options.ts';
+import { RATE_LIMIT_RULES } from '../../throttle/rate-limit-rule.ts';
+import { actionsOf } from './action.ts';
+import { LIST_RULES } from './list-options.ts';
+import { type Operation, OPERATIONS } from '../request/operation.ts';
+import { DEFINE } from './view-definition.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
+
+/** A member that the classes of a view declare, and no class of the library's. */
+interface OwnMember {
+  readonly name: string;
+  readonly value: unknown;
+  /** True if it is a member of the class and not of the view. */
+  readonly isStatic: boolean;
+}
+
+/** The rules of what a class declares by properties of its own. */
+export const DECLARATIONS = {
+  permissionClasses: LIST,
+  throttles: RATE_LIMIT_RULES,
+  allowAnonymous: BOOLEAN,
+  throttleRate: FUNCTION,
+  ignoreUnknownParameters: LIST_RULES.ignoreUnknownParameters,
+};
+
+/** What views have in other frameworks, by the spelling of `spelledAlike`. */
+const ELSEWHERE: Readonly<
+  Record<string, { readonly hint: string; readonly ofRecords?: true } | { readonly operation: Operation }>
+> = {
+  // Django REST framework, in any view
+  authenticationclasses: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
+  getauthenticators: { hint: 'the application authenticates for all views, and "allowAnonymous" opens one' },
+  getpermissions: {
+    hint: 'an action has "permissionClasses" of its own, and a class of the view may ask view.getAction(request)',
+  },
+  throttleclasses: { hint: 'rules are instances in "throttles"' },
+  throttlescope: { hint: 'rules are instances in "throttles"' },
+  getthrottles: { hint: 'rules are instances in "throttles"' },
+  httpmethodnames: { hint: 'a view has the methods of its "operations" and actions' },
+  partialupdate: { hint: 'update has PATCH as well as PUT' },
+  // in a view of an entity
+  queryset: { hint: 'getQueryset returns the records of a request', ofRecords: true },
+  serializerclass: { hint: 'the options "read" and "write" are shapes', ofRecords: true },
+  getserializer: {
+    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    ofRecords: true,
+  },
+  getserializerclass: {
+    hint: 'the options "read" and "write" are shapes, and readShapeFor chooses one for a request',
+    ofRecords: true,
+  },
+  torepresentation: {
+    hint: 'the option "read" says what is sent, and represent makes it of an entity',
+    ofRecords: true,
+  },
+  paginationclass: { hint: 'it is the option "pagination"', ofRecords: true },
+  paginatequeryset: { hint: 'paginate answers with a page', ofRecords: true },
+  filterbackends: { hint: 'they are the option "filters"', ofRecords: true },
+  filtersetclass: { hint: 'parameters are declared by the option "filterFields"', ofRecords: true },
+  filtersetfields: { hint: 'parameters are declared by the option "filterFields"', ofRecords: true },
+  // NestJS, and other servers by HTTP
+  findall: { operation: 'list' },
+  getall: { operation: 'list' },
+  findone: { operation: 'retrieve' },
+  getone: { operation: 'retrieve' },
+  patch: { operation: 'update' },
+  put: { operation: 'update' },
+  remove: { operation: 'destroy' },
+  delete: { operation: 'destroy' },
+};
+
+/** Shorter names are too near to words that mean something else. */
+const LEAST_LENGTH = 6;
+const LONG_LENGTH = 10;
+
+/** What every class has by itself. */
+const OF_CLASSES: ReadonlySet<string> = new Set(['length', 'name', 'prototype']);
+
+/** Leaves out what tells `search_fields` from `searchFields`. */
+export function spelledAlike(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
+}
+
+/** Lists what the classes of a view declare: the properties of the view, the methods of its classes, and their static members. */
+export function ownMembers(view: object): readonly OwnMember[] {
+  const members: OwnMember[] = [];
+  const add = (owner: object, isStatic: boolean): void => {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+      if (name === 'constructor' || (isStatic && OF_CLASSES.has(name))) continue;
+      members.push({ name, value: value as unknown, isStatic });
+    }
+  };
+  add(view, false);
+  let level = Object.getPrototypeOf(view) as object;
+  for (; !Object.hasOwn(level, DEFINE); level = Object.getPrototypeOf(level) as object) {
+    add(level, false);
+    add(level.constructor, true);
+  }
+  return members;
+}
+
+/** A view, of which nothing is known yet but how it is called. */
+interface ClassedView {
+  readonly name: string;
+  readonly documentation: ViewDocumentation;
+}
+
+/**
+ * Refuses what the class of a view declares and nothing reads: wrong values, misspelt names, and names of other frameworks. It may be
+ * meant to guard something.
+ *
+ * @param hasRecords true of a view of an entity
+ * @throws ImproperlyConfigured that says what is meant
+ */
+export function checkMembers(view: ClassedView, hasRecords: boolean): void {
+  checkValues(view.name, view as object, DECLARATIONS);
+  const members = ownMembers(view);
+  for (const name of Object.keys(view)) checkProperty(view, name);
+  const misplaced = members.find(({ name, isStatic }) => isStatic && name in DECLARATIONS);
+  if (misplaced !== undefined) {
+    throw new ImproperlyConfigured(
+      `${view.name}: nothing reads the static "${misplaced.name}"; it belongs to each view, without "static"`,
+    );
+  }
+  checkMethods(view);
+  checkOptions(`${view.name}.documentation`, view.documentation, DOCUMENTATION_RULES);
+  const actions = actionsOf(view);
+  for (const { name, value } of members) {
+    const spelled = spelledAlike(name);
+    const habit = Object.hasOwn(ELSEWHERE, spelled) ? ELSEWHERE[spelled]! : undefined;
+    if (habit === undefined || 'operation' in habit || actions.has(name)) continue;
+    // A method by this name is a view's own: there it is a value.
+    const isOwn = spelled === 'queryset' && typeof value === 'function';
+    if (isOwn || (habit.ofRecords === true && !hasRecords)) continue;
+    throw new ImproperlyConfigured(`${view.name}: nothing reads "${name}"; ${habit.hint}`);
+  }
+}
+
+/** A view may have properties of its own, but none that looks like its guard and guards nothing. */
+function checkProperty(view: ClassedView, name: string): void {
+  if (name in DECLARATIONS || typeof (view as unknown as Record<string, unknown>)[name] === 'function') return;
+  const meant = nearest(name, ['permissionClasses']) ?? nearest(name, Object.keys(DECLARATIONS), slips(name));
+  if (meant === undefined) return;
+  throw new ImproperlyConfigured(`${view.name}: "${name}" is never read; did you mean "${meant}"?`);
+}
+
+/**
+ * Refuses a method that is a misspelt hook: nothing would call it. A view may have methods of its own, so it is only one that a
+ * single letter keeps from a hook that the view does not override, or two of a name of ten or more. One that goes on after
+ * the hook's name (`getObjects`), or begins with another letter (`setObject`), is a name of its own. An operation that a plain view lacks is
+ * also meant by its letters in another order (`lits`), and by its names elsewhere (`findAll`).
+ */
+function checkMethods(view: ClassedView): void {
+  const own: string[] = Object.keys(view).filter(
+    (name) => typeof (view as unknown as Record<string, unknown>)[name] === 'function',
+  );
+  const hooks = new Set<string>(OPERATIONS);
+  for (let level = view as object; level !== Object.prototype; level = Object.getPrototypeOf(level) as object) {
+    if (level === view) continue;
+    const names = Object.getOwnPropertyNames(level).filter((name) => name !== 'constructor');
+    if (!Object.hasOwn(level, DEFINE)) own.push(...names);
+    else for (const name of names) hooks.add(name);
+  }
+  const free = [...hooks].filter((hook) => !own.includes(hook));
+  const lacking = free.filter((hook) => !(hook in view));
+  const long = free.filter((hook) => hook.length >= LEAST_LENGTH);
+  for (const name of own) {
+    if (hooks.has(name)) continue;
+    const alike = long.filter((hook) => hook.startsWith(name.charAt(0)));
+    const meant = operationMeant(name, lacking) ?? nearest(name, alike, slips(name));
+    const goesOn = meant !== undefined && name.length > meant.length && name.startsWith(meant);
+    if (meant === undefined || goesOn) continue;
+    throw new ImproperlyConfigured(`${view.name}: "${name}" is never called; did you mean "${meant}"?`);
+  }
+}
+
+/** The letters of a name that may be wrong. */
+function slips(name: string): number {
+  return name.length < LONG_LENGTH ? 1 : 2;
+}
+
+/** The operation that a method of a view without one would be elsewhere, or that has its letters in another order. */
+function operationMeant(name: string, free: readonly string[]): string | undefined {
+  const spelled = spelledAlike(name);
+  const habit = Object.hasOwn(ELSEWHERE, spelled) ? ELSEWHERE[spelled]! : undefined;
+  if (habit !== undefined && 'operation' in habit) return free.includes(habit.operation) ? habit.operation : undefined;
+  return free.find((operation) => lettersOf(operation) === lettersOf(name) && operation.startsWith(name.charAt(0)));
+}
+
+function lettersOf(name: string): string {
+  return name.split('').toSorted().join('');
+}

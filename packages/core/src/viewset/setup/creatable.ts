@@ -1,0 +1,69 @@
+import { type EntityMetadata, type EntityProperty, type MikroORM, ReferenceKind } from '@mikro-orm/core';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { isToOne, ownsColumn } from '../../fields/property.ts';
+import { hasOwnCode } from '../../mikro/entity-code.ts';
+import { isHeard } from '../../mikro/subscribers.ts';
+import type { BoundInput } from '../../shapes/write/bound-input.ts';
+import { shapeField } from '../../shapes/shape-field.ts';
+import { canBeLeftOut } from '../../shapes/write/write-shape.ts';
+import type { Customized } from '../request/customized.ts';
+
+/** The declarations of a view that decide what a new record holds. */
+interface Creation {
+  readonly name: string;
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  /** The bodies of new records. */
+  readonly input: BoundInput;
+  /** The fields that the path of a nested view says. */
+  readonly filled: readonly string[];
+  readonly customized: Customized;
+}
+
+/**
+ * Refuses a view none of whose new records can be stored, or only if a client sends what it need not: each column needs a value
+ * of the body, of `performCreate`, of the entity or of the database. Code that may fill it in, and that nobody can look into
+ * (a hook, a subscriber, the entity's class), is trusted.
+ *
+ * @throws ImproperlyConfigured that names the columns that nothing fills
+ */
+export function checkCreatable(creation: Creation): void {
+  const { customized, input } = creation;
+  if (customized.handles.create || customized.performs.create) return;
+  checkStorable(creation);
+  checkChildren(creation, input);
+}
+
+function checkChildren(creation: Omit<Creation, 'meta' | 'filled'>, { fields }: BoundInput): void {
+  for (const { children } of fields) {
+    if (children === undefined) continue;
+    const { target: meta, owner, shape } = children;
+    checkStorable({ ...creation, meta, input: shape, filled: [owner] });
+    checkChildren(creation, shape);
+  }
+}
+
+function checkStorable({ name, orm, meta, input: { schema }, filled }: Creation): void {
+  // Without its own check MikroORM leaves it to the database, and so to its triggers.
+  if (!orm.config.get('validateRequired')) return;
+  if (hasOwnCode(meta) || isHeard(orm.em.getEventManager(), meta, 'create')) return;
+  const sent = new Set([...(schema.required ?? []), ...filled]);
+  for (const [field, { default: value }] of Object.entries<{ default?: unknown }>(schema.properties)) {
+    if (value !== undefined) sent.add(field);
+  }
+  const missing = meta.props.filter((property) => !sent.has(property.name) && needsValue(meta, property));
+  if (missing.length === 0) return;
+  const listed = missing.map((property) => `"${property.name}"`).join(', ');
+  throw new ImproperlyConfigured(
+    `${name}: a new ${meta.className} cannot be stored without ${listed}: a client need not send it in the write shape, it has no ` +
+      `default, and the view overrides no performCreate that could fill it in`,
+  );
+}
+
+function needsValue(meta: EntityMetadata, property: EntityProperty): boolean {
+  const { kind, name, persist, formula, generated, embedded } = property;
+  if (persist === false || formula !== undefined || generated !== undefined || embedded !== undefined) return false;
+  if (name === meta.root.discriminatorColumn) return false;
+  const isColumn = kind === ReferenceKind.SCALAR || (isToOne(property) && ownsColumn(property));
+  return isColumn && !canBeLeftOut(shapeField(meta, name));
+}

@@ -1,0 +1,428 @@
+import type { EntityData } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../../awaitable.ts';
+import type {
+  EmbeddedName,
+  FieldName,
+  LookupField,
+  PathOf,
+  Related,
+  RelationName,
+  ToManyName,
+} from '../../fields/field-name.ts';
+import type { FilterClass } from '../../filters/filter.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { isPlainRecord, isRecord } from '../../json.ts';
+import {
+  ANYTHING,
+  BOOLEAN,
+  isListOf,
+  FUNCTION,
+  LIST,
+  NAMES,
+  type OptionRule,
+  TEXT,
+  TEXTS,
+  TEXTS_BY_NAME,
+} from '../../options.ts';
+import type { PaginatorClass } from '../../pagination/paginator.ts';
+import type { PermissionClass } from '../../permissions/permission.ts';
+import type { Counting } from '../../language/query.ts';
+import type { LookupName, OrderName } from '../../language/lookup-name.ts';
+import type { ExtraFields, ReadShape } from '../../shapes/read/read-shape.ts';
+import type { NamedSchema, ObjectSchema, StaticObject } from '../../shapes/schema-object.ts';
+import type { NullOf, PropertyValue } from '../../shapes/wire-value.ts';
+import type { WriteShape } from '../../shapes/write/write-shape.ts';
+import { RATE_LIMIT_RULES, type RateLimitRuleInstance } from '../../throttle/rate-limit-rule.ts';
+import { BULK_RULE, type BulkOption } from '../writes/bulk.ts';
+import type { Problems } from '../writes/problems.ts';
+import type { OneShape, ReadShapes } from '../answers/read-shapes.ts';
+import type { AnsweringOperation } from '../request/answer.ts';
+import { type ExportFormat, EXPORTS } from '../../exports/list-export.ts';
+import { actionsOf, type Words } from './action.ts';
+import { DECLARATIONS, ownMembers, spelledAlike } from './class-members.ts';
+import type { Operation } from '../request/operation.ts';
+import { DOCUMENTATION_RULES, type ViewDocumentation } from './view-documentation.ts';
+
+/** A field of text to search: contains; `^name` starts with; `=name` equals. */
+export type SearchField<Entity> = TextPath<Entity> | `^${TextPath<Entity>}` | `=${TextPath<Entity>}`;
+
+type TextPath<Entity> = PathOf<Entity, '__', 3, 'text'> | PathOf<Entity, '__', 2, 'text', 'many'>;
+
+/** A field that JSON Logic may name. */
+export type JsonLogicField<Entity> = PathOf<Entity, '.'> | PathOf<Entity, '.', 2, 'any', 'many'>;
+
+/** Query parameter → lookup. */
+export type FilterFields<Entity> = Readonly<Record<string, LookupName<Entity>>>;
+
+/** A schema written by hand, each of whose properties has to be a property of the entity. */
+type OwnNames<Shape, Names> = Shape extends ObjectSchema
+  ? NamedSchema<Shape, Names>
+  : Shape extends WritePair<infer Create, infer Update>
+    ? WritePair<OwnNames<Create, Names>, OwnNames<Update, Names>>
+    : unknown;
+
+/** The properties that an answer may show. */
+type AnyName<Entity> = FieldName<Entity> | ToManyName<Entity>;
+
+/** The shapes of a view whose POST takes something else than PUT and PATCH. */
+export interface WritePair<Create, Update> {
+  readonly create: Create;
+  readonly update: Update;
+}
+
+type AnyWrite<Entity extends object> = WriteShape<Entity, object> | ObjectSchema;
+
+/** Everything that the option `write` takes. */
+export type WriteOption<Entity extends object> = AnyWrite<Entity> | WritePair<AnyWrite<Entity>, AnyWrite<Entity>>;
+
+/** The data that the option `write` takes in on create; of no option, any object. */
+export type InputOf<Write> = [Write] extends [never]
+  ? object
+  : Write extends WriteShape<infer _Entity, infer Input>
+    ? Input
+    : Write extends ObjectSchema
+      ? StaticObject<Write>
+      : Write extends WritePair<infer Create, unknown>
+        ? InputOf<Create>
+        : never;
+
+/** The data that the option `write` takes in on update, of which a PATCH may have any part. */
+export type UpdateInputOf<Write> = [Write] extends [never]
+  ? object
+  : Write extends WritePair<unknown, infer Update>
+    ? InputOf<Update>
+    : InputOf<Write>;
+
+/** The value of an option by its key; never if the view does not have it. */
+export type Option<Options, Name extends keyof ModelViewSetOptions<never>> = Options[Name & keyof Options];
+
+/** The operations that get a route. */
+export type OperationOf<Options> = 'operations' extends keyof Options
+  ? ItemOf<Option<Options, 'operations'>> & Operation
+  : 'write' extends keyof Options
+    ? Operation
+    : 'list' | 'retrieve';
+
+/** The items of an option that is a list; never if the view does not have it. */
+export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
+
+/** The input that the option `extra` declares. */
+export type ExtraOf<Extra> = [Extra] extends [never]
+  ? object
+  : Extra extends ObjectSchema
+    ? StaticObject<Extra>
+    : never;
+
+/** The body of a view that takes `extra` input. */
+export type WithExtra<Input, Extra> = [Extra] extends [never] ? Input : Input & ExtraOf<Extra>;
+
+/** The values that the view sets on create: as `em.create` takes them. */
+type Fill<Entity extends object> = {
+  readonly [Name in FieldName<Entity>]?: (
+    request: FastifyRequest,
+  ) => Awaitable<Exclude<EntityData<Entity>[Name], undefined>>;
+};
+
+/** The sound values of a body, references still as the client sent them. */
+type JudgedData<Entity, Input> = {
+  readonly [Name in keyof Input]?: Name extends RelationName<Entity>
+    ? Input[Name]
+    : Name extends keyof Entity
+      ? PropertyValue<Entity, Name> | Extract<Input[Name], null>
+      : Input[Name];
+};
+
+/** The values that a record would have after a write, of those fields of its bodies that are no relations. */
+type ValuesAfter<Entity, Input> = {
+  readonly [Name in Exclude<keyof Input, RelationName<Entity>>]?: Name extends keyof Entity
+    ? PropertyValue<Entity, Name> | NullOf<Entity[Name]> | Extract<Input[Name], null>
+    : Input[Name];
+};
+
+/** The path of a relation that a body may refer by: its own, or one of its children's, whose names are asked at registration. */
+type ReferencePath<Entity> =
+  | RelationName<Entity>
+  | `${ToManyName<Entity> | EmbeddedName<Entity> | RelationName<Entity>}.${string}`;
+
+/** A view class of an entity, and of no other that is like it. */
+interface ViewClassOf<Entity> {
+  new (): { performDestroy(request: never, entity: never): unknown };
+  readonly '~entity'?: (entity: Entity) => Entity;
+}
+
+/** View classes by the paths of relations: their own, those of children, and of children's children, which are asked at registration. */
+type ReferenceViews<Entity> = {
+  readonly [Name in RelationName<Entity>]?: ViewClassOf<Related<Entity, Name>> | 'self';
+} & {
+  readonly [Path in ChildReference<Entity>]?: ChildView<Entity, Path>;
+} & Readonly<Record<`${ToManyName<Entity>}.${string}.${string}`, ViewClassOf<never>>>;
+
+type ChildReference<Entity> = {
+  [Name in ToManyName<Entity>]: `${Name}.${RelationName<Related<Entity, Name>>}`;
+}[ToManyName<Entity>];
+
+type ChildView<Entity, Path> = Path extends `${infer Name extends ToManyName<Entity>}.${infer Inner}`
+  ? Inner extends keyof Related<Entity, Name>
+    ? ViewClassOf<Related<Related<Entity, Name>, Inner>> | 'self'
+    : never
+  : never;
+
+/** Shapes by name, each of whose schemas names properties of the entity, and each of whose operations has a shape. */
+type Fitting<Entity extends object, Read, Offered> = Read extends OneShape
+  ? OwnNames<Read, AnyName<Entity>>
+  : { readonly [Name in keyof Read]: OwnNames<Read[Name], AnyName<Entity>> } & ('default' extends keyof Read
+      ? unknown
+      : {
+          readonly [Name in Exclude<Extract<Offered, AnsweringOperation>, keyof Read>]:
+            | ReadShape<Entity, object>
+            | ObjectSchema;
+        });
+
+/** One read shape for every operation, or several by name. */
+export type ReadOption<Entity extends object> = ReadShape<Entity, object> | ObjectSchema | ReadShapes<Entity>;
+
+/** The record that a `read` option sends out; of several shapes, the union of what they send. */
+export type OutputOf<Read> =
+  Read extends ReadShape<infer _Entity, infer Output>
+    ? Output
+    : Read extends ObjectSchema
+      ? StaticObject<Read>
+      : Read extends object
+        ? OutputOf<Read[keyof Read]>
+        : never;
+
+/** The names that any member of a union has. */
+export type KeyOf<Member> = Member extends unknown ? keyof Member : never;
+
+/** The words about the fields that a view's answers and bodies may have. */
+type FieldWords<Entity, Read, Extra> = {
+  readonly [Name in WordedField<Entity, Read, Extra>]?: Words;
+};
+
+type WordedField<Entity, Read, Extra> =
+  | FieldName<Entity>
+  | ToManyName<Entity>
+  | KeyOf<OutputOf<Read>>
+  | keyof ExtraOf<Extra>;
+
+/** The type of an option that depends on other options. `DependentOptions` narrows it. */
+type Dependent = {};
+
+/** The declarations of a ModelViewSet. Only `read` is required; names that do not exist do not compile. */
+export interface ModelViewSetOptions<Entity extends object> extends Omit<ViewDocumentation, 'fieldWords'> {
+  /** The words about the fields of records, by name: of answers and of bodies. */
+  readonly fieldWords?: Dependent | undefined;
+  /**
+   * The records that go out: `readShape(…)`, or a TypeBox object whose properties are the entity's. It decides the columns read.
+   * Several by operation: `{ default: whole, list: brief }`, `default` for those that are not named; `readShapeFor` may choose one
+   * of any further name.
+   */
+  readonly read: ReadOption<Entity>;
+  /**
+   * Fields that a client may have added to list, retrieve, create and update by `?expand=books,tags`, in the form of
+   * `readShape()`'s third parameter. One of a field's own name takes its place. Nothing is read of what is not asked for.
+   */
+  readonly expand?: Dependent;
+  /**
+   * True: a client may have all but some fields left out of these answers by `?fields=id,name`, and nothing is read of the others.
+   * Documents require the fields of an answer that names none. Default: true if the view declares `expand`, else false.
+   */
+  readonly fields?: boolean;
+  /**
+   * The bodies of create and update: `writeShape(…)` or a TypeBox object, or two of them, `{ create, update }`. Left out, the view
+   * is read-only.
+   */
+  readonly write?: WriteOption<Entity>;
+  /** Input that is no property of the entity: an object schema. Its values reach the hooks as a parameter of their own. */
+  readonly extra?: ObjectSchema;
+  /**
+   * Values that the view sets on create, each by a function of the request, which may be asynchronous. A body never says them,
+   * on update either.
+   */
+  readonly fill?: Fill<Entity>;
+  /**
+   * Rules over several fields: adds faults, which are answered together with those that the schemas have found. `data` is what is
+   * sound of the body, `extra` included; anything may be missing from it. `record` is the record of an update, as it is stored and
+   * locked; undefined on create. `after` has the values that the record would have after the write: what was sent, null included, else
+   * what is stored; a field with a fault is missing, and so are relations and files. May be asynchronous.
+   *
+   * @example
+   * class CheckedViewSet extends ModelViewSet(Product, {
+   *   read,
+   *   write,
+   *   validate: (_data, problems, _request, _record, { name, price }) => {
+   *     if (price === 0 && name !== 'Sample') problems.add('/price', 'must be above 0, but of a sample');
+   *   },
+   * }) {}
+   */
+  readonly validate?: Dependent;
+  /**
+   * The greatest number of records that a request may write at once: a POST of an array, a PATCH of an array of objects with
+   * their keys, a `DELETE …?pk=1,2,3`; all are written or none. One number for the operations that the view has, or `{ create,
+   * update, destroy }` for those named. Default: none, one record a request.
+   */
+  readonly bulk?: BulkOption;
+  /**
+   * Permission classes, by the field of a body that refers to other records (`tags`, of children `books.tags`): it may lead to
+   * no record that they hide from the request. Default: to any that the filters of its entity show, whose existence an answer
+   * then tells.
+   */
+  readonly referencePermissions?: Readonly<Partial<Record<ReferencePath<Entity>, readonly PermissionClass[]>>>;
+  /**
+   * View classes, by the field of a body that refers to other records: it may lead to no record that the view would not show to the
+   * request by GET, by its permissions, `getQueryset` and the filters that this names. The view has to be registered; `'self'`
+   * is this one. Default: see `referencePermissions`, which may narrow it further.
+   */
+  readonly referenceViews?: ReferenceViews<Entity>;
+  /**
+   * The field by whose value a record is named in its path, `/books/ash`: a text or a whole number, unique and never NULL.
+   * Default: the primary key. The parameter of the path is `pk` all the same.
+   */
+  readonly lookupField?: LookupField<Entity>;
+  /** The operations that get a route. Default: all five with a write shape, list and retrieve without. */
+  readonly operations?: readonly Operation[];
+  /** Fields that `?search=` looks in. */
+  readonly searchFields?: readonly SearchField<Entity>[];
+  /** Query parameter → lookup: `{ min_price: 'price__gte' }`. */
+  readonly filterFields?: FilterFields<Entity>;
+  /** Fields that `?filter=` (JSON Logic) may name. Default: those that `filterFields` reaches. */
+  readonly jsonLogicFields?: readonly JsonLogicField<Entity>[];
+  /** Sort name → field: `?sort=-price`. */
+  readonly orderingFields?: Readonly<Record<string, PathOf<Entity, '__'>>>;
+  /** The order of a list whose request names none. Default: the primary key, ascending. */
+  readonly ordering?: readonly OrderName<Entity>[];
+  /** Filter classes, applied in order. Default: the plugin's, which is `DEFAULT_FILTERS`. */
+  readonly filters?: readonly FilterClass[];
+  /** The way to cut lists into pages; null: no pages, a list is a plain array. Default: the plugin's, page numbers. */
+  readonly pagination?: PaginatorClass | null;
+  /**
+   * The forms in which a client may have the whole list, filtered and ordered, without pages: `csv` at `/books.csv` or by
+   * `Accept: text/csv`, `ndjson` at `/books.ndjson` or by `Accept: application/x-ndjson`. Default: none.
+   */
+  readonly exports?: readonly ExportFormat[];
+  /**
+   * True: the list answers QUERY (RFC 10008) as well, a GET whose parameters stand in a JSON body, for filters that are too long or
+   * too private for a URL. Default: false.
+   */
+  readonly queryMethod?: boolean;
+  /** Records a page if the request names no size. Default: the paginator's, 10. */
+  readonly pageSize?: number;
+  /** Most records a page, whatever the request names. Default: the paginator's, 100. */
+  readonly maxPageSize?: number;
+  /** The way to count the records in all: `exact`, `estimated` or `none`. Default: the paginator's, exact. */
+  readonly count?: Counting;
+  /**
+   * True: retrieve, create and update answer with an `ETag`, a GET whose `If-None-Match` names it is a 304, and a PUT, PATCH
+   * or DELETE whose `If-Match` does not name that of the record is a 412 and writes nothing (RFC 9110, section 13). Default:
+   * true if the entity has a version, else false.
+   */
+  readonly etags?: boolean;
+  /** True: a PUT, PATCH or DELETE without `If-Match` is a 428 (RFC 6585, section 3). Default: false. */
+  readonly requireIfMatch?: boolean;
+  /** See `ViewSet.permissionClasses`. */
+  readonly permissionClasses?: readonly PermissionClass[];
+  /** See `ViewSet.throttles`. */
+  readonly throttles?: readonly RateLimitRuleInstance[];
+  /** See `ViewSet.ignoreUnknownParameters`. */
+  readonly ignoreUnknownParameters?: boolean | readonly string[];
+  /** See `ViewSet.allowAnonymous`. */
+  readonly allowAnonymous?: boolean;
+}
+
+/**
+ * The options whose types depend on other options, to be intersected with `ModelViewSetOptions`. It is empty for options that the view does not
+ * have and for shapes that fit. So messages of the compiler name `ModelViewSetOptions<Book>` alone.
+ */
+export type DependentOptions<Entity extends object, Options> = Wanted<
+  'read',
+  Option<Options, 'read'>,
+  Fitting<Entity, Option<Options, 'read'>, OperationOf<Options>>
+> &
+  Wanted<'write', Option<Options, 'write'>, OwnNames<Option<Options, 'write'>, FieldName<Entity>>> &
+  ('expand' extends keyof Options ? { readonly expand?: ExtraFields<Entity, keyof Options['expand']> } : {}) &
+  ('fieldWords' extends keyof Options
+    ? { readonly fieldWords?: FieldWords<Entity, Option<Options, 'read'>, Option<Options, 'extra'>> | undefined }
+    : {}) &
+  ('validate' extends keyof Options
+    ? { readonly validate?: Validate<Entity, Option<Options, 'write'>, Option<Options, 'extra'>> }
+    : {});
+
+/** Empty if the value of an option has the wanted type. */
+type Wanted<Name extends string, Value, Type> = [Value] extends [Type] ? {} : { readonly [Key in Name]: Type };
+
+type Validate<Entity, Write, Extra> = (
+  data: JudgedData<Entity, Partial<InputOf<Write>> & Partial<UpdateInputOf<Write>>> & Partial<ExtraOf<Extra>>,
+  problems: Problems<(keyof InputOf<Write> | keyof UpdateInputOf<Write> | keyof ExtraOf<Extra>) & string>,
+  request: FastifyRequest,
+  record: Entity | undefined,
+  after: ValuesAfter<Entity, InputOf<Write> & UpdateInputOf<Write>>,
+) => Awaitable<void>;
+
+/** The options of any ModelViewSet. */
+export interface AnyModelOptions extends ModelViewSetOptions<object> {
+  readonly validate?: Validate<object, never, never>;
+}
+
+const byParameter = (what: string): OptionRule => [
+  `an object of ${what} by the names that clients use, such as { title: 'title' }`,
+  TEXTS_BY_NAME[1],
+];
+
+/** The values that the options may have; what fits the entity is judged when the view is registered. */
+export const MODEL_VIEWSET_RULES: Readonly<Record<keyof AnyModelOptions, OptionRule>> = {
+  read: ANYTHING,
+  expand: NAMES,
+  fields: BOOLEAN,
+  write: ANYTHING,
+  extra: ['a Type.Object()', (value) => isRecord(value) && isRecord(value['properties'])],
+  fill: [
+    'functions by field',
+    (value) => isPlainRecord(value) && Object.values(value).every((each) => typeof each === 'function'),
+  ],
+  validate: FUNCTION,
+  bulk: BULK_RULE,
+  referencePermissions: ['lists of permission classes by field', isPlainRecord],
+  referenceViews: ['view classes by field', isPlainRecord],
+  lookupField: TEXT,
+  operations: LIST,
+  searchFields: TEXTS,
+  filterFields: byParameter('lookups'),
+  jsonLogicFields: TEXTS,
+  orderingFields: byParameter('fields'),
+  ordering: TEXTS,
+  filters: ANYTHING,
+  pagination: ANYTHING,
+  exports: ['a list of csv, ndjson', (value) => isListOf(value, (item) => EXPORTS.includes(item as ExportFormat))],
+  queryMethod: BOOLEAN,
+  pageSize: ANYTHING,
+  maxPageSize: ANYTHING,
+  count: ANYTHING,
+  etags: BOOLEAN,
+  requireIfMatch: BOOLEAN,
+  permissionClasses: LIST,
+  throttles: RATE_LIMIT_RULES,
+  ignoreUnknownParameters: ANYTHING,
+  allowAnonymous: BOOLEAN,
+  ...DOCUMENTATION_RULES,
+};
+
+/**
+ * Refuses an option that stands in the body of a view's class, `searchFields = ['title']`, in any spelling, where nothing reads it. A view may have
+ * something of its own by the name of an option, such as an action `count`, if the option would not take it.
+ */
+export function checkClassBody(view: { readonly name: string }, entity: string): void {
+  const actions = actionsOf(view);
+  for (const { name, value } of ownMembers(view)) {
+    const [option, rule] = OPTIONS_AS_SPELLED.get(spelledAlike(name)) ?? [];
+    if (rule === undefined || value === undefined || name in DECLARATIONS || !rule[1](value)) continue;
+    if (actions.has(name) || (typeof value === 'function' && rule !== FUNCTION)) continue;
+    throw new ImproperlyConfigured(
+      `${view.name}: nothing reads "${name}" in the class; it is an option: ModelViewSet(${entity}, { ${option}: … })`,
+    );
+  }
+}
+
+const OPTIONS_AS_SPELLED: ReadonlyMap<string, readonly [option: string, rule: OptionRule]> = new Map(
+  Object.entries(MODEL_VIEWSET_RULES).map(([option, rule]) => [spelledAlike(option), [option, rule]] as const),
+);

@@ -1,0 +1,233 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { type Awaitable, isPromise, settle, whenReady } from '../../awaitable.ts';
+import { violationOf } from '../../query/known-errors.ts';
+import { ImproperlyConfigured, InvalidUsage } from '../../errors.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import { checkOptionsAreRead } from '../../filters/default-filters.ts';
+import { type Filter, type FilterClass, resolveOption } from '../../filters/filter.ts';
+import { InvalidUsageCollector } from '../../invalid-usage-collector.ts';
+import { orderKey } from '../../language/order.ts';
+import { checkValues, LIST } from '../../options.ts';
+import type { Paginator, PaginatorClass } from '../../pagination/paginator.ts';
+import { invalidParameter, type ParameterDeclaration } from '../../parameters.ts';
+import type { QuerySet } from '../../query/queryset.ts';
+import type { IsShown } from '../../shapes/read/shown-paths.ts';
+import { type ExportFormat, ListExport } from '../../exports/list-export.ts';
+import { LIST_RULES } from './list-options.ts';
+import type { AnyModelOptions } from './model-viewset-options.ts';
+import { parametersOf } from '../request/request-state.ts';
+import type { Operation } from '../request/operation.ts';
+import type { ListDefinition, ViewContext } from './view-definition.ts';
+
+/** The declarations of a view that decide about its lists. */
+interface ListDeclarations {
+  readonly name: string;
+  /** All records of the entity. */
+  readonly records: QuerySet<object>;
+  readonly options: AnyModelOptions;
+  readonly operations: readonly Operation[];
+  /** The parameters by which clients select what is sent of a record. */
+  readonly answerParameters: readonly ParameterDeclaration[];
+  readonly context: ViewContext;
+  readonly isShown: IsShown;
+}
+
+/** The lists of a view: in which order records come, how they are narrowed, paged and exported, and by which parameters. */
+export class RecordLists implements ListDefinition {
+  /** All records in the view's order, to be read with the entity manager of a request. */
+  readonly records: QuerySet<object>;
+  readonly paginator: Paginator | null;
+  /** Undefined if lists are sent as JSON alone. */
+  readonly export: ListExport | undefined;
+  readonly parameters: readonly ParameterDeclaration[];
+  readonly unpagedParameters: readonly ParameterDeclaration[];
+  readonly takesQuery: boolean;
+  readonly #filters: readonly Filter[];
+
+  constructor({ name, records, options, operations, answerParameters, context, isShown }: ListDeclarations) {
+    checkValues(name, options, LIST_RULES);
+    this.#filters = makeFilters(name, records.meta, options, context.defaults.filters, isShown);
+    this.export = makeExport(options);
+    this.paginator = makePaginator(name, options, context);
+    this.records = ordered(name, records, options).by('view');
+    this.takesQuery = takesQuery(name, options, operations);
+    this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
+    const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
+    this.unpagedParameters = this.parameters.filter((parameter) => !ofPages.has(parameter.name));
+  }
+
+  get exports(): readonly ExportFormat[] {
+    return this.export?.formats ?? [];
+  }
+
+  get headers(): Readonly<Record<string, TSchema>> {
+    return this.paginator?.headers ?? {};
+  }
+
+  /** Applies the filters in order, at once if each answers at once. No filter adds to the records that it is given. */
+  filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
+    const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
+      narrowed === records ? records : narrowedTo(records, narrowed).by('client');
+    return whenReady(this.#filterFrom(0, request, records), byClient);
+  }
+
+  #filterFrom<Entity extends object>(
+    first: number,
+    request: FastifyRequest,
+    records: QuerySet<Entity>,
+  ): Awaitable<QuerySet<Entity>> {
+    let found = records;
+    for (let index = first; index < this.#filters.length; index++) {
+      const answer = applyFilter(this.#filters[index]!, found, request);
+      if (isPromise(answer)) return answer.then((narrowed) => this.#filterFrom(index + 1, request, narrowed));
+      found = answer;
+    }
+    return found;
+  }
+
+  /**
+   * Returns the error to answer a list with that has met one: all faults of its parameters together. Of a value that the database refuses as
+   * no value of its column (`inet`, `ltree`, a native enum) it names each parameter at fault. Each is asked by a query of its own, so that a
+   * value of the program is not taken for a client's.
+   */
+  async answerTo(request: FastifyRequest, error: unknown): Promise<unknown> {
+    if (error instanceof InvalidUsage) await this.check(request);
+    if (violationOf(error)?.kind !== 'value') return error;
+    const given = parametersOf(request);
+    const problems = new InvalidUsageCollector();
+    for (const { name } of this.#filters.flatMap((filter) => [...filter.parameters])) {
+      if (!given.has(name)) continue;
+      await problems.attemptLater(() => this.#ask(request, name));
+    }
+    try {
+      problems.throwIfAny();
+    } catch (blamed) {
+      return blamed;
+    }
+    return error;
+  }
+
+  /** Throws InvalidUsage if the database refuses the value of one parameter. */
+  async #ask(request: FastifyRequest, name: string): Promise<void> {
+    let records = this.records.using(request);
+    const parameters = parametersOf(request).only(name);
+    try {
+      for (const filter of this.#filters) records = await applyFilter(filter, records, request, parameters);
+      await records.exists();
+    } catch (error) {
+      if (violationOf(error)?.kind === 'value') throw invalidParameter(name, 'is no value of its field');
+      throw error;
+    }
+  }
+
+  /** Runs no query of its own. */
+  async check(request: FastifyRequest): Promise<void> {
+    const problems = new InvalidUsageCollector();
+    const queryset = this.records.using(request);
+    for (const filter of this.#filters) await problems.attemptLater(() => applyFilter(filter, queryset, request));
+    problems.attempt(() => this.paginator?.check(parametersOf(request)));
+    problems.throwIfAny();
+  }
+}
+
+function takesQuery(name: string, { queryMethod = false }: AnyModelOptions, operations: readonly Operation[]): boolean {
+  if (!queryMethod || operations.includes('list')) return queryMethod;
+  throw new ImproperlyConfigured(
+    `${name}: option "queryMethod" needs the operation "list", which the view does not offer`,
+  );
+}
+
+function makeExport({ exports = [] }: AnyModelOptions): ListExport | undefined {
+  return exports.length === 0 ? undefined : new ListExport(exports);
+}
+
+function ordered(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
+  const keys = ordering.map((sort) => resolveOption(name, 'ordering', sort, () => orderKey(records.meta, sort)));
+  return records.orderByPaths(keys);
+}
+
+/** Applies a filter. Its values are the client's, so one that does not fit its field is a 400. */
+function applyFilter<Entity extends object>(
+  filter: Filter,
+  queryset: QuerySet<Entity>,
+  request: FastifyRequest,
+  parameters = parametersOf(request),
+): Awaitable<QuerySet<Entity>> {
+  return settle(
+    () => filter.apply(queryset, parameters, request),
+    (narrowed) => narrowed,
+    (error) => {
+      throw error instanceof FieldValueError ? new InvalidUsage(error.message, { cause: error }) : error;
+    },
+  );
+}
+
+/**
+ * Narrows what a filter has selected, perhaps from all records, to the records that it was given: their condition holds, and the filters of
+ * MikroORM that they have, unless the selection names its own.
+ */
+export function narrowedTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
+  const narrowed = found.where(given.condition);
+  return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
+}
+
+function makeFilters(
+  name: string,
+  meta: EntityMetadata,
+  options: AnyModelOptions,
+  defaults: readonly FilterClass[],
+  isShown: IsShown,
+): Filter[] {
+  const target = {
+    name,
+    meta,
+    isShown,
+    searchFields: options.searchFields ?? [],
+    filterFields: options.filterFields ?? {},
+    orderingFields: options.orderingFields ?? {},
+    ...(options.jsonLogicFields === undefined ? {} : { jsonLogicFields: options.jsonLogicFields }),
+  };
+  if (options.filters !== undefined) checkOptionsAreRead(target, options.filters);
+  return (options.filters ?? defaults).map((FilterClass) => new FilterClass(target));
+}
+
+function makePaginator(name: string, options: AnyModelOptions, { defaults, path }: ViewContext): Paginator | null {
+  const Pagination: PaginatorClass | null = options.pagination === undefined ? defaults.pagination : options.pagination;
+  const { pageSize, maxPageSize, count } = options;
+  if (Pagination === null) {
+    const [unread] = Object.entries({ pageSize, maxPageSize, count }).find(([, value]) => value !== undefined) ?? [];
+    // A view that itself says null may have the others of options that it shares with views of pages.
+    if (unread === undefined || options.pagination === null) return null;
+    throw new ImproperlyConfigured(
+      `${name}: option "${unread}" has no effect, since the application has no pagination`,
+    );
+  }
+  return new Pagination({ name, path, pageSize, maxPageSize, count, secret: defaults.secret });
+}
+
+/** Gathers the parameters that the view's filters and paginator read; no two of them may read the same. */
+function declaredParameters(
+  name: string,
+  ofAnswers: readonly ParameterDeclaration[],
+  filters: readonly Filter[],
+  paginator: Paginator | null,
+): ParameterDeclaration[] {
+  const owners = new Map(ofAnswers.map((parameter) => [parameter.name, `the option "${parameter.name}"`]));
+  return [...filters, ...(paginator === null ? [] : [paginator])].flatMap((source) => {
+    const who = source.constructor.name;
+    const { parameters } = source;
+    checkValues(`${name}: ${who}`, { parameters: parameters ?? null }, { parameters: LIST });
+    for (const parameter of parameters) {
+      const owner = owners.get(parameter.name);
+      if (owner !== undefined) {
+        throw new ImproperlyConfigured(
+          `${name}: query parameter "${parameter.name}" is declared by both ${owner} and ${who}`,
+        );
+      }
+      owners.set(parameter.name, who);
+    }
+    return parameters;
+  });
+}

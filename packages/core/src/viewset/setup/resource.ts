@@ -1,0 +1,193 @@
+import { type EntityMetadata, type EntityName, type MikroORM, Utils } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TagOf } from '../../entity-tag.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { resolveOption } from '../../filters/filter.ts';
+import { primaryKey } from '../../fields/primary-key.ts';
+import { checkOptionNames, wrongOption } from '../../options.ts';
+import { templateOf } from '../../path-template.ts';
+import type { Permission, PermissionClass } from '../../permissions/permission.ts';
+import { QuerySet } from '../../query/queryset.ts';
+import { readShape } from '../../shapes/read/read-shape.ts';
+import { shownByAll } from '../../shapes/read/shown-paths.ts';
+import type { Action } from './action.ts';
+import { type AnsweringView, Answers } from '../answers/answers.ts';
+import { Bulk } from '../writes/bulk.ts';
+import { Customized } from '../request/customized.ts';
+import { checkCreatable } from './creatable.ts';
+import { fileActions, type FileRecord } from './file-actions.ts';
+import { sentFiles } from '../files/file-links.ts';
+import { InputResolution, type InputView } from '../writes/input-resolution.ts';
+import type { AnyModelOptions } from './model-viewset-options.ts';
+import { Nesting } from '../visible/nesting.ts';
+import { readShapesOf, type ShapesByName } from '../answers/read-shapes.ts';
+import { RecordKey } from '../visible/record-key.ts';
+import { RecordLists } from './record-lists.ts';
+import { Selections } from '../answers/selections.ts';
+import { type RecordView, type ShownView, SHOWS } from '../visible/shown-view.ts';
+import { type WriteOperation, type Operation, operationsOf } from '../request/operation.ts';
+import type { Preconditions } from '../writes/writing-definition.ts';
+import { permissionsOf, type ViewContext, type ViewDefinition } from './view-definition.ts';
+import { ViewInput } from '../writes/view-input.ts';
+import { ViewSchemas } from './view-schemas.ts';
+import { WritePlan } from '../writes/write-plan.ts';
+
+/** The part of a view that its resource asks. */
+interface ResourceView extends InputView, AnsweringView {
+  readonly permissionClasses: readonly PermissionClass[] | undefined;
+  getObject(request: FastifyRequest): Promise<object>;
+  readonly [SHOWS]: Pick<RecordView<Resource>, 'findForFile'>;
+}
+
+/**
+ * Settles the declarations of a model view by its entity's metadata, before the first request. Made when the view is
+ * registered; throws ImproperlyConfigured for a declaration that does not fit the entity.
+ */
+export class Resource implements ViewDefinition {
+  /** The name of the view. */
+  readonly name: string;
+  readonly operations: readonly Operation[];
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  readonly pk: FieldPath;
+  readonly key: RecordKey;
+  /** The way to the parent of a view that is nested in another one. */
+  readonly nesting: Nesting | undefined;
+  readonly answers: Answers;
+  readonly lists: RecordLists;
+  /** All that the view takes in; undefined if it is read-only. */
+  readonly input: ViewInput | undefined;
+  readonly resolution: InputResolution;
+  /** The requests about several records; undefined if the view takes none. */
+  readonly bulk: Bulk | undefined;
+  readonly preconditions: Preconditions | undefined;
+  readonly writes: WritePlan;
+  /** The routes that send the record's files. */
+  readonly actions: ReadonlyMap<string, Action>;
+  readonly prepareDetailAction: NonNullable<ViewDefinition['prepareDetailAction']>;
+  readonly permissions: readonly Permission[];
+  readonly customized: Customized;
+  readonly schemas: ViewSchemas;
+
+  /** @param library the prototype of the view class that overrides nothing */
+  constructor(
+    view: ResourceView,
+    library: object,
+    entity: EntityName<object>,
+    options: AnyModelOptions,
+    context: ViewContext,
+  ) {
+    const { name } = view;
+    this.name = name;
+    const { orm, parent } = context;
+    this.operations = operationsOf(options);
+    const { operations } = this;
+    const records = resolveOption(name, 'entity', Utils.className(entity), () => QuerySet.of(orm.em, entity));
+    const { meta } = records;
+    if (meta.readonly === true) checkReadOnly(name, meta, options);
+    this.orm = orm;
+    this.meta = meta;
+    this.permissions = permissionsOf(view, context.defaults, meta);
+    const customized = new Customized(view, library, operations);
+    this.customized = customized;
+    this.pk = primaryKey(meta);
+    this.key = new RecordKey(name, meta, options.lookupField, templateOf(context.path));
+    const key = this.key.column;
+    this.nesting = parent === undefined ? undefined : new Nesting(name, meta, parent);
+    const taken = this.nesting === undefined ? [] : [this.nesting.relation];
+
+    const input = options.write === undefined ? undefined : new ViewInput(options, { name, entity, meta, taken });
+    this.input = input;
+    this.resolution = new InputResolution(view, input, options, meta, context);
+    const recordOf: FileRecord = (request, reply, file) => view[SHOWS].findForFile(request, reply, file);
+    this.actions =
+      input === undefined ? new Map() : fileActions(input.files, sentFiles({ entity, ...options }), recordOf);
+    this.prepareDetailAction = (request) => view.getObject(request);
+
+    const isChosen = customized.choosesShapes;
+    const shapes = readShapesOf(options.read, { name, entity, operations, isChosen });
+    const selections = makeSelections(name, entity, options);
+    this.answers = new Answers({ view, shapes, orm, meta, key, customized, selections });
+
+    const filled = [...taken, ...(input?.filled ?? [])];
+    if (input !== undefined && operations.includes('create')) {
+      checkCreatable({ name, orm, meta, input: input.create, customized, filled });
+    }
+    checkOptionNames(`${name}.fieldWords`, options.fieldWords ?? {}, namedFields(shapes, input, filled));
+
+    this.preconditions = preconditionsOf(name, options, meta, context.defaults.tagOf);
+    const requiresMatch = this.preconditions?.isRequired === true;
+    this.bulk =
+      options.bulk === undefined
+        ? undefined
+        : new Bulk({ name, meta, option: options.bulk, input, key, operations, requiresMatch, customized });
+    this.writes = new WritePlan(this);
+
+    const answerParameters = this.answers.parametersOf('list');
+    const isShown = shownByAll(meta, shapes.values());
+    this.lists = new RecordLists({ name, records, options, operations, answerParameters, context, isShown });
+    this.schemas = new ViewSchemas(this);
+  }
+
+  transactionReasons(operation: WriteOperation): readonly string[] {
+    const { customized } = this;
+    const createsSeveral = operation === 'create' && this.bulk?.limit('create') !== undefined;
+    return [
+      ...(customized.reaches(operation) ? this.writes.transactionReasons(operation) : []),
+      ...(createsSeveral && customized.reachesSeveral('create')
+        ? [`${this.name} creates several at once ("bulk")`]
+        : []),
+    ];
+  }
+
+  findViews(registered: readonly ShownView[]): void {
+    this.resolution.findViews(registered);
+  }
+}
+
+/** Lists the fields that a client may see or send, and those that the view sets itself. */
+function namedFields(shapes: ShapesByName, input: ViewInput | undefined, filled: readonly string[]): readonly string[] {
+  const shown = [...shapes.values()].flatMap(({ schema }) => Object.keys(schema.properties));
+  return [...new Set([...shown, ...(input?.fields ?? []), ...filled])];
+}
+
+function preconditionsOf(
+  name: string,
+  { etags, requireIfMatch = false }: AnyModelOptions,
+  { versionProperty }: EntityMetadata,
+  tagOf: TagOf,
+): Preconditions | undefined {
+  const sendsTags = etags ?? (requireIfMatch || versionProperty !== undefined);
+  if (sendsTags) return { isRequired: requireIfMatch, tagOf };
+  if (!requireIfMatch) return undefined;
+  throw new ImproperlyConfigured(`${name}: requireIfMatch needs the ETags that "etags: false" switches off`);
+}
+
+/** Undefined if the view lets clients select nothing. A view that says what a client may add lets it leave out as well. */
+function makeSelections(
+  name: string,
+  entity: EntityName<object>,
+  { expand, fields = expand !== undefined }: AnyModelOptions,
+): Selections | undefined {
+  if (expand === undefined && !fields) return undefined;
+  if (expand !== undefined && Object.keys(expand).length === 0) {
+    throw wrongOption(name, 'expand', 'fields by name', expand);
+  }
+  const expandable =
+    expand &&
+    resolveOption(name, 'expand', Object.keys(expand).join(', '), () => readShape(entity, [], expand as never));
+  return new Selections(name, expandable, fields);
+}
+
+/** @throws ImproperlyConfigured for a view that would write records that MikroORM only reads: those of a view of the database, or `readonly` */
+function checkReadOnly(name: string, { className }: EntityMetadata, options: AnyModelOptions): void {
+  const isWriting = operationsOf(options).some((operation) => operation !== 'list' && operation !== 'retrieve');
+  const option =
+    (['write', 'bulk'] as const).find((each) => options[each] !== undefined) ?? (isWriting ? 'operations' : undefined);
+  if (option === undefined) return;
+  throw new ImproperlyConfigured(
+    `${name}: option "${option}" would write ${className}, which is read-only in MikroORM (a view of the database, or readonly: true): ` +
+      'leave it out, and have list and retrieve',
+  );
+}

@@ -1,0 +1,153 @@
+import type { EntityMetadata, MikroORM } from '@mikro-orm/core';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
+import type { TagOf } from '../../entity-tag.ts';
+import type { FileFields } from '../../files/file-field.ts';
+import type { FilterClass } from '../../filters/filter.ts';
+import type { ParameterDeclaration } from '../../parameters.ts';
+import type { PaginatorClass } from '../../pagination/paginator.ts';
+import { makePermissions, type Permission, type PermissionClass } from '../../permissions/permission.ts';
+import type { BodyMode } from '../../shapes/write/bound-input.ts';
+import type { Action } from './action.ts';
+import type { Customized } from '../request/customized.ts';
+import type { ExportFormat } from '../../exports/list-export.ts';
+import type { Parent } from '../visible/parent.ts';
+import type { AnsweringOperation } from '../request/answer.ts';
+import type { Answers } from '../answers/answers.ts';
+import type { Operation, WriteOperation } from '../request/operation.ts';
+import type { ReadInput } from '../request/read-input.ts';
+import type { KeyDefinition } from '../visible/record-key.ts';
+import type { ShownView } from '../visible/shown-view.ts';
+import type { Preconditions } from '../writes/writing-definition.ts';
+import type { WritePlan } from '../writes/write-plan.ts';
+
+/** The settings of the plugin for every view that does not say otherwise. */
+export interface ViewDefaults {
+  readonly permissionClasses: readonly PermissionClass[];
+  readonly filters: readonly FilterClass[];
+  readonly pagination: PaginatorClass | null;
+  readonly ignoreUnknownParameters: boolean | readonly string[];
+  /** True if the application asks a `throttleRate` of its own. */
+  readonly hasThrottleRate: boolean;
+  /** Encrypts cursors; undefined if the application gave none. */
+  readonly secret: string | undefined;
+  /** Makes the entity tags of records. */
+  readonly tagOf: TagOf;
+}
+
+/** The place of a view: its application and its path. */
+export interface ViewContext {
+  readonly orm: MikroORM;
+  /** The log of the application. */
+  readonly log: FastifyBaseLogger;
+  readonly defaults: ViewDefaults;
+  /** Path of the collection, `/api/products`. */
+  readonly path: string;
+  /** True if Fastify's router takes `/products/` for `/products`. */
+  readonly ignoresTrailingSlash: boolean;
+  /** The place of a nested view below the records of another one. */
+  readonly parent?: Parent | undefined;
+}
+
+/** The parts of a `multipart/form-data` body. */
+export interface FormFields {
+  /** The fields by which texts are read. */
+  readonly schema: TObject;
+  readonly files: FileFields;
+}
+
+export type BodyRefusal = (request: FastifyRequest) => Promise<void>;
+
+/** The schemas of one operation, for validation, serialization and documentation. */
+export interface OperationSchemas {
+  readonly body?: TSchema;
+  /** By status, as most requests are answered; null: no body. */
+  readonly response?: Readonly<Record<number, TSchema | null>>;
+  /** The same as documents have them. Default: `response`. */
+  readonly documented?: Readonly<Record<number, TSchema | null>> | undefined;
+  /** The names of the read shapes that the answers can have, in the order of `documented`. */
+  readonly readShapes?: readonly string[];
+  /** Reads the body; throws InvalidUsage. */
+  readonly readBody?: (body: unknown) => ReadInput;
+  /** Throws the faults that came with a body if no operation of the library's own gets it; undefined if one always does. */
+  readonly refuseBody?: BodyRefusal | undefined;
+  /** The body as a form; undefined if it holds no file. */
+  readonly form?: FormFields | undefined;
+}
+
+/** The schemas of an operation on several records. */
+export interface BulkSchemas extends OperationSchemas {
+  readonly querystring?: TSchema;
+  /** Checks and converts the query string; throws InvalidUsage. */
+  readonly validateQuery?: (query: unknown) => unknown;
+}
+
+/** The lists of a view. */
+export interface ListDefinition {
+  /** The query parameters that they take. */
+  readonly parameters: readonly ParameterDeclaration[];
+  /** True if a list may be asked for by QUERY too, its parameters in the body. */
+  readonly takesQuery: boolean;
+  /** The headers of the view's own list, by their names in lower case, for documents. */
+  readonly headers: Readonly<Record<string, TSchema>>;
+  /** The same without those of pages, which a list that is sent as a file has none of. */
+  readonly unpagedParameters: readonly ParameterDeclaration[];
+  /** The forms in which a list is sent as a file. */
+  readonly exports: readonly ExportFormat[];
+  /** Throws InvalidUsage that names every parameter that does not fit. */
+  check(request: FastifyRequest): Promise<void>;
+}
+
+/** The schemas of a view's operations. */
+export interface SchemaSource {
+  of(operation: Operation, mode: BodyMode): OperationSchemas;
+  /** The schemas of an operation on several records; undefined if the view does not allow it. */
+  ofSeveral?(operation: WriteOperation): BulkSchemas | undefined;
+  /** The schema of the answer to a request if it is another than that of the route. */
+  ofAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
+}
+
+/** A view as the router sees it: its declarations, resolved at the view's place. */
+export interface ViewDefinition {
+  /** The operations that get a route. */
+  readonly operations: readonly Operation[];
+  /** The permissions of the view. */
+  readonly permissions: readonly Permission[];
+  readonly key: KeyDefinition;
+  /** The overrides of a view of an entity; undefined if the view has none. */
+  readonly customized?: Customized;
+  /** Undefined if the view has no entity. */
+  readonly lists?: ListDefinition;
+  /** The conditions that requests about one record may carry; undefined if the view sends no `ETag`. */
+  readonly preconditions?: Preconditions | undefined;
+  /** The way of the view's own operations to the database. */
+  readonly writes?: WritePlan;
+  /** Tells why requests may need a transaction of the library's for an operation that writes; no reason if one statement is all that they write. */
+  transactionReasons?(operation: WriteOperation): readonly string[];
+  readonly schemas: SchemaSource;
+  /** The answers to requests; undefined if the view has no entity. */
+  readonly answers?: Answers;
+  /** Finds the views that the declarations name, once all are registered. Throws ImproperlyConfigured if one is not. */
+  findViews?(registered: readonly ShownView[]): void;
+  /** Further routes that the declarations bring along, by the names of actions. */
+  readonly actions?: ReadonlyMap<string, Action>;
+  /** True of the root of a router, which lists the collections. */
+  readonly listsCollections?: boolean;
+  /** Runs before the handler of a detail action. */
+  readonly prepareDetailAction?: (request: FastifyRequest) => Promise<unknown>;
+}
+
+/** The method of every view that resolves its declarations; a symbol, so that no name of it shows on a user's `this`. */
+export const DEFINE: unique symbol = Symbol('viewset.define');
+
+/** Makes the permissions of a view: those of its classes, else the application's. */
+export function permissionsOf(
+  {
+    name,
+    permissionClasses,
+  }: { readonly name: string; readonly permissionClasses?: readonly PermissionClass[] | undefined },
+  defaults: ViewDefaults,
+  meta: EntityMetadata | undefined,
+): readonly Permission[] {
+  return makePermissions(permissionClasses ?? defaults.permissionClasses, name, meta);
+}

@@ -1,0 +1,35 @@
+import { BOOLEAN, NAMES, type OptionRule, TEXT, TEXTS, TEXTS_BY_NAME } from '../../options.ts';
+import type { Examples, Words } from './action.ts';
+import type { Operation } from '../request/operation.ts';
+
+/** The words about a view, for documents. */
+export interface ViewDocumentation {
+  /** The subject of the view: the description of its tag. */
+  readonly description?: string | undefined;
+  /** The groups that its operations stand in. Default: the first half of its routes' names. */
+  readonly tags?: readonly string[] | undefined;
+  /** True: clients should no longer use it. */
+  readonly deprecated?: boolean | undefined;
+  /** One line on an operation. Default: made of its name. */
+  readonly summaries?: Readonly<Partial<Record<Operation, string>>> | undefined;
+  /** More about an operation than one line. Default: none. */
+  readonly descriptions?: Readonly<Partial<Record<Operation, string>>> | undefined;
+  /** Examples of an operation's body and answers. */
+  readonly examples?: Readonly<Partial<Record<Operation, Examples>>> | undefined;
+  /** The words about the fields of records, by name. */
+  readonly fieldWords?: Readonly<Record<string, Words>> | undefined;
+  /** The words about query parameters, by name, in the place of those that filters and paginators have. */
+  readonly parameterWords?: Readonly<Record<string, Words>> | undefined;
+}
+
+/** The rules of the words about a view. */
+export const DOCUMENTATION_RULES: Readonly<Record<keyof ViewDocumentation, OptionRule>> = {
+  description: TEXT,
+  tags: TEXTS,
+  deprecated: BOOLEAN,
+  summaries: TEXTS_BY_NAME,
+  descriptions: TEXTS_BY_NAME,
+  examples: NAMES,
+  fieldWords: NAMES,
+  parameterWords: NAMES,
+};

@@ -1,0 +1,87 @@
+import { type EntityMetadata, type EntityProperty, ReferenceKind } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
+import { isPolymorphic, isToOne, ownsColumn, referredKey } from '../../fields/property.ts';
+import { compare } from '../../language/compare.ts';
+import { and, type Condition } from '../../language/condition.ts';
+import type { Parent } from './parent.ts';
+
+/** A parent of any level, and the column of the nested view's own entity that names it. */
+interface Level {
+  readonly parent: Parent;
+  readonly path: FieldPath;
+}
+
+/**
+ * The records of a view that is nested in another one: those of the parent that the path names, and of the parent's parents.
+ *
+ * @throws ImproperlyConfigured if no relation of the entity leads from its records to those of the parent
+ */
+export class Nesting {
+  readonly parent: Parent;
+  /** The relation that leads to the parent. A client never writes it. */
+  readonly relation: string;
+  readonly #property: EntityProperty;
+  readonly #levels: readonly Level[];
+  readonly #conditions = new WeakMap<FastifyRequest, Condition>();
+
+  /** @param name the name of the nested view, for errors */
+  constructor(name: string, meta: EntityMetadata, parent: Parent) {
+    this.parent = parent;
+    this.relation = parent.relation;
+    this.#property = relationTo(name, meta, parent);
+    this.#levels = levelsOf(meta, parent);
+  }
+
+  /** True of the records of the parents that the path of a request names. */
+  condition(request: FastifyRequest): Condition {
+    let condition = this.#conditions.get(request);
+    if (condition === undefined) {
+      condition = and(...this.#levels.map(({ parent, path }) => compare(path, 'exact', parent.keyOf(request))));
+      this.#conditions.set(request, condition);
+    }
+    return condition;
+  }
+
+  /** Finds the parent of a new record, by the name of the relation to it. Throws NotFound if the view of the parent would not show it. */
+  async parentOf(request: FastifyRequest): Promise<object> {
+    const found = await this.parent.find(request);
+    if (!isToOne(this.#property)) return { [this.relation]: [found] };
+    const { mapToPk } = this.#property;
+    const value = mapToPk === true ? found[referredKey(this.#property).name as keyof typeof found] : found;
+    return { [this.relation]: value };
+  }
+}
+
+function relationTo(
+  name: string,
+  meta: EntityMetadata,
+  { relation, entity, definition, parameter }: Parent,
+): EntityProperty {
+  const leadsThere = (property: EntityProperty): boolean =>
+    !isPolymorphic(property) &&
+    property.targetMeta?.root === definition.meta.root &&
+    (ownsColumn(property) || property.kind === ReferenceKind.MANY_TO_MANY);
+  const property = meta.relations.find((one) => one.name === relation);
+  if (property !== undefined && leadsThere(property)) return property;
+  const fitting = meta.relations.filter(leadsThere).map((one) => one.name);
+  throw new ImproperlyConfigured(
+    `${name}: below ":${parameter}" its records need a relation to ${entity}, to one or many to many, but ${meta.className} has no ` +
+      `such "${relation}"; name the parameter or the option "parent" after one of: ${fitting.join(', ') || 'none'}`,
+  );
+}
+
+function levelsOf(meta: EntityMetadata, nearest: Parent): Level[] {
+  const levels: Level[] = [];
+  let way = '';
+  for (let parent: Parent | undefined = nearest; parent !== undefined; parent = parent.outer) {
+    const key = parent.definition.key.column;
+    way += way === '' ? parent.relation : `.${parent.relation}`;
+    // A relation stands for the key that it refers to.
+    const own = fieldPath(meta, way, '.');
+    const isHeld = isToOne(own.property) && referredKey(own.property) === key.property;
+    levels.push({ parent, path: isHeld ? own : fieldPath(meta, `${way}.${key.key}`, '.') });
+  }
+  return levels;
+}

@@ -1,0 +1,63 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { FIELD_KINDS } from '../../fields/field-kinds.ts';
+import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
+import { parseFieldText } from '../../fields/field-value.ts';
+import { keyText, primaryKey } from '../../fields/primary-key.ts';
+import { isUnique } from '../../fields/property.ts';
+import { resolveOption } from '../../filters/filter.ts';
+import { lookupTextSchema } from '../../filters/query-parameter-filter.ts';
+import { wrongOption } from '../../options.ts';
+import { templateFiller } from '../../path-template.ts';
+
+/** The keys by which paths name the records of a view. */
+export interface KeyDefinition {
+  /** The schema of a key, for documents. */
+  readonly schema: TSchema;
+  /** The field that a key is compared with; undefined if the view has no entity. */
+  readonly column?: FieldPath;
+  /** Reads the key of a path; undefined if it cannot be one. */
+  parse(text: string): unknown;
+}
+
+/** The key by which paths name the records of a view: the primary key, unless the option `lookupField` says otherwise. */
+export class RecordKey implements KeyDefinition {
+  readonly column: FieldPath;
+  readonly schema: TSchema;
+  readonly #fillPath: ReturnType<typeof templateFiller>;
+
+  /**
+   * @param path the template of the collection's path
+   * @throws ImproperlyConfigured for a `lookupField` that does not name one record
+   */
+  constructor(name: string, meta: EntityMetadata, lookupField: string | undefined, path: string) {
+    this.column = lookupField === undefined ? primaryKey(meta) : lookupColumn(name, meta, lookupField);
+    const words = lookupField === undefined ? 'primary key' : this.column.key.replaceAll('_', ' ');
+    const schema = lookupTextSchema({ path: this.column, lookup: 'exact' });
+    this.schema = { ...schema, description: `The ${words} of the record` };
+    this.#fillPath = templateFiller(path);
+  }
+
+  parse(text: string): unknown {
+    try {
+      return parseFieldText(this.column.type, text);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Makes the path of one record, `/api/products/7`; the parameters of a prefix are those of the request. */
+  pathOf(key: unknown, request: FastifyRequest): string {
+    const params = request.params as Readonly<Record<string, unknown>>;
+    const path = this.#fillPath((parameter) => params[parameter]);
+    return `${path}/${typeof key === 'number' ? key : encodeURIComponent(keyText(key))}`;
+  }
+}
+
+function lookupColumn(name: string, meta: EntityMetadata, field: string): FieldPath {
+  const path = resolveOption(name, 'lookupField', field, () => fieldPath(meta, field, '.'));
+  const isNamable = path.steps.length === 0 && FIELD_KINDS[path.type.kind].namesRecords;
+  if (isNamable && !path.nullable && isUnique(meta, path.property)) return path;
+  throw wrongOption(name, 'lookupField', 'a unique text or whole number of the entity that is never NULL', field);
+}

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { checkNotGivenUp } from '../../given-up.ts';
+import { compare } from '../../language/compare.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { assignValues } from '../../mikro/assign-values.ts';
+import { removeEntity } from '../../mikro/remove-entity.ts';
+import type { WritingDefinition } from './writing-definition.ts';
+import type { AnswerOf } from '../request/answer.ts';
+import type { ResolvedBody } from './input-resolution.ts';
+import type { RecordWrites, WriteHooks } from './record-writes.ts';
+import { inputOf } from '../request/request-state.ts';
+import { inTransaction } from './transaction.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
+
+/** The hooks of a view that are asked for each record. */
+interface RecordHooks<Entity extends object> extends WriteHooks<Entity> {
+  checkObjectPermissions(request: FastifyRequest, entity: Entity): Promise<void>;
+}
+
+/** The parts of a view that its operations on several records use. */
+interface BulkParts<Entity extends object, Output extends object> {
+  readonly view: RecordHooks<Entity>;
+  readonly definition: WritingDefinition;
+  readonly records: VisibleRecords<Entity>;
+  readonly writes: RecordWrites<Entity, Output>;
+}
+
+/**
+ * The operations of a view on several records at once: all are written or none, by one flush, unless the view has a hook for each.
+ */
+export class BulkOperations<Entity extends object, Output extends object> {
+  readonly #view: RecordHooks<Entity>;
+  readonly #definition: WritingDefinition;
+  readonly #records: VisibleRecords<Entity>;
+  readonly #writes: RecordWrites<Entity, Output>;
+
+  constructor({ view, definition, records, writes }: BulkParts<Entity, Output>) {
+    this.#view = view;
+    this.#definition = definition;
+    this.#records = records;
+    this.#writes = writes;
+  }
+
+  /** POST of an array on the collection. */
+  async create(request: FastifyRequest, reply: FastifyReply): Promise<Output[]> {
+    const { nesting, resolution } = this.#definition;
+    const { bodies } = inputOf(request);
+    const answer = this.#answer(request, 'create');
+    const records = await inTransaction(request, async () => {
+      const parent = nesting && (await this.#writes.faultsFirst(request, 'create', nesting.parentOf(request)));
+      const written = bodies.map((body) => ({ body, data: { ...body.data, ...parent } }));
+      const resolved = await resolution.resolve(request, 'create', written);
+      return this.#writes.readAllStored(request, answer, await this.#createEach(request, resolved));
+    });
+    reply.code(201);
+    return records;
+  }
+
+  /** PATCH of an array on the collection. */
+  async update(request: FastifyRequest): Promise<Output[]> {
+    const { pk, resolution } = this.#definition;
+    const key = this.#definition.key.column;
+    const answer = this.#answer(request, 'update');
+    const { bodies } = inputOf(request);
+    const sent = bodies.map(({ data }) => data as Readonly<Record<string, unknown>>);
+    const keys = sent.map((data) => data[key.property.name]);
+    return inTransaction(request, async () => {
+      const entities = await this.#writes.faultsFirst(request, 'update', this.#findToWrite(request, keys, 'body'));
+      const written = bodies.map((body, index) => {
+        const { [pk.property.name]: _pk, [key.property.name]: _key, ...data } = sent[index]!;
+        return { body, data, entity: entities[index]! };
+      });
+      await this.#updateEach(request, entities, await resolution.resolve(request, 'update', written));
+      return this.#writes.readAllStored(request, answer, entities);
+    });
+  }
+
+  /** `DELETE …?pk=1,2,3` on the collection. */
+  async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { pk: keys } = request.query as { readonly pk: readonly unknown[] };
+    await inTransaction(request, async () => {
+      const entities = await this.#findToWrite(request, keys, 'query');
+      const isHooked = this.#definition.customized.performs.destroy;
+      for (const entity of entities) {
+        if (isHooked) await this.#view.performDestroy(request, entity);
+        else removeEntity(request.em, entity);
+      }
+      await this.#writes.flush(request);
+    });
+    reply.code(204);
+  }
+
+  async #createEach(request: FastifyRequest, resolved: readonly ResolvedBody[]): Promise<Entity[]> {
+    const entities: Entity[] = [];
+    const isHooked = this.#definition.customized.performs.create;
+    checkNotGivenUp(request);
+    for (const { data, extra } of resolved) {
+      const made = isHooked ? this.#view.performCreate(request, data, extra) : this.#writes.make(request, data);
+      entities.push(await made);
+    }
+    await this.#writes.flush(request);
+    return entities;
+  }
+
+  async #updateEach(
+    request: FastifyRequest,
+    entities: readonly Entity[],
+    resolved: readonly ResolvedBody[],
+  ): Promise<void> {
+    const writesChildren = this.#definition.input!.update.fields.some(({ children }) => children !== undefined);
+    const isHooked = this.#definition.customized.performs.update || writesChildren;
+    for (const [index, { data, extra }] of resolved.entries()) {
+      if (isHooked) await this.#view.performUpdate(request, entities[index]!, data, extra);
+      else assignValues(request.em, entities[index]!, data);
+    }
+    await this.#writes.flush(request);
+  }
+
+  /** Finds the records to write, locked in the order of their keys, and asks the object permission of each. */
+  async #findToWrite(
+    request: FastifyRequest,
+    keys: readonly unknown[],
+    place: 'body' | 'query',
+  ): Promise<readonly Entity[]> {
+    const { bulk } = this.#definition;
+    const key = this.#definition.key.column;
+    const found = await this.#records.findAll(request, compare(key, 'in', [...keys]), true);
+    const byKey = new Map(found.map((entity) => [keyText(entity[key.property.name as keyof Entity]), entity]));
+    const missing = new Set(keys.filter((each) => !byKey.has(keyText(each))));
+    if (missing.size > 0) throw bulk!.absent(keys, missing, place);
+    const entities = keys.map((each) => byKey.get(keyText(each))!);
+    for (const entity of entities) await this.#view.checkObjectPermissions(request, entity);
+    return entities;
+  }
+
+  #answer(request: FastifyRequest, operation: 'create' | 'update'): AnswerOf<Output> {
+    return this.#definition.answers.of(request, operation) as AnswerOf<Output>;
+  }
+}

@@ -1,0 +1,197 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { ImproperlyConfigured, InvalidUsage, NotFound } from '../../errors.ts';
+import type { FieldPath } from '../../fields/field-path.ts';
+import { isRecord, pointerStep, textProblem } from '../../json.ts';
+import { checkOptions, type OptionRule, POSITIVE } from '../../options.ts';
+import { counted, invalidInput } from '../../schema/error-details.ts';
+import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
+import type { BodyMode } from '../../shapes/write/bound-input.ts';
+import { applied, columnRule } from '../../shapes/write/column-rule.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { withProperties } from '../../shapes/schema-object.ts';
+import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
+import { writeSchema } from '../../shapes/wire-format.ts';
+import type { Customized } from '../request/customized.ts';
+import { type WriteOperation, WRITES } from '../request/operation.ts';
+import { type ReadBody, type ReadInput, soundBody } from '../request/read-input.ts';
+import type { ViewInput } from './view-input.ts';
+
+/** The greatest numbers of records that requests may create, update and destroy at once. */
+export type BulkOption = number | Readonly<Partial<Record<WriteOperation, number>>>;
+
+export const BULK_RULE: OptionRule = [
+  'a whole number above 0, or an object of these',
+  (value) => isRecord(value) || POSITIVE[1](value),
+];
+
+/** The number of records that a message names. */
+const NAMED_IN_MESSAGE = 10;
+
+/** The declarations of a view that decide about its bulk requests. */
+export interface BulkDeclarations {
+  readonly name: string;
+  readonly meta: EntityMetadata;
+  readonly option: BulkOption;
+  readonly input: ViewInput | undefined;
+  /** The field whose value names a record. */
+  readonly key: FieldPath;
+  readonly operations: readonly string[];
+  readonly requiresMatch: boolean;
+  readonly customized: Customized;
+}
+
+/** The requests of a view that are about several records. */
+export class Bulk {
+  readonly #limits: Readonly<Partial<Record<WriteOperation, number>>>;
+  readonly #input: ViewInput | undefined;
+  readonly #key: FieldPath;
+  readonly #field: ShapeField;
+
+  constructor({ name: view, meta, option, input, key, operations, requiresMatch, customized }: BulkDeclarations) {
+    const owner = `${view}.bulk`;
+    if (isRecord(option)) checkOptions(owner, option, { create: POSITIVE, update: POSITIVE, destroy: POSITIVE });
+    const offered = WRITES.filter((operation) => operations.includes(operation));
+    this.#limits = isRecord(option) ? option : Object.fromEntries(offered.map((each) => [each, option]));
+    this.#input = input;
+    this.#key = key;
+    this.#field = shapeField(meta, key.key);
+    const declared = Object.keys(this.#limits) as WriteOperation[];
+    if (declared.length === 0) throw new ImproperlyConfigured(`${owner}: the view has no operation that writes`);
+    const wrong = declared.find((operation) => !offered.includes(operation));
+    if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
+    for (const operation of declared) {
+      const passed = customized.passedBySeveral(operation);
+      if (passed === undefined) continue;
+      throw new ImproperlyConfigured(
+        `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
+      );
+    }
+    if (requiresMatch && declared.some((operation) => operation !== 'create')) {
+      throw new ImproperlyConfigured(
+        `${owner}: a request about several records has no If-Match, which the view requires`,
+      );
+    }
+  }
+
+  limit(operation: WriteOperation): number | undefined {
+    return this.#limits[operation];
+  }
+
+  /** The schema of the body of an operation on several records, for documents. */
+  documented(operation: 'create' | 'update'): TSchema {
+    const schema = this.#input!.documented(modeOf(operation)).json;
+    const items = operation === 'create' ? schema : this.#named(schema);
+    return Type.Array(items, { maxItems: this.#limits[operation]! });
+  }
+
+  /**
+   * Reads the objects of a body, each as the body that it is, and the keys of records that are changed. Faults that rules and references
+   * may add to come with the objects, those of keys with the array.
+   *
+   * @throws InvalidUsage with a detail for every offending field, if nothing can add to them
+   */
+  read(body: unknown, operation: 'create' | 'update'): ReadInput {
+    const limit = this.#limits[operation]!;
+    if (!Array.isArray(body)) throw invalidInput('body', [{ path: '', message: 'must be an array' }]);
+    if (body.length > limit) {
+      throw invalidInput('body', [{ path: '', message: `must have at most ${counted(limit, 'item')}` }]);
+    }
+    const faults: Problem[] = [];
+    const named = new Set<string>();
+    const bodies = (body as unknown[]).map((item, index) => {
+      const path = `/${index}`;
+      if (operation === 'create' || !isRecord(item)) return this.#readItem(item, operation, path, faults);
+      const { [this.#key.property.name]: json, ...changes } = item;
+      const key = this.#keyOf(json, path, faults, named);
+      const read = this.#readItem(changes, operation, path, faults);
+      Object.assign(read.data, { [this.#key.property.name]: key });
+      return read;
+    });
+    const values = bodies.map(({ data }) => data);
+    this.#input!.checkRelated(values, modeOf(operation));
+    if (faults.length > 0 && !this.#input!.findsMore(modeOf(operation))) throw invalidInput('body', faults);
+    return { value: values, bodies, faults };
+  }
+
+  /**
+   * Reads the keys of a query string, `1,2,3`.
+   *
+   * @param parse reads one key; undefined if it cannot be one
+   * @throws NotFound for a key of bad form
+   */
+  keysOf(given: string | readonly string[] | undefined, parse: (text: string) => unknown): unknown[] {
+    const limit = this.#limits.destroy!;
+    const sent = [given ?? []].flat().filter((text) => text !== '');
+    const texts = sent.flatMap((text) => text.split(','));
+    if (texts.length === 0) throw refuse('is required');
+    if (texts.length > limit) throw refuse(`must name at most ${counted(limit, 'record')}`);
+    if (texts.includes('')) throw refuse('has a comma without a key');
+    const keys = texts.map(parse);
+    const wrong = texts.filter((_, index) => keys[index] === undefined);
+    if (wrong.length > 0) throw absent('query', wrong, () => '/pk');
+    if (new Set(keys.map(keyText)).size < keys.length) throw refuse('names a record twice');
+    return keys;
+  }
+
+  /** The error for records that are not there, of which the request names the keys. */
+  absent(keys: readonly unknown[], missing: ReadonlySet<unknown>, place: 'body' | 'query'): NotFound {
+    const step = pointerStep(this.#key.property.name);
+    const indexes = keys.flatMap((key, index) => (missing.has(key) ? [index] : []));
+    return absent(
+      place,
+      indexes.map((index) => keyText(keys[index])),
+      (nth) => (place === 'query' ? '/pk' : `/${indexes[nth]}${step}`),
+    );
+  }
+
+  #named(schema: TObject): TObject {
+    const { name } = this.#key.property;
+    const properties = { [name]: writeSchema(this.#field, false), ...schema.properties };
+    return Object.assign(withProperties(schema, properties, 'required'), { required: [name] });
+  }
+
+  #keyOf(json: unknown, path: string, problems: Problem[], named: Set<string>): unknown {
+    const place = path + pointerStep(this.#key.property.name);
+    if (json === undefined || json === null) {
+      problems.push({ path: place, message: json === null ? 'must not be null' : 'is required' });
+      return undefined;
+    }
+    const unkept = typeof json === 'string' ? textProblem(json) : undefined;
+    if (unkept !== undefined) {
+      problems.push({ path: place, message: unkept });
+      return undefined;
+    }
+    const key = applied(columnRule(this.#field), json, place, problems);
+    if (key !== undefined && named.has(keyText(key))) problems.push({ path: place, message: 'is named twice' });
+    named.add(keyText(key));
+    return key;
+  }
+
+  #readItem(item: unknown, operation: 'create' | 'update', path: string, faults: Problem[]): ReadBody {
+    try {
+      return this.#input!.read(item, modeOf(operation), path);
+    } catch (error) {
+      if (!(error instanceof InvalidUsage)) throw error;
+      faults.push(...placedAt(path, error.details ?? []));
+      return soundBody({}, path);
+    }
+  }
+}
+
+function modeOf(operation: 'create' | 'update'): BodyMode {
+  return operation === 'create' ? 'create' : 'change';
+}
+
+function refuse(message: string): InvalidUsage {
+  return invalidInput('query', [{ path: '/pk', message }]);
+}
+
+function absent(place: 'body' | 'query', names: readonly string[], pathOf: (index: number) => string): NotFound {
+  const listed = names.slice(0, NAMED_IN_MESSAGE).join(', ');
+  const more = names.length > NAMED_IN_MESSAGE ? ` and ${names.length - NAMED_IN_MESSAGE} more` : '';
+  const details = names
+    .slice(0, MAX_PROBLEMS)
+    .map((name, index) => ({ in: place, path: pathOf(index), message: `names no record: ${name}` }));
+  return new NotFound(`Not found: ${listed}${more}`, { details });
+}

@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { namesAny, namesTag, type TagComparison } from '../../entity-tag.ts';
+import { PreconditionFailed, PreconditionRequired } from '../../errors.ts';
+import { always, type Condition } from '../../language/condition.ts';
+import type { Seen } from '../../language/projection.ts';
+import { answerOf } from '../answers/answer-of.ts';
+import { requestApart } from '../request/request-for.ts';
+import { stateOf } from '../request/request-state.ts';
+import type { WritingDefinition } from './writing-definition.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
+
+/** The part of a view whose records have entity tags. */
+interface TaggedView {
+  retrieve(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
+/**
+ * The conditions that requests put on the record that they write, by `If-Match` and `If-None-Match`. The tag of a record is that of the
+ * record as `retrieve` answers it to the request.
+ */
+export class ConditionalWrites<Entity extends object> {
+  readonly #view: TaggedView;
+  readonly #definition: WritingDefinition;
+  readonly #records: VisibleRecords<Entity>;
+
+  constructor(view: TaggedView, definition: WritingDefinition, records: VisibleRecords<Entity>) {
+    this.#view = view;
+    this.#definition = definition;
+    this.#records = records;
+  }
+
+  /** Tells if a write has a condition to meet, or lacks one that the view requires. */
+  appliesTo({ headers }: FastifyRequest): boolean {
+    const { preconditions } = this.#definition;
+    if (preconditions === undefined) return false;
+    return preconditions.isRequired || headers['if-match'] !== undefined || headers['if-none-match'] !== undefined;
+  }
+
+  /**
+   * Compares an `If-Match` with the record without a lock. Of many clients that write one record most have a tag that is of no use any
+   * more; each of them would hold a connection, and keep from the lock those that can write. What is read here is apart from
+   * `request.em`, which would keep it as it was.
+   *
+   * @returns the condition that is true as long as the record is as it was compared; undefined if it has to be compared under its lock
+   * @throws PreconditionFailed for a tag of another record; NotFound
+   */
+  async compare(request: FastifyRequest, reply: FastifyReply): Promise<Condition | undefined> {
+    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
+    // A transaction of the application's own may hold the lock already.
+    if (wanted === undefined || request.reader.isInTransaction()) return undefined;
+    const seen = await this.#match(requestApart(request), reply, wanted, 'strong');
+    if (seen === undefined) throw new PreconditionFailed();
+    return unwanted === undefined ? seen.unchanged : undefined;
+  }
+
+  /** Locks the record for an override of getObject, which may take no lock; MikroORM hands it what was read before as it was. */
+  async lock(request: FastifyRequest): Promise<void> {
+    if (this.#definition.customized.findsRecord) await this.#records.lock(request);
+  }
+
+  /**
+   * Compares the conditions of a request with the record, whose lock it holds.
+   *
+   * @throws PreconditionFailed; PreconditionRequired if the view requires an `If-Match` and there is none
+   */
+  async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { 'if-match': wanted, 'if-none-match': unwanted } = request.headers;
+    if (wanted === undefined && this.#definition.preconditions?.isRequired === true) throw new PreconditionRequired();
+    const isNamed = async (header: string, comparison: TagComparison): Promise<boolean> =>
+      (await this.#match(request, reply, header, comparison)) !== undefined;
+    if (wanted !== undefined && !(await isNamed(wanted, 'strong'))) throw new PreconditionFailed();
+    if (unwanted !== undefined && (await isNamed(unwanted, 'weak'))) {
+      throw new PreconditionFailed('The record is one that If-None-Match names; nothing was written');
+    }
+  }
+
+  /** Compares the record with the tags of a header; undefined if none is that of the record. */
+  async #match(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    header: string,
+    comparison: TagComparison,
+  ): Promise<Pick<Seen<object>, 'unchanged'> | undefined> {
+    if (namesAny(header)) return { unchanged: always };
+    const { answers, preconditions } = this.#definition;
+    // The record was loaded for another answer.
+    if (!answers.isOne) stateOf(request).object = undefined;
+    const seen = await this.#retrieve(request, reply);
+    if (seen === undefined || preconditions === undefined) return undefined;
+    const schema: object = answers.of(request, 'retrieve').schema;
+    const text = reply.serializeInput(seen.record, schema as Record<string, unknown>);
+    return namesTag(header, preconditions.tagOf(text), comparison) ? seen : undefined;
+  }
+
+  /** Reads the record as `retrieve` answers with it; undefined if it answers with none. */
+  async #retrieve(request: FastifyRequest, reply: FastifyReply): Promise<Seen<Record<string, unknown>> | undefined> {
+    const { answers, customized } = this.#definition;
+    const answer = answers.of(request, 'retrieve');
+    if (customized.handles.retrieve || this.#records.seesEntity(request) || !answer.isPlain) {
+      const record = await answerOf((silent) => this.#view.retrieve(request, silent), reply);
+      return record && { record, unchanged: undefined };
+    }
+    return (await this.#records.read(request, answer, answer.seen)) as Seen<Record<string, unknown>>;
+  }
+}

@@ -1,0 +1,155 @@
+import type { EntityManager } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import type { Awaitable } from '../../awaitable.ts';
+import type { Violation } from '../../backends/database-errors.ts';
+import { type ErrorDetail, Forbidden, type HttpError, InvalidUsage, TargetObjectAlreadyExist } from '../../errors.ts';
+import { fieldPath } from '../../fields/field-path.ts';
+import { FieldValueError } from '../../fields/field-value-error.ts';
+import { pointerStep } from '../../json.ts';
+import { compare } from '../../language/compare.ts';
+import { orderValues } from '../../language/projection.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import { violationOf } from '../../query/known-errors.ts';
+import { QuerySet } from '../../query/queryset.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { stateOf } from '../request/request-state.ts';
+import type { WrittenRecord } from '../request/written-records.ts';
+
+/**
+ * Runs a statement that writes a view's own records. A value that the database refuses there came from the client, so the error is
+ * remembered as the request's conflict.
+ *
+ * @param recordsOf the records that the body writes, the view's own first; asked if the database refuses one
+ */
+export async function writeOwn<Result>(
+  request: FastifyRequest,
+  recordsOf: () => readonly WrittenRecord[],
+  work: () => Awaitable<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const violation = violationOf(error);
+    if (violation !== undefined) stateOf(request).conflict = { error, violation, records: recordsOf() };
+    throw error;
+  }
+}
+
+/**
+ * Returns the error to answer a request with: a 409 or 400 that names the fields of the body at fault in the place of the conflict that its
+ * own write has met, and any other error as it is. Asked once the transaction of the write has ended: which of several records is at fault,
+ * the database does not say, but it can be asked.
+ */
+export async function answerToConflict(request: FastifyRequest, error: unknown): Promise<unknown> {
+  const { conflict } = stateOf(request);
+  if (conflict === undefined || conflict.error !== error) return error;
+  const { violation, records } = conflict;
+  const { kind, table } = violation;
+  const written = records.filter(({ meta }) => table === undefined || table === meta.tableName);
+  // A hook may have left other changes to be written along with it. The constraint on a record that others refer to is theirs.
+  if (written.length === 0 && kind !== 'foreign key') return error;
+  const suspects = written.filter((record) => fieldsIn(record, violation).length > 0);
+  const atFault = suspects.length > 1 ? await recordsAtFault(request.em, suspects, violation) : suspects;
+  const details = atFault.flatMap((record) => detailsOf(record, violation));
+  return answerTo(violation, details, error, records.length === 0);
+}
+
+async function recordsAtFault(
+  em: EntityManager,
+  suspects: readonly WrittenRecord[],
+  violation: Violation,
+): Promise<readonly WrittenRecord[]> {
+  if (violation.kind !== 'unique') return [];
+  // Without savepoints the transaction of the application's own has ended as well.
+  const after = em.isInTransaction() && !backendOf(em).hasSavepoints ? em.fork() : em;
+  return takenRecords(after, suspects, fieldsIn(suspects[0]!, violation));
+}
+
+function answerTo({ kind }: Violation, details: readonly ErrorDetail[], cause: unknown, isDestroy: boolean): HttpError {
+  if (kind === 'check') return new InvalidUsage('A value breaks a rule of the database', { cause });
+  if (kind === 'value') return new InvalidUsage('A value does not fit its field', { cause });
+  if (kind === 'policy') return new Forbidden(undefined, { cause });
+  const options = details.length === 0 ? { cause } : { cause, details };
+  if (kind === 'exclusion') return new TargetObjectAlreadyExist('The record excludes another one', options);
+  if (kind === 'unique') return new TargetObjectAlreadyExist('Another record has this value already', options);
+  if (isDestroy) return new TargetObjectAlreadyExist('Other records refer to this one', options);
+  return details.length > 0
+    ? new TargetObjectAlreadyExist('The record refers to another that is gone', options)
+    : new TargetObjectAlreadyExist('Other records refer to this one, or it refers to one that is gone', options);
+}
+
+const MESSAGES: Readonly<Partial<Record<Violation['kind'], string>>> = {
+  unique: 'is taken',
+  exclusion: 'conflicts with another record',
+  'foreign key': 'refers to a record that is gone',
+};
+
+function detailsOf(record: WrittenRecord, violation: Violation): ErrorDetail[] {
+  const message = MESSAGES[violation.kind];
+  if (message === undefined) return [];
+  return fieldsIn(record, violation).map((name) => ({ in: 'body', path: record.path + pointerStep(name), message }));
+}
+
+/** The fields of a body whose columns a constraint names. A foreign key of another table is no field of the body. */
+function fieldsIn({ meta, values }: WrittenRecord, { table, columns }: Violation): string[] {
+  if (table !== meta.tableName) return [];
+  return meta.props
+    .filter(({ name, fieldNames }) => {
+      const isNamed = fieldNames?.some((column) => namesColumn(columns, column)) ?? false;
+      return isNamed && values[name] !== undefined && Object.hasOwn(values, name);
+    })
+    .map(({ name }) => name);
+}
+
+/** Looks for a whole word: an index may be on an expression, `lower(email::text)`. */
+function namesColumn(columns: string, column: string): boolean {
+  return columns.split(/[^\p{L}\p{N}_$]+/u).includes(column);
+}
+
+/**
+ * Finds out which of several records of one entity have unique values that are taken: by a record that is stored, or by one that
+ * stands before them. It asks the database, by one query, so that it is for errors alone.
+ *
+ * @param names the fields that are unique together
+ */
+async function takenRecords(
+  em: EntityManager,
+  records: readonly WrittenRecord[],
+  names: readonly string[],
+): Promise<WrittenRecord[]> {
+  const { meta } = records[0]!;
+  const keys = [...new Set(records.flatMap(({ stored }) => stored?.field ?? []))];
+  const paths = [...keys, ...names].map((name) => fieldPath(meta, name, '.'));
+  const [first] = names as readonly [string];
+  const holders = new Map<string, Map<string, string>>();
+  try {
+    const values = records.map((record) => record.values[first]);
+    // A record that a filter hides has its values all the same.
+    const rows = await QuerySet.of(em, meta.class)
+      .withFilters(false)
+      .where(compare(paths[keys.length]!, 'in', values))
+      .rows(orderValues(paths.map((path) => ({ path, descending: false }))));
+    for (const row of rows) {
+      const named = keys.map((key, index) => [key, keyText(row[index])] as const);
+      holders.set(textOf(row.slice(keys.length)), new Map(named));
+    }
+  } catch (error) {
+    // A reference by another field than the key has a value of another type here.
+    if (error instanceof FieldValueError) return [];
+    throw error;
+  }
+  const seen = new Set<string>();
+  return records.filter(({ values, stored }) => {
+    const text = textOf(names.map((name) => values[name]));
+    const holder = holders.get(text);
+    const isOwn = stored !== undefined && holder?.get(stored.field) === keyText(stored.value);
+    const isTaken = seen.has(text) || (holder !== undefined && !isOwn);
+    seen.add(text);
+    return isTaken;
+  });
+}
+
+/** Writes values that are unique together as one text. */
+function textOf(values: readonly unknown[]): string {
+  return JSON.stringify(values.map(keyText));
+}

@@ -1,0 +1,176 @@
+import type { EntityMetadata, FilterOptions, MikroORM } from '@mikro-orm/core';
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
+import { atOnce } from '../../awaitable.ts';
+import type { FileFields } from '../../files/file-field.ts';
+import { StagedFile } from '../../files/staged-file.ts';
+import { filtersPutOn } from '../../mikro/filters.ts';
+import { rememberMembers } from '../../mikro/hidden-members.ts';
+import { naming } from '../../options.ts';
+import type { PermissionView } from '../../permissions/permission.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import { replacedRelations } from '../../shapes/write/assign-input.ts';
+import type { Reference } from '../../shapes/write/bound-input.ts';
+import { placedAt, type Problem } from '../../schema/scan-input.ts';
+import type { FindReferred, RecordData } from '../../shapes/write/references.ts';
+import { type FileChanges, fileChangesOf } from '../files/file-changes.ts';
+import { type ReferenceOptions, ReferredRecords } from './referred-records.ts';
+import { faultsIn, type ReadBody } from '../request/read-input.ts';
+import { inputOf } from '../request/request-state.ts';
+import type { ShownView } from '../visible/shown-view.ts';
+import type { ViewInput } from './view-input.ts';
+
+/** The part of a view that its input asks. */
+export interface InputView extends PermissionView {
+  getQueryset(request: FastifyRequest): { readonly filters: FilterOptions | undefined };
+}
+
+/** The place of a view: its application, and the relation that its path speaks for. */
+interface InputPlace {
+  readonly orm: MikroORM;
+  readonly log: FastifyBaseLogger;
+  readonly parent?: { readonly relation: string } | undefined;
+}
+
+/** A body that is written. */
+interface WrittenBody {
+  readonly body: ReadBody;
+  /** The data to write: of the body, and of the path. */
+  readonly data: object;
+  /** The record that is changed; undefined for a new one. */
+  readonly entity?: object;
+}
+
+/** A body without faults, for the hooks: its references are entities, its files stored. */
+export interface ResolvedBody {
+  readonly data: object;
+  /** The input that is no property of the entity. */
+  readonly extra: object;
+}
+
+/** The way from what a body names to what is written: the entities of its references, and the files of its forms. */
+export class InputResolution {
+  readonly #view: InputView;
+  readonly #input: ViewInput | undefined;
+  readonly #referred: ReferredRecords;
+  /** Undefined if no record of the view has a file. */
+  readonly #fileChanges: FileChanges | undefined;
+
+  /** @throws ImproperlyConfigured for an option about references that names none */
+  constructor(
+    view: InputView,
+    input: ViewInput | undefined,
+    options: ReferenceOptions,
+    meta: EntityMetadata,
+    { orm, log, parent }: InputPlace,
+  ) {
+    this.#view = view;
+    this.#input = input;
+    const references = referencesOf(input);
+    for (const [field, [reference]] of references) {
+      if (reference === undefined) continue;
+      naming(`${view.name}: "${field}" refers to`, () => backendOf(orm.em).checkEntity(reference.target), ' ');
+    }
+    this.#referred = new ReferredRecords(view, references, referenceOptions(options, parent));
+    if (input === undefined || input.files.size === 0) return;
+    this.#fileChanges = fileChangesOf(orm, log);
+    for (const [field, { store }] of input.files) this.#fileChanges.declareStore(meta, field, store);
+  }
+
+  /** Finds the views that the option `referenceViews` names, once all are registered. */
+  findViews(registered: readonly ShownView[]): void {
+    this.#referred.findViews(registered);
+  }
+
+  /**
+   * Asks the rules of the view about bodies, puts the related entities in the place of their references, stores their files, and loads the
+   * relations that they replace.
+   *
+   * @throws InvalidUsage for all faults: of the schemas, of the rules, and of references to what the request may not refer to
+   */
+  async resolve(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    bodies: readonly WrittenBody[],
+  ): Promise<ResolvedBody[]> {
+    const input = this.#input!;
+    const faults: Problem[] = [];
+    for (const { body, entity } of bodies) {
+      faults.push(...placedAt(body.path, await input.check(request, body, entity)));
+    }
+    const records: RecordData[] = [];
+    for (const { body, data, entity } of bodies) {
+      const isFilled = faults.length === 0 && operation === 'create';
+      const filled = isFilled ? await input.fill(request, data) : (body.sent ?? data);
+      records.push({ data: filled, path: body.path, entity });
+    }
+    const resolved = await this.#resolveRecords(request, operation, records, faults);
+    return bodies.map(({ body }, index) => ({ data: resolved[index]!, extra: body.extra }));
+  }
+
+  /** Throws the faults that the schemas have found in the input of a request, with those of its references, if there are any. */
+  async refuseFaults(request: FastifyRequest, operation: 'create' | 'update'): Promise<void> {
+    const input = inputOf(request);
+    const faults = faultsIn(input);
+    if (faults.length === 0) return;
+    const records = input.bodies.map(({ data, sent, path }) => ({ data: sent ?? data, path }));
+    await this.#resolveRecords(request, operation, records, faults);
+  }
+
+  async #resolveRecords(
+    request: FastifyRequest,
+    operation: 'create' | 'update',
+    records: readonly RecordData[],
+    faults: readonly Problem[],
+  ): Promise<object[]> {
+    const { em } = request;
+    const write = this.#input![operation];
+    const changed = records.flatMap(({ entity }) => entity ?? []);
+    const relations = changed.length === 0 ? [] : records.flatMap(({ data }) => replacedRelations(write.fields, data));
+    const filters = write.references.size + relations.length > 0 ? this.#filtersFor(request) : {};
+    if (relations.length > 0) {
+      rememberMembers(em, changed, new Set(relations));
+      await em.populate(changed, [...new Set(relations)] as never[], { filters });
+    }
+    const find: FindReferred = (reference, condition) => this.#referred.find(request, reference, condition, filters);
+    const resolved = await write.resolveReferences(records, find, faults);
+    if (write.files.size === 0) return resolved;
+    return Promise.all(resolved.map((data) => this.#storeFiles(request, write.files, data)));
+  }
+
+  /** Returns the filters of MikroORM that the view's query set puts on. */
+  #filtersFor(request: FastifyRequest): FilterOptions {
+    const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
+    return filtersPutOn(records.filters);
+  }
+
+  /** Stores the files of a body, and puts what the record keeps of each in the place of it. */
+  async #storeFiles({ em }: FastifyRequest, fields: FileFields, data: object): Promise<object> {
+    const stored: Record<string, unknown> = { ...data };
+    for (const [name, field] of fields) {
+      const staged = stored[name];
+      if (staged instanceof StagedFile) stored[name] = await this.#fileChanges!.store(em, field, staged);
+    }
+    return stored;
+  }
+}
+
+/** Lists the options about references. Nobody refers to a parent but by the path, which its own view judges. */
+function referenceOptions(
+  { referencePermissions, referenceViews }: ReferenceOptions,
+  parent: InputPlace['parent'],
+): ReferenceOptions {
+  const without = <Value extends object>(declared: Value | undefined): Value => {
+    const { [parent?.relation as keyof Value]: _parent, ...others } = { ...declared } as Value;
+    return others as Value;
+  };
+  return { referencePermissions: without(referencePermissions), referenceViews: without(referenceViews) };
+}
+
+/** The references of all bodies of a view, by their paths. */
+function referencesOf(input: ViewInput | undefined): ReadonlyMap<string, readonly Reference[]> {
+  const found = new Map<string, Reference[]>();
+  for (const shape of new Set([input?.create, input?.update])) {
+    for (const [path, reference] of shape?.references ?? []) found.set(path, [...(found.get(path) ?? []), reference]);
+  }
+  return found;
+}

@@ -1,0 +1,262 @@
+import type { EntityName } from '@mikro-orm/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Awaitable } from '../../awaitable.ts';
+import { permissionDenied } from '../../current-user.ts';
+import { type Backend, notStored } from '../../backends/backend.ts';
+import { HttpError, NotFound } from '../../errors.ts';
+import { compare } from '../../language/compare.ts';
+import { always, and, type Condition } from '../../language/condition.ts';
+import { type Keyed, withKey } from '../../language/projection.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import { assignInput, makeRecord } from '../../shapes/write/assign-input.ts';
+import { keyText } from '../../fields/primary-key.ts';
+import { type Answer, type AnswerOf, byAuthor, recordOf } from '../request/answer.ts';
+import type { ConditionalWrites } from './conditional-writes.ts';
+import { writeOwn } from './conflicts.ts';
+import type { WriteOperation } from '../request/operation.ts';
+import { inputOf, stateOf } from '../request/request-state.ts';
+import type { WritingDefinition } from './writing-definition.ts';
+import { inTransaction } from './transaction.ts';
+import type { VisibleRecords } from '../visible/visible-records.ts';
+import type { Write } from './write-reasons.ts';
+import { type WrittenRecord, writtenRecords } from '../request/written-records.ts';
+
+/** The hooks of a view by which records are written. */
+export interface WriteHooks<Entity extends object> {
+  getObject(request: FastifyRequest): Promise<Entity>;
+  performCreate(request: FastifyRequest, data: object, extra?: object): Promise<Entity>;
+  performUpdate(request: FastifyRequest, entity: Entity, data: object, extra?: object): Promise<Entity>;
+  performDestroy(request: FastifyRequest, entity: Entity): Promise<void>;
+}
+
+/** The parts of a view that its writes use. */
+interface WriteParts<Entity extends object> {
+  readonly view: WriteHooks<Entity>;
+  readonly entity: EntityName<Entity>;
+  readonly definition: WritingDefinition;
+  readonly records: VisibleRecords<Entity>;
+  readonly conditions: ConditionalWrites<Entity>;
+}
+
+/** The ways to write the record that a path names. */
+interface Ways<Entity, Result> {
+  readonly operation: 'update' | 'destroy';
+  /** The fields that are written, with their values. */
+  readonly data: object;
+  readonly answer: Answer | undefined;
+  /** Writes by one statement; undefined if the condition is true of no record. */
+  readonly statement: (backend: Backend, condition: Condition) => Awaitable<Result | undefined>;
+  /** Writes the entity, in a transaction. */
+  readonly work: (entity: Entity) => Promise<Result>;
+}
+
+/** The writes of a view: from a body that was read to one statement or to the unit of work. */
+export class RecordWrites<Entity extends object, Output extends object> {
+  readonly #view: WriteHooks<Entity>;
+  readonly #entity: EntityName<Entity>;
+  readonly #definition: WritingDefinition;
+  readonly #records: VisibleRecords<Entity>;
+  readonly #conditions: ConditionalWrites<Entity>;
+
+  constructor({ view, entity, definition, records, conditions }: WriteParts<Entity>) {
+    this.#view = view;
+    this.#entity = entity;
+    this.#definition = definition;
+    this.#records = records;
+    this.#conditions = conditions;
+  }
+
+  /** Stores a new record. Answers with it, and with the value that names it. */
+  create(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Keyed<Output>> {
+    const { meta, nesting } = this.#definition;
+    const body = inputOf(request).bodies[0]!;
+    const { data } = body;
+    const em = request.reader;
+    const write: Write = {
+      em,
+      grant: stateOf(request).grant,
+      condition: undefined,
+      filters: undefined,
+      data,
+      answer,
+      comparesLocked: false,
+    };
+    if (this.#definition.writes.isOneStatement('create', write)) {
+      const { keyed: projection } = answer;
+      return this.#guard(request, () => backendOf(em).insert({ em, meta, request, projection, data }));
+    }
+    return inTransaction(request, async () => {
+      const parent = nesting && (await this.faultsFirst(request, 'create', nesting.parentOf(request)));
+      const placed = parent === undefined ? data : { ...data, ...parent };
+      const [resolved] = await this.#definition.resolution.resolve(request, 'create', [{ body, data: placed }]);
+      const entity = await this.#view.performCreate(request, resolved!.data, resolved!.extra);
+      return this.#readStored(request, answer, entity);
+    });
+  }
+
+  /** Changes the record that the path names, and answers with it. */
+  update(request: FastifyRequest, reply: FastifyReply, answer: AnswerOf<Output>): Promise<Output> {
+    const { meta, pk, resolution } = this.#definition;
+    const body = inputOf(request).bodies[0]!;
+    // The primary key of a record is chosen when it is created, and stays.
+    const { [pk.property.name]: _pk, ...data } = body.data as Record<string, unknown>;
+    const { reader: em } = request;
+    const { records: projection } = answer;
+    return this.#writeOne(request, reply, {
+      operation: 'update',
+      data,
+      answer,
+      statement: (backend, condition) => backend.update({ em, meta, request, projection, data, condition }),
+      work: async (entity) => {
+        const [resolved] = await resolution.resolve(request, 'update', [{ body, data, entity }]);
+        const changed = await this.#view.performUpdate(request, entity, resolved!.data, resolved!.extra);
+        return (await this.#readStored(request, answer, changed)).record;
+      },
+    });
+  }
+
+  /** Deletes the record that the path names. */
+  async destroy(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { meta } = this.#definition;
+    const { reader: em } = request;
+    await this.#writeOne(request, reply, {
+      operation: 'destroy',
+      data: {},
+      answer: undefined,
+      statement: async (backend, condition) => (await backend.remove({ em, meta, request, condition })) || undefined,
+      work: async (entity) => {
+        await this.#view.performDestroy(request, entity);
+        return true;
+      },
+    });
+  }
+
+  /** Makes the entity of a new record, which the next flush stores. */
+  make(request: FastifyRequest, data: object): Promise<Entity> {
+    const fields = this.#definition.input?.create.fields ?? [];
+    return this.#guard(request, () => makeRecord(request.em, this.#entity, data, fields));
+  }
+
+  /** Stores the changes of a record and of its children. */
+  assign(request: FastifyRequest, entity: Entity, data: object): Promise<void> {
+    const fields = this.#definition.input?.update.fields ?? [];
+    return this.#guard(request, () => assignInput(request.em, entity, data, fields));
+  }
+
+  /** Writes what has changed of the view's own records. */
+  flush(request: FastifyRequest): Promise<void> {
+    return this.#guard(request, () => request.em.flush());
+  }
+
+  /** Waits for records to be found. The faults of the body, if there are any, come before the answer that one is not there. */
+  async faultsFirst<Found>(request: FastifyRequest, operation: WriteOperation, found: Promise<Found>): Promise<Found> {
+    try {
+      return await found;
+    } catch (error) {
+      const hasBody = error instanceof HttpError && operation !== 'destroy';
+      if (hasBody) await this.#definition.resolution.refuseFaults(request, operation);
+      throw error;
+    }
+  }
+
+  /** Reads records as the database has stored them, by one statement, in the order of their entities. */
+  async readAllStored(
+    request: FastifyRequest,
+    answer: AnswerOf<Output>,
+    entities: readonly Entity[],
+  ): Promise<Output[]> {
+    const { pk } = this.#definition;
+    const keys = entities.map((entity) => this.#keyOf(entity));
+    const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'in', keys)), answer);
+    const rows = await stored.rows(withKey(answer.records, pk));
+    const byKey = new Map(rows.map(({ key, record }) => [keyText(key), record]));
+    const records: Output[] = [];
+    for (const [index, entity] of entities.entries()) {
+      records.push(byKey.get(keyText(keys[index])) ?? (await this.#readHidden(request, answer, entity)));
+    }
+    return records;
+  }
+
+  /**
+   * Writes the record that the path names. One that a request wants to be as it knows it is written by one statement if it still has the
+   * columns that were compared. If it has others, it is compared anew, which mostly ends the request, and then under its lock.
+   */
+  async #writeOne<Result>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { operation, data, answer, statement, work }: Ways<Entity, Result>,
+  ): Promise<Result> {
+    const { condition: named, filters } = this.#records.forKey(request);
+    const isConditional = this.#conditions.appliesTo(request);
+    const unchanged = isConditional
+      ? await this.faultsFirst(request, operation, this.#conditions.compare(request, reply))
+      : always;
+    const condition = unchanged === undefined ? named : and(named, unchanged);
+    const comparesLocked = unchanged === undefined;
+    const em = request.reader;
+    const { grant } = stateOf(request);
+    const write: Write = { em, grant, condition, filters, data, answer, comparesLocked };
+    if (this.#definition.writes.isOneStatement(operation, write)) {
+      const written = await this.#guard(request, () => statement(backendOf(em), condition));
+      if (written !== undefined) return written;
+      if (!isConditional) throw new NotFound();
+      await this.#conditions.compare(request, reply);
+    }
+    return inTransaction(request, async () => {
+      const found = this.#findToWrite(request, reply, isConditional);
+      return work(await this.faultsFirst(request, operation, found));
+    });
+  }
+
+  /** Finds and locks the record to write, and compares the conditions of the request with it. */
+  async #findToWrite(request: FastifyRequest, reply: FastifyReply, isConditional: boolean): Promise<Entity> {
+    if (!isConditional) return this.#view.getObject(request);
+    await this.#conditions.lock(request);
+    const entity = await this.#view.getObject(request);
+    await this.#conditions.check(request, reply);
+    return entity;
+  }
+
+  /**
+   * Reads a record as the database has stored it: its defaults, roundings and triggers are not to be guessed. A record
+   * that has left the scope of whoever wrote it must not have been written.
+   */
+  async #readStored(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Keyed<Output>> {
+    const { pk, key } = this.#definition;
+    const stored = byAuthor(this.#records.afterWrite(request, compare(pk, 'exact', this.#keyOf(entity))), answer);
+    const record = await stored.first(answer.keyed);
+    if (record !== undefined) return record;
+    const named: unknown = entity[key.column.property.name as keyof Entity];
+    return { key: named, record: await this.#readHidden(request, answer, entity) };
+  }
+
+  /** Answers with a record that cannot be read any more: a filter hides it, or the write has taken it out of the scope. */
+  #readHidden(request: FastifyRequest, answer: AnswerOf<Output>, entity: Entity): Promise<Output> {
+    if (stateOf(request).grant?.scope !== undefined) throw permissionDenied(request);
+    return recordOf(request, answer, entity);
+  }
+
+  #keyOf(entity: Entity): unknown {
+    const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
+    if (key === undefined || key === null) throw notStored(this.#definition.meta);
+    return key;
+  }
+
+  /** Runs a statement that writes what the body says of the view's own records. */
+  #guard<Result>(request: FastifyRequest, work: () => Awaitable<Result>): Promise<Result> {
+    return writeOwn(request, () => this.#recordsOf(request), work);
+  }
+
+  #recordsOf(request: FastifyRequest): WrittenRecord[] {
+    // A destroy writes none: what it meets is that others refer to its record.
+    if (request.method === 'DELETE') return [];
+    const { meta, input, key } = this.#definition;
+    const field = key.column.property.name;
+    const isNew = request.method === 'POST';
+    const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
+    return inputOf(request).bodies.flatMap(({ data, path }) => {
+      const value = path === '' ? stateOf(request).pk : data[field as keyof typeof data];
+      return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
+    });
+  }
+}

@@ -1,0 +1,137 @@
+import type { FilterOptions } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { and, type Condition } from '../../language/condition.ts';
+import { wrongOption } from '../../options.ts';
+import { evaluatePermissions } from '../../permissions/evaluate.ts';
+import {
+  makePermissions,
+  type Permission,
+  type PermissionClass,
+  type PermissionView,
+} from '../../permissions/permission.ts';
+import type { Reference } from '../../shapes/write/bound-input.ts';
+import { findVisible } from '../../shapes/write/references.ts';
+import type { ShownView } from '../visible/shown-view.ts';
+
+type ByField<Value> = Readonly<Record<string, Value | undefined>>;
+
+/** The declarations of a view about what its bodies refer to, by the paths of the fields. */
+export interface ReferenceOptions {
+  readonly referencePermissions?: ByField<readonly PermissionClass[]>;
+  readonly referenceViews?: ByField<unknown>;
+}
+
+/** The declarations that decide about the records that one field of a body leads to. */
+interface Limits {
+  readonly field: string;
+  readonly permissions: readonly Permission[];
+  /** The view class that shows the records; undefined if none is named. */
+  readonly View: unknown;
+  shown: ShownView | undefined;
+}
+
+/**
+ * The records that the bodies of a view may refer to: those that the filters of their entity and those of the view's own query set show,
+ * or those that a view of them shows to the request, narrowed by permissions.
+ */
+export class ReferredRecords {
+  readonly #view: PermissionView;
+  readonly #limits = new Map<Reference, Limits>();
+
+  /**
+   * @param references the references of the view's bodies by the paths of their fields; two shapes may have one path
+   * @throws ImproperlyConfigured for a field that is no reference of the write shape
+   */
+  constructor(
+    view: PermissionView,
+    references: ReadonlyMap<string, readonly Reference[]>,
+    { referencePermissions = {}, referenceViews = {} }: ReferenceOptions,
+  ) {
+    this.#view = view;
+    const known = [...references.keys()].join(', ') || 'none';
+    for (const [option, declared] of Object.entries({ referencePermissions, referenceViews })) {
+      const unknown = Object.keys(declared).find((field) => !references.has(field));
+      if (unknown === undefined) continue;
+      throw new ImproperlyConfigured(
+        `${view.name}: option "${option}" names "${unknown}", which is no reference of the write shape; it has: ${known}`,
+      );
+    }
+    for (const field of new Set([...Object.keys(referencePermissions), ...Object.keys(referenceViews)])) {
+      const classes = referencePermissions[field] ?? [];
+      const referring = references.get(field)!;
+      const owner = `${view.name}: referencePermissions.${field}`;
+      const permissions = makePermissions(classes, owner, referring[0]?.target);
+      const limits: Limits = { field, permissions, View: referenceViews[field], shown: undefined };
+      for (const reference of referring) this.#limits.set(reference, limits);
+    }
+  }
+
+  /**
+   * Finds the views that the option `referenceViews` names.
+   *
+   * @throws ImproperlyConfigured if one is not registered, or cannot be asked for several records of the field
+   */
+  findViews(registered: readonly ShownView[]): void {
+    for (const [{ target }, limits] of this.#limits) {
+      if (limits.View === undefined) continue;
+      const { field, View } = limits;
+      const owner = `${this.#view.name}: option "referenceViews"`;
+      const Class = View === 'self' ? this.#view.constructor : View;
+      const views = registered.filter(({ view }) => view.constructor === Class);
+      if (typeof Class !== 'function') throw wrongOption(owner, field, 'a view class, or "self"', View);
+      const shown = views.find(({ definition }) => definition.nesting === undefined);
+      const why =
+        shown === undefined
+          ? views.length === 0
+            ? 'which is not registered'
+            : 'which is registered below other records alone'
+          : reasonAgainst(shown, target);
+      if (why !== undefined) throw new ImproperlyConfigured(`${owner} names ${Class.name} for "${field}", ${why}`);
+      limits.shown = shown;
+    }
+  }
+
+  /**
+   * Finds the records of a condition that a reference of a request's body may lead to.
+   *
+   * @param filters the filters of MikroORM that the view has put on
+   */
+  async find(
+    request: FastifyRequest,
+    reference: Reference,
+    condition: Condition,
+    filters: FilterOptions,
+  ): Promise<readonly object[]> {
+    const { target } = reference;
+    const { permissions = [], shown } = this.#limits.get(reference) ?? {};
+    // Asked as if by a view of the entity referred to.
+    const view = {
+      name: this.#view.name,
+      getAction: (asked: FastifyRequest) => this.#view.getAction(asked),
+      meta: target,
+    };
+    const grant = await evaluatePermissions(permissions, request, view, { object: true });
+    if (grant.denied) return [];
+    const narrowed = grant.scope === undefined ? condition : and(condition, grant.scope);
+    const found =
+      shown === undefined
+        ? await findVisible(request.em, reference, narrowed, filters)
+        : await shown.findAll(request, narrowed);
+    const allowed: object[] = [];
+    for (const record of found) if (await grant.allows(record)) allowed.push(record);
+    return allowed;
+  }
+}
+
+/** Says why a view cannot be asked for the records of an entity. */
+function reasonAgainst({ definition }: ShownView, target: Reference['target']): string | undefined {
+  if (definition.meta.root !== target.root) {
+    return `whose records are of ${definition.meta.className}, and those of the field of ${target.className}`;
+  }
+  const finder = definition.customized.recordFinder;
+  if (finder !== undefined) {
+    return `which overrides ${finder}, where it is asked for one record; override getQueryset or checkObjectPermissions`;
+  }
+  return undefined;
+}

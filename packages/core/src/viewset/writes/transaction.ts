@@ -1,0 +1,173 @@
+import { type EntityManager, type MikroORM, TransactionContext, TransactionEventBroadcaster } from '@mikro-orm/core';
+import type { FastifyRequest } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readError } from '../../backends/database-errors.ts';
+import { checkNotGivenUp, isGivenUp, onGivenUp, tookTooLong } from '../../given-up.ts';
+import { ImproperlyConfigured } from '../../errors.ts';
+import { endable } from '../../mikro/endable-transaction.ts';
+import { holdTransaction, transactionMethods } from '../../mikro/held-transaction.ts';
+import { lacksTransactions } from '../../mikro/transactions.ts';
+import { pauses } from '../../pauses.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import { undoFiles } from '../files/file-changes.ts';
+
+/**
+ * The entity manager of a transaction that the application has begun by `em.transactional()`, within its callback;
+ * undefined outside of one. MikroORM hands it to the callback alone, so that other code would write past the transaction.
+ */
+export function transactionalManager({ em: { name, config } }: MikroORM): EntityManager | undefined {
+  const em = TransactionContext.getEntityManager(name);
+  // Two ORMs of one application may have one name.
+  return em?.config === config ? em : undefined;
+}
+
+/** The number of times that a transaction is begun anew which loses a race each time. */
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB)
+ * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
+ * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
+ *
+ * A request that is given up (`handlerTimeoutMs`, a client that went away) is rolled back at once, so that work which never settles
+ * holds no connection. What the work still asks of `request.em` then fails, because its transaction has ended.
+ *
+ * Within the work `em.begin()`, `em.commit()` and `em.rollback()` fail: MikroORM would forget the transaction, and what the work
+ * writes after that would stay whatever becomes of it.
+ *
+ * Throws ImproperlyConfigured, and does not begin the work, if the ORM has no transactions (`disableTransactions`).
+ *
+ * @param work on MongoDB run again, with an empty `request.em`, if its transaction has lost a race against another: at most 20
+ * times, then the error is a 503. So it finds its records itself
+ * @param isKept asked when the work is done; false rolls it back all the same
+ * @example
+ * app.post('/swap', (request) =>
+ *   inTransaction(request, async () => {
+ *     const [one, other] = await request.em.find(Book, { id: [1, 2] }, { orderBy: { id: 1 } });
+ *     [one!.title, other!.title] = [other!.title, one!.title];
+ *   }),
+ * );
+ */
+export async function inTransaction<Result>(
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+  isKept: () => boolean = () => true,
+): Promise<Result> {
+  const { em } = request;
+  const backend = backendOf(em);
+  if (em.isInTransaction()) {
+    return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joined(em, work, isKept);
+  }
+  const waits = pauses();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await oneTransaction(request, work, isKept);
+    } catch (error) {
+      if (!backend.isLostRace(error) || attempt === MAX_ATTEMPTS || isGivenUp(request)) throw error;
+      em.clear();
+      await sleep(waits.next().value);
+    }
+  }
+}
+
+/** Runs work as a part of the transaction that there is. */
+async function joined<Result>(em: EntityManager, work: () => Promise<Result>, isKept: () => boolean): Promise<Result> {
+  let isDone = false;
+  const letGo = holdTransaction(em, isHeld);
+  try {
+    const result = await work();
+    await em.flush();
+    isDone = isKept();
+    return result;
+  } finally {
+    letGo();
+    if (!isDone) {
+      await backendOf(em).spoilTransaction(em, cannotGoOn);
+      // Nobody may roll it back, or MikroORM tell of it: not of a rollback after a commit that has failed.
+      await undoFiles(em);
+    }
+  }
+}
+
+async function oneTransaction<Result>(
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+  isKept: () => boolean,
+): Promise<Result> {
+  checkNotGivenUp(request);
+  const { em } = request;
+  const backend = backendOf(em);
+  const outer = em.getTransactionContext<object>();
+  const { begin, commit, rollback } = transactionMethods(em);
+  await begin(outer === undefined ? {} : { ctx: outer });
+  const own = em.getTransactionContext<object>();
+  if (own === undefined) throw lacksTransactions('a write of several steps');
+  const { transaction, end } = endable(own);
+  em.setTransactionContext(transaction);
+  const letGo = holdTransaction(em, isHeld);
+  const givenUp = Promise.withResolvers<never>();
+  const stopListening = onGivenUp(request, () => {
+    end(tookTooLong);
+    if (outer !== undefined) {
+      em.setTransactionContext(outer);
+      letGo();
+    }
+    givenUp.reject(tookTooLong());
+  });
+  try {
+    // The request may have waited for a connection.
+    checkNotGivenUp(request);
+    const result = await Promise.race([givenUp.promise, flushed(work())]);
+    checkNotGivenUp(request);
+    stopListening();
+    if (isKept()) await commit().catch(refused);
+    else await rollback();
+    end(hasEnded);
+    em.setTransactionContext(outer);
+    letGo();
+    return result;
+  } catch (error) {
+    stopListening();
+    end(isGivenUp(request) ? tookTooLong : hasEnded);
+    // The first error says why the transaction failed. On a connection that is lost there is nothing to roll back.
+    await em.getConnection('write').rollback(own, new TransactionEventBroadcaster(em)).catch(ignore);
+    em.getUnitOfWork().clearActionsQueue();
+    // Whatever a hook of a request that was given up still asks of the entity manager fails.
+    const endless = outer === undefined && isGivenUp(request);
+    em.setTransactionContext(endless ? transaction : outer);
+    if (!endless) letGo();
+    throw error;
+  } finally {
+    backend.releaseTransaction(own).catch(ignore);
+  }
+
+  /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
+  function refused(error: unknown): never {
+    throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
+  }
+
+  async function flushed(working: Promise<Result>): Promise<Result> {
+    const result = await working;
+    await em.flush();
+    return result;
+  }
+}
+
+function hasEnded(): Error {
+  return new Error('The transaction of this request has ended');
+}
+
+function isHeld(method: string): Error {
+  return new ImproperlyConfigured(
+    `em.${method}() was called within the transaction of a request, which ends with its work: an error rolls it back, and inTransaction() makes one within it`,
+  );
+}
+
+function cannotGoOn(): Error {
+  return new Error(
+    'A part of this transaction has failed, and the database has no savepoints to roll it back by itself: all of it is rolled back',
+  );
+}
+
+function ignore(): void {}

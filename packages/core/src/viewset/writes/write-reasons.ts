@@ -1,0 +1,211 @@
+import {
+  Cascade,
+  type EntityManager,
+  type EntityMetadata,
+  type EntityProperty,
+  type FilterOptions,
+  type MikroORM,
+} from '@mikro-orm/core';
+import { isUnfiltered } from '../../backends/entity-filters.ts';
+import { fieldPath, type FieldPath } from '../../fields/field-path.ts';
+import { isInlineEmbeddable } from '../../fields/property.ts';
+import { type Condition, ownColumns } from '../../language/condition.ts';
+import { hasOwnCode } from '../../mikro/entity-code.ts';
+import type { PermissionGrant } from '../../permissions/evaluate.ts';
+import { ASKS_OF_RECORDS, HIDES_RECORDS, type Permission } from '../../permissions/permission.ts';
+import { backendOf } from '../../query/backend-of.ts';
+import type { Answer } from '../request/answer.ts';
+import type { Answers } from '../answers/answers.ts';
+import type { Customized } from '../request/customized.ts';
+import { isPlainColumn } from '../answers/plain-column.ts';
+import type { ViewInput } from './view-input.ts';
+import type { WriteOperation } from '../request/operation.ts';
+
+/** The write of one record by one request. */
+export interface Write {
+  /** The entity manager that a statement would run with. */
+  readonly em: EntityManager;
+  /** The answer of the permissions; undefined if the view has none. */
+  readonly grant: PermissionGrant | undefined;
+  /** True of the record that may be written; undefined for a new one. */
+  readonly condition: Condition | undefined;
+  /** The filters of MikroORM that the view names; undefined if it leaves them as they are. */
+  readonly filters: FilterOptions | undefined;
+  /** The fields that are written, with their values. */
+  readonly data: object;
+  /** The answer to the write; undefined if there is none. */
+  readonly answer: Answer | undefined;
+  /** True if a condition of the request can be compared under the lock of the record alone. */
+  readonly comparesLocked: boolean;
+}
+
+/** A reason why a write is not one statement. */
+export interface WriteReason {
+  /** The reason, for people. */
+  readonly text: string;
+  /**
+   * - `usual`: of all requests, or of all for the time being: `explain()` has it.
+   * - `passing`: the same, but it goes by itself soon after the start.
+   * - `foreseen`: of some requests, by what the view declares.
+   * - `unforeseen`: of some requests, and nobody knows it before them.
+   * - `within`: the one statement takes a transaction by itself.
+   */
+  readonly kind: 'usual' | 'passing' | 'foreseen' | 'unforeseen' | 'within';
+  /** Tells if a write has the reason. */
+  readonly applies: (write: Write) => boolean;
+}
+
+/** The declarations of a view that decide how it writes. */
+export interface WritingView {
+  readonly name: string;
+  readonly orm: MikroORM;
+  readonly meta: EntityMetadata;
+  readonly key: { readonly column: FieldPath };
+  readonly customized: Customized;
+  readonly permissions: readonly Permission[];
+  readonly nesting: { readonly relation: string } | undefined;
+  readonly input: ViewInput | undefined;
+  readonly answers: Answers;
+  readonly preconditions: object | undefined;
+}
+
+/** The part of an application on which writes depend, and which may change while it runs. */
+export interface WriteState {
+  /** Undefined until the database has told. */
+  readonly hasTriggers: boolean | undefined;
+  /** Tells if a subscriber hears of a write. */
+  isHeard(operation: WriteOperation): boolean;
+}
+
+type Applies = WriteReason['applies'];
+
+/** Applies to every write. */
+export const everyWrite: Applies = () => true;
+
+/**
+ * Lists every reason why a write of a view may take more than one statement. `explain()`, the log of the start, the check of an ORM
+ * without transactions and the decision on each request all go by this list.
+ */
+export function writeReasons(operation: WriteOperation, view: WritingView, state: WriteState): readonly WriteReason[] {
+  const { name, orm, meta, permissions } = view;
+  const { className, tableName } = meta;
+  const reasons: WriteReason[] = [];
+  const add = (kind: WriteReason['kind'], applies: Applies, ...texts: readonly string[]): void => {
+    for (const text of texts) {
+      if (!reasons.some((known) => known.text === text)) reasons.push({ text, kind, applies });
+    }
+  };
+  add('usual', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
+  if (operation !== 'destroy') {
+    const answers = view.answers.possible(operation);
+    add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
+    if (view.answers.canExpand) add('foreseen', showsMore, 'a request may "expand" the answer');
+    const others = answers.filter(({ isPlain }) => !isPlain).map((answer) => answer.name);
+    const shown = `shows other than plain columns of ${className}`;
+    add('foreseen', showsMore, ...others.map((each) => `the answer "${each}" ${shown}`));
+  }
+  const filtered = `a filter of MikroORM is on for ${className}, or for what it refers to`;
+  add('usual', ({ em }) => !isUnfiltered(em, meta), filtered);
+  add('usual', () => state.isHeard(operation), `a subscriber hears of ${className}`);
+  if (operation === 'destroy') add('within', everyWrite, ...backendOf(orm.em).removalReasons(orm.em, meta));
+  add('usual', () => state.hasTriggers === true, `the table "${tableName}" has triggers`);
+  const untold = `the database has not told yet if "${tableName}" has triggers`;
+  add('passing', () => state.hasTriggers === undefined, untold);
+  if (operation !== 'create' && view.preconditions !== undefined) {
+    add('foreseen', ({ comparesLocked }) => comparesLocked, `${name} has ETags, so that requests may have an If-Match`);
+  }
+  const question = operation === 'create' ? HIDES_RECORDS : ASKS_OF_RECORDS;
+  const asking = permissions.filter((permission) => permission[question]).map(({ constructor }) => constructor.name);
+  const isJudged = isJudgedBy[operation];
+  add('foreseen', isJudged, ...asking.map((each) => `the permission ${each} has to see the record`));
+  add('unforeseen', isJudged, 'the permissions have to see the record');
+  add('unforeseen', ({ filters }) => filters !== undefined, 'the view names filters of MikroORM');
+  add('unforeseen', ({ em }) => em.isInTransaction(), 'the request is in a transaction already');
+  if (operation !== 'create') add('unforeseen', readsOthers, 'other records decide if the record may be written');
+  if (operation === 'update') add('unforeseen', changesNothing, 'the request changes nothing');
+  return reasons;
+}
+
+function showsMore({ answer }: Write): boolean {
+  return answer?.isPlain === false;
+}
+
+/** A condition on other rows is not asked again of a row that a statement had to wait for. */
+function readsOthers({ condition }: Write): boolean {
+  return condition !== undefined && ownColumns(condition) === undefined;
+}
+
+function changesNothing({ data }: Write): boolean {
+  return Object.keys(data).length === 0;
+}
+
+/** One statement cannot look at the record that it has written, and undo it: that needs a transaction. */
+const isJudgedBy: Readonly<Record<WriteOperation, Applies>> = {
+  create: ({ grant }) => grant?.scope !== undefined,
+  update: ({ grant, data }) => {
+    if (grant === undefined) return false;
+    if (grant.needsObject) return true;
+    // What the database makes of other columns may change with any of them.
+    const isWritten = ({ property }: FieldPath): boolean => property.name in data || property.generated !== undefined;
+    return grant.scope !== undefined && [...(ownColumns(grant.scope) ?? [])].some(isWritten);
+  },
+  destroy: ({ grant }) => grant?.needsObject === true,
+};
+
+function ofHooks(operation: WriteOperation, { name, customized, nesting, input }: WritingView): readonly string[] {
+  const hooks = customized.hooksOf(operation).map((hook) => `${name} overrides ${hook}`);
+  const set =
+    operation === 'create'
+      ? [
+          ...(nesting === undefined ? [] : [`the path of ${name} says "${nesting.relation}"`]),
+          ...(input?.filled ?? []).map((field) => `the view fills "${field}"`),
+        ]
+      : [];
+  const isRuled = operation !== 'destroy' && input?.isRuled === true;
+  return [...hooks, ...set, ...(isRuled ? ['the view has rules: validate'] : [])];
+}
+
+function ofEntity(meta: EntityMetadata): readonly string[] {
+  const { className } = meta;
+  const reasons: string[] = [];
+  if (meta.root.inheritanceType !== undefined) reasons.push(`${className} is one of several entities in its table`);
+  if (meta.versionProperty !== undefined) reasons.push(`${className} has a version`);
+  if (hasOwnCode(meta)) reasons.push(`the class of ${className} has code of its own`);
+  for (const { name, onCreate, onUpdate } of meta.props) {
+    if (onCreate !== undefined || onUpdate !== undefined) reasons.push(`"${name}" has onCreate or onUpdate`);
+  }
+  for (const { name, cascade, orphanRemoval } of meta.relations as readonly Partial<EntityProperty>[]) {
+    // The other side of a relation that MikroORM adds for itself has none.
+    const cascades = orphanRemoval === true || cascade?.some((kind) => kind !== Cascade.PERSIST);
+    if (cascades) reasons.push(`"${name}" cascades`);
+  }
+  return reasons;
+}
+
+function ofColumns(operation: WriteOperation, { meta, key, input }: WritingView): readonly string[] {
+  const { fields = [] } = (operation === 'create' ? input?.create : input?.update) ?? {};
+  const names = fields.map(({ name }) => name);
+  const isColumn = (name: string): boolean => {
+    const property = meta.properties[name as never] as EntityProperty | undefined;
+    return property !== undefined && property.persist !== false && !isInlineEmbeddable(property);
+  };
+  const columns = names.filter(isColumn).map((name) => fieldPath(meta, name, '.'));
+  const others = names.filter((name) => !isColumn(name));
+  return [...notPlain([key.column, ...columns]), ...others].map(
+    (name) => `"${name}" is not a plain column of ${meta.className}`,
+  );
+}
+
+function ofAnswer({ className }: EntityMetadata, { projection: { paths, related = [] } }: Answer): readonly string[] {
+  return [
+    ...related.map(
+      ({ relation }) => `the answer shows the records of "${relation.name}", which a further statement reads`,
+    ),
+    ...notPlain(paths).map((name) => `"${name}" is not a plain column of ${className}`),
+  ];
+}
+
+/** The names of the columns that a statement does not write, or return, as they are. */
+function notPlain(paths: readonly FieldPath[]): readonly string[] {
+  return paths.filter((path) => !isPlainColumn(path)).map(({ key }) => key);
+}
