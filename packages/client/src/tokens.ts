@@ -37,25 +37,19 @@ export class Tokens {
    * for another token, of a user who has gone, is waited for and not shared.
    */
   async renew(refused: MaybeToken): Promise<string> {
-    for (;;) {
-      const given = await this.#given();
-      const current = this.#inPlaceOf(given);
-      if (current && current !== refused) return current;
-      const pending = this.#renewal;
-      if (pending === undefined) {
-        const fresh = this.#renew(given).finally(() => (this.#renewal = undefined));
-        this.#renewal = { stale: given, fresh };
-        return fresh;
-      }
-      if (pending.stale === given) return pending.fresh;
-      await pending.fresh.catch(() => undefined);
-    }
+    const given = await this.#given();
+    const current = this.#inPlaceOf(given);
+    if (current && current !== refused) return current;
+    this.#renewal ??= { stale: given, fresh: this.#renew(given).finally(() => (this.#renewal = undefined)) };
+    const { stale, fresh } = this.#renewal;
+    const again = (): Promise<string> => this.renew(refused);
+    return stale === given ? fresh : fresh.then(again, again);
   }
 
   async #renew(stale: MaybeToken): Promise<string> {
     const fresh = await this.#refresh!();
     const given = await this.#given();
-    if (stale && !given) throw new Error('The token was taken away while it was renewed');
+    if (stale && !given) throw new Error('Logged out');
     this.#renewed = given === stale ? { stale, fresh } : undefined;
     return fresh;
   }
