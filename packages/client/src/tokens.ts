@@ -9,7 +9,8 @@ export class Tokens {
   readonly #refresh: (() => Promise<string>) | undefined;
   /** The token that the source gave when it was renewed, and the one in its place. */
   #renewed: { readonly stale: MaybeToken; readonly fresh: string } | undefined;
-  #renewal: Promise<string> | undefined;
+  /** The renewal that is under way, and the token of the source that it is for. */
+  #renewal: { readonly stale: MaybeToken; readonly fresh: Promise<string> } | undefined;
 
   constructor(source: TokenSource, refresh: (() => Promise<string>) | undefined) {
     this.#source = source;
@@ -31,18 +32,25 @@ export class Tokens {
     return challenge === null || challenge.includes('invalid_token') || !token;
   }
 
-  /** Renews the token in the place of the one that was refused, unless another request has done so already. */
+  /**
+   * Renews the token in the place of the one that was refused, unless another request has done so already. A renewal that is under way
+   * for another token, of a user who has gone, is waited for and not shared.
+   */
   async renew(refused: MaybeToken): Promise<string> {
-    this.#renewal ??= this.#renew(refused).finally(() => (this.#renewal = undefined));
-    return this.#renewal;
+    const given = await this.#given();
+    const current = this.#inPlaceOf(given);
+    if (current && current !== refused) return current;
+    this.#renewal ??= { stale: given, fresh: this.#renew(given).finally(() => (this.#renewal = undefined)) };
+    const { stale, fresh } = this.#renewal;
+    const again = (): Promise<string> => this.renew(refused);
+    return stale === given ? fresh : fresh.then(again, again);
   }
 
-  async #renew(refused: MaybeToken): Promise<string> {
-    const stale = await this.#given();
-    const current = this.#inPlaceOf(stale);
-    if (current && current !== refused) return current;
+  async #renew(stale: MaybeToken): Promise<string> {
     const fresh = await this.#refresh!();
-    this.#renewed = (await this.#given()) === stale ? { stale, fresh } : undefined;
+    const given = await this.#given();
+    if (stale && !given) throw new Error('Logged out');
+    this.#renewed = given === stale ? { stale, fresh } : undefined;
     return fresh;
   }
 

@@ -206,6 +206,46 @@ t.test('a token that came by a renewal is not sent any more once its user has lo
   }
 });
 
+t.test('a renewal that is under way serves nobody but those who had the token that it renews', async (t) => {
+  const { url, seen } = await answeringServer(t, ({ headers }) => {
+    return ['Bearer ada 2', 'Bearer bob 2'].includes(String(headers.authorization)) ? { body: BOOK } : EXPIRED;
+  });
+  for (const next of [null, 'bob']) {
+    let token: string | null = 'ada';
+    let letGo = (): void => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const refresh = async (): Promise<string> => {
+      const whose = token;
+      if (whose === 'ada') await held;
+      if (whose === null) throw new Error('logged out');
+      return `${whose} 2`;
+    };
+    const api = createClient<Api>({ url, token: () => token, refresh });
+    seen.length = 0;
+    const first = api.books.retrieve(1).then(
+      () => 'found',
+      ({ status }: ApiError) => status,
+    );
+    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    token = next;
+    const second = api.books.retrieve(2).then(
+      () => 'found',
+      ({ status }: ApiError) => status,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    letGo();
+    t.equal(await first, next === null ? 401 : 'found', 'after a logout nothing is sent for the user who has gone');
+    t.equal(await second, next === null ? 401 : 'found');
+    const sent = seen.filter((request) => request.url.endsWith('/2')).map(({ headers }) => headers.authorization);
+    t.strictSame(
+      sent,
+      next === null ? [undefined] : ['Bearer bob', 'Bearer bob 2'],
+      'the second never goes for the first',
+    );
+  }
+});
+
 t.test('a call with a token of its own, or with none, renews nothing', async (t) => {
   const { url, seen } = await answeringServer(t, ({ headers }) =>
     headers.authorization === 'Bearer mine' ? { body: BOOK } : EXPIRED,

@@ -149,13 +149,13 @@ function digitsOf({ customType, runtimeType, columnTypes }: EntityProperty): Fac
 }
 
 /** The types of PostgreSQL that nothing puts into an order, and those whose values it cannot even tell apart. */
-const UNORDERED = ['line', 'lseg', 'box', 'path', 'circle', 'hstore', 'xid', 'cid'];
-const INCOMPARABLE = ['xml', 'point', 'polygon', 'jsonpath', 'lquery', 'ltxtquery'];
+const UNORDERED = new Set(['line', 'lseg', 'box', 'path', 'circle', 'hstore', 'xid', 'cid']);
+const INCOMPARABLE = new Set(['xml', 'point', 'polygon', 'jsonpath', 'lquery', 'ltxtquery']);
 
 function facetsOfText(property: EntityProperty): Facets {
   const column = columnName(property);
-  if (INCOMPARABLE.includes(column)) return { lacks: 'equality' };
-  if (UNORDERED.includes(column)) return { lacks: 'order' };
+  if (INCOMPARABLE.has(column)) return { lacks: 'equality' };
+  if (UNORDERED.has(column)) return { lacks: 'order' };
   const type: unknown = property.customType;
   const declared = /char[a-z ]*\((\d+)\)/.exec(property.columnTypes[0]?.toLowerCase() ?? '')?.[1];
   const isShort = (property.type === 'string' || type instanceof StringType) && column === 'text';

@@ -31,11 +31,9 @@ const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
   'not at all': ['isnull'],
 };
 
-/** The lookups of a text that a database compares by an operator of the column's own type. */
-const OF_ORDER: readonly Lookup[] = ['gt', 'gte', 'lt', 'lte', 'range'];
-const OF_EQUALITY: readonly Lookup[] = [...OF_ORDER, 'exact', 'ne', 'in'];
-const WITHOUT_ORDER = LOOKUPS.filter((lookup) => !OF_ORDER.includes(lookup));
-const WITHOUT_EQUALITY = LOOKUPS.filter((lookup) => !OF_EQUALITY.includes(lookup));
+/** The lookups of a text whose column has no operator for an order, or none at all. */
+const WITHOUT_ORDER = LOOKUPS.filter((lookup) => !ORDERED.includes(lookup) || EQUALITY.includes(lookup));
+const WITHOUT_EQUALITY = LOOKUPS.filter((lookup) => !ORDERED.includes(lookup) || NULL_ONLY.includes(lookup));
 
 /** The lookups that fit the type of a field. */
 export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
