@@ -15,7 +15,7 @@ const FITTING = ['core', 'sqlite', 'mongodb'];
 
 /** The driver of MongoDB, around whose methods the extension stands, and the compiler; reads, writes, references, conflicts and transactions. */
 const ON_MONGO =
-  'packages/{mongodb/test/*,core/test/{mikro/*,query/{matching,relations},' +
+  'packages/{mongodb/test/{commands,filters,locks,mongo-extension,same-answers},core/test/{mikro/*,query/{matching,relations},' +
   'http/{writes,many,conflicts,json-columns,object-ids,transactions,sets-of-references}}}.test.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

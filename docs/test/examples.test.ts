@@ -13,9 +13,9 @@ rmSync(scratch, { recursive: true, force: true });
 
 const namesIn = (path: string): string[] => exportedNames(readFileSync(join(root, path), 'utf8'));
 const shared = new Map([
+  ['../../support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
   ...MODULES.map((name) => [`@viewset/${name}`, namesIn(`packages/${sourceOf(name)}`)] as const),
   ['@viewset/core/status', namesIn('packages/core/src/status.ts')] as const,
-  ['../../support/example-context.ts', namesIn('docs/test/support/example-context.ts')] as const,
 ]);
 
 const programs = PACKAGES.flatMap((name) => {

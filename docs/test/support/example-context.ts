@@ -16,6 +16,7 @@ import {
   type Store,
   writeShape,
 } from '@viewset/core';
+import type { Backend } from '@viewset/core/backend';
 import type { EmailSender } from '@viewset/auth';
 import type { Client, ErrorDetail } from '@viewset/client';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
@@ -170,3 +171,4 @@ export declare const results: { id: number }[];
 export declare function readPage(parameters: QueryParameters): number;
 export declare function readSize(parameters: QueryParameters): number;
 export declare function show(details: readonly ErrorDetail[]): void;
+export declare function makeBackend(): Backend;

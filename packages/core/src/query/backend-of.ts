@@ -32,7 +32,7 @@ const errors = new Set<DatabaseErrors>([SQL_ERRORS]);
  * @param driver `orm.driver`
  * @example
  * export const OtherExtension = {
- *   register: (orm: MikroORM) => registerBackend(orm.driver, new OtherBackend()),
+ *   register: (orm: MikroORM) => registerBackend(orm.driver, makeBackend()),
  * };
  */
 export function registerBackend(driver: object, backend: Backend): void {

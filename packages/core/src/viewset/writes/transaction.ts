@@ -26,7 +26,7 @@ const MAX_ATTEMPTS = 20;
 
 /**
  * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
- * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB)
+ * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB),
  * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
  * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
  *
