@@ -32,8 +32,14 @@ const BY_COMPARABILITY: Readonly<Record<Comparability, readonly Lookup[]>> = {
 };
 
 /** The lookups of a text whose column has no operator for an order, or none at all. */
-const WITHOUT_ORDER = LOOKUPS.filter((lookup) => !ORDERED.includes(lookup) || EQUALITY.includes(lookup));
-const WITHOUT_EQUALITY = LOOKUPS.filter((lookup) => !ORDERED.includes(lookup) || NULL_ONLY.includes(lookup));
+const WITHOUT_ORDER = allBut('by order', 'by equality');
+const WITHOUT_EQUALITY = allBut('by order', 'not at all');
+
+function allBut(lacking: Comparability, kept: Comparability): readonly Lookup[] {
+  return LOOKUPS.filter(
+    (lookup) => !BY_COMPARABILITY[lacking].includes(lookup) || BY_COMPARABILITY[kept].includes(lookup),
+  );
+}
 
 /** The lookups that fit the type of a field. */
 export function lookupsFor({ kind, lacks }: Pick<FieldType, 'kind' | 'lacks'>): readonly Lookup[] {
