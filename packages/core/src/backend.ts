@@ -22,7 +22,7 @@ export type { Query, Slice } from './language/query.ts';
 export { PreciseDate } from './fields/calendar.ts';
 export { customTypeOf, fieldType } from './fields/field-type.ts';
 export { primaryKey } from './fields/primary-key.ts';
-export { holdsKeys, isPolymorphic, isToMany, referredKey, valueProperty } from './fields/property.ts';
+export { holdsKeys, isPolymorphic, isToMany, valueProperty } from './fields/property.ts';
 
 export { connectionFor, type Purpose } from './mikro/connection-for.ts';
 export { guardTransaction } from './mikro/endable-transaction.ts';
