@@ -84,7 +84,8 @@ export interface UserFunctions<User extends AnyUser> {
  * once in each API and import the functions from there. The type is a promise of yours; nothing is checked at run time.
  *
  * @example
- * export const { getCurrentUser, requireUser } = withUser<{ id: number; card: string }>();
+ * const members = withUser<{ id: number; card: string }>();
+ * const cardOf = (request: FastifyRequest) => members.requireUser(request).card;
  */
 export function withUser<User extends AnyUser>(): UserFunctions<User> {
   return { getCurrentUser, requireUser } as unknown as UserFunctions<User>;
