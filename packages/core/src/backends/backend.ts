@@ -115,7 +115,9 @@ export interface Backend {
   tablesWithTriggers(em: EntityManager): Promise<ReadonlySet<string>>;
 }
 
-/** The error of an insert after which there is no record: a trigger or a rule of the table has dropped it. */
-export function notStored({ className, tableName }: EntityMetadata): Error {
-  return new Error(`${className}: the insert stored no record; does a trigger of the table "${tableName}" drop it?`);
+/** The error of an insert after which there is no record: a trigger or a rule of the table has dropped it. It is answered by a 409. */
+export class NotStored extends Error {
+  constructor({ className, tableName }: EntityMetadata) {
+    super(`${className}: the insert stored no record; does a trigger of the table "${tableName}" drop it?`);
+  }
 }

@@ -21,6 +21,7 @@ import {
   UnsupportedMediaType,
   UriTooLong,
 } from '../errors.ts';
+import { NotStored } from '../backends/backend.ts';
 import { isConflict } from '../backends/database-errors.ts';
 import { FieldValueError } from '../fields/field-value-error.ts';
 import { isTransient, violationOf } from '../query/known-errors.ts';
@@ -89,6 +90,9 @@ function fromDatabaseError(error: unknown): HttpError | undefined {
   if (isTransient(error)) return new ServiceUnavailable(undefined, { cause: error });
   if (error instanceof OptimisticLockError) {
     return new TargetObjectAlreadyExist('The record was changed by somebody else', { cause: error });
+  }
+  if (error instanceof NotStored) {
+    return new TargetObjectAlreadyExist('The database did not store the record', { cause: error });
   }
   const violation = violationOf(error);
   if (violation?.kind === 'policy') return new Forbidden(undefined, { cause: error });
@@ -189,11 +193,11 @@ function adviceOn(cause: unknown): string | undefined {
   return 'A table is missing: make those of an empty database by orm.schema.create(), and change those of a database with data by migrations';
 }
 
-/** A constraint that another statement than the write of the view's record violates is for the application to look at. */
+/** A constraint that another statement than the write of the view's record violates, and a trigger that drops a record, are for the application to look at. */
 function logConflict(request: FastifyRequest, error: unknown): boolean {
   const violation = violationOf(error);
-  if (violation === undefined) return false;
-  const { constraint, table } = violation;
+  if (violation === undefined && !(error instanceof NotStored)) return false;
+  const { constraint, table } = violation ?? {};
   const { config, url } = request.routeOptions;
   request.log.warn({ err: error, constraint, table }, `a statement of ${config.viewset?.action ?? url} met a conflict`);
   return true;

@@ -149,22 +149,27 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm, database) => {
       t.same((await app.inject(`/books/${id}`)).json(), changed.json());
     });
 
-    t.test(`a trigger that drops an insert is an error that says so, by ${Base.name}`, withoutTriggers, async (t) => {
-      await fill();
-      for (const sql of droppingTrigger(database)) await orm.em.getConnection().execute(sql);
-      t.teardown(() => dropTriggers(orm, database));
-      const lines: { err?: { message: string } }[] = [];
-      const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
-      t.teardown(() => app.close());
-      await app.register(viewset, { orm });
-      await app.register(new Router().register('books', Base).plugin);
-      const dropped = await app.inject({ method: 'POST', url: '/books', payload: { title: 'dropped' } });
-      t.equal(dropped.statusCode, 500, dropped.body);
-      t.equal(dropped.headers.location, undefined);
-      t.ok(lines.some(({ err }) => /stored no record.*trigger/.test(err?.message ?? '')));
-      t.same(await books(), STORED);
-      t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'kept' } })).statusCode, 201);
-    });
+    t.test(
+      `a trigger that drops an insert is a conflict, and the log says so, by ${Base.name}`,
+      withoutTriggers,
+      async (t) => {
+        await fill();
+        for (const sql of droppingTrigger(database)) await orm.em.getConnection().execute(sql);
+        t.teardown(() => dropTriggers(orm, database));
+        const lines: { err?: { message: string } }[] = [];
+        const app = fastify(serverOptions({ logger: { stream: { write: (line) => lines.push(JSON.parse(line)) } } }));
+        t.teardown(() => app.close());
+        await app.register(viewset, { orm });
+        await app.register(new Router().register('books', Base).plugin);
+        const dropped = await app.inject({ method: 'POST', url: '/books', payload: { title: 'dropped' } });
+        t.equal(dropped.statusCode, 409, dropped.body);
+        t.equal(dropped.json().error, 'The database did not store the record');
+        t.equal(dropped.headers.location, undefined);
+        t.ok(lines.some(({ err }) => /stored no record.*trigger/.test(err?.message ?? '')));
+        t.same(await books(), STORED);
+        t.equal((await app.inject({ method: 'POST', url: '/books', payload: { title: 'kept' } })).statusCode, 201);
+      },
+    );
   }
 
   t.test('a view tells how it writes, and the log does at debug level', async (t) => {

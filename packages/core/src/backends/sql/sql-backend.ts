@@ -6,7 +6,7 @@ import type { Condition } from '../../language/condition.ts';
 import { primaryKey } from '../../fields/primary-key.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
-import { notStored, type RowWrite } from '../backend.ts';
+import { NotStored, type RowWrite } from '../backend.ts';
 import type { Visible } from '../entity-filters.ts';
 import { readPage, type RowPage } from '../page.ts';
 import type { Select } from '../question.ts';
@@ -55,7 +55,7 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
     const assignments = assignmentsOf(meta, write.data);
     const returning = projection.paths;
     return whenReady(this.#write(write, { kind: 'insert', assignments, condition: undefined, returning }), ([row]) => {
-      if (row === undefined) throw notStored(meta);
+      if (row === undefined) throw new NotStored(meta);
       return projection.readRow(row);
     });
   }

@@ -2,7 +2,7 @@ import type { EntityName } from '@mikro-orm/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Awaitable } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
-import { type Backend, notStored } from '../../backends/backend.ts';
+import { type Backend, NotStored } from '../../backends/backend.ts';
 import { HttpError, NotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
@@ -238,7 +238,7 @@ export class RecordWrites<Entity extends object, Output extends object> {
 
   #keyOf(entity: Entity): unknown {
     const key: unknown = entity[this.#definition.pk.property.name as keyof Entity];
-    if (key === undefined || key === null) throw notStored(this.#definition.meta);
+    if (key === undefined || key === null) throw new NotStored(this.#definition.meta);
     return key;
   }
 
