@@ -20,7 +20,7 @@ export type ExportFormat = (typeof EXPORTS)[number];
 export const EXPORT_TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 /** The media types of exports. */
-export type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
+type ExportType = (typeof EXPORT_TYPES)[ExportFormat];
 
 /** Records that the first statement reads, before it is known what they weigh. */
 const FIRST_BATCH_SIZE = 25;

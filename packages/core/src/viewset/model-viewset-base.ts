@@ -154,12 +154,11 @@ export abstract class ModelViewSetBase<
   }
 
   /** GET on a record. */
-  override retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
+  override async retrieve(request: FastifyRequest, _reply: FastifyReply): Promise<Types['answers']['retrieve']> {
     const { records } = this.#parts;
     const answer = this.#answer(request, 'retrieve');
-    return records.seesEntity(request)
-      ? this.#represent(request, answer)
-      : records.read(request, answer, answer.records);
+    if (!records.seesEntity(request)) return records.read(request, answer, answer.records);
+    return recordOf(request, answer, await this.getObject(request));
   }
 
   /** POST on the collection. */
@@ -172,7 +171,7 @@ export abstract class ModelViewSetBase<
   }
 
   /** PUT and PATCH on a record. */
-  override update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
+  override async update(request: FastifyRequest, reply: FastifyReply): Promise<Types['answers']['update']> {
     return this.#parts.writes.update(request, reply, this.#answer(request, 'update'));
   }
 
@@ -394,10 +393,6 @@ export abstract class ModelViewSetBase<
   /** @internal */
   get [SHOWS](): RecordView<ShowingDefinition> {
     return this.#parts.shown;
-  }
-
-  async #represent<Output extends object>(request: FastifyRequest, answer: AnswerOf<Output>): Promise<Output> {
-    return recordOf(request, answer, await this.getObject(request));
   }
 
   get #parts(): Parts<Entity, Types['answers'][AnsweringOperation]> {

@@ -48,6 +48,13 @@ class TitleViewSet extends ModelViewSet(Title, { read, write }) {
     await request.em.insert(Label, { text: request.body.text });
     return {};
   });
+  copies = action(
+    { methods: ['post'], body: Type.Array(Type.Union([Type.String(), Type.Null()])) },
+    async (request) => {
+      for (const isbn of request.body) if (isbn !== null) await this.performCreate(request, { isbn });
+      return {};
+    },
+  );
 }
 
 class ReferringViewSet extends ModelViewSet(Title, {
@@ -138,6 +145,12 @@ forEachDatabase(t, { entities: [Author, Title, Label] }, async (t, orm, database
   }
 
   const withoutChecks = database === 'mongodb' && 'MongoDB has no check constraints';
+  t.test('an action whose body is a list of values meets a conflict', async (t) => {
+    const answer = await app.inject({ method: 'POST', url: '/titles/copies', payload: [null, 'taken'] });
+    t.equal(answer.statusCode, 409, answer.body);
+    lines.length = 0;
+  });
+
   t.test('a value that breaks a rule of the table is the client’s fault', { skip: withoutChecks }, async (t) => {
     const answer = await app.inject({ method: 'POST', url: '/titles', payload: { isbn: 'x', place: 100 } });
     t.equal(answer.statusCode, 400, answer.body);

@@ -4,7 +4,16 @@ import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { Type } from 'typebox';
-import { action, computed, ModelViewSet, Permission, readShape, Router, writeShape } from '../../src/index.ts';
+import {
+  action,
+  computed,
+  Forbidden,
+  ModelViewSet,
+  Permission,
+  readShape,
+  Router,
+  writeShape,
+} from '../../src/index.ts';
 import { recordQueries } from '../query/record-queries.ts';
 import { forEachDatabase, openSqlite } from '../support/databases.ts';
 import { Book, fillLibrary, LIBRARY, Publisher, testApp } from '../support/library.ts';
@@ -222,6 +231,33 @@ forEachDatabase(t, { entities: LIBRARY }, async (t, orm) => {
     });
     t.equal(refused.statusCode, 412, 'nobody compares with what only others see');
   });
+});
+
+t.test('an override of retrieve or update catches what readShapeFor throws as a rejection', async (t) => {
+  const caught: string[] = [];
+  class RefusingViewSet extends ModelViewSet(Book, {
+    read: { default: brief, staff },
+    write: writeShape(Book, ['title']),
+  }) {
+    override readShapeFor(): never {
+      throw new Forbidden();
+    }
+    override retrieve(...given: Parameters<RefusingViewSet['list']>) {
+      return super.retrieve(...given).catch((error: unknown) => this.note('retrieve', error));
+    }
+    override update(...given: Parameters<RefusingViewSet['list']>) {
+      return super.update(...given).catch((error: unknown) => this.note('update', error));
+    }
+    note(operation: string, error: unknown): never {
+      caught.push(operation);
+      throw error;
+    }
+  }
+  const orm = await openSqlite(t, { entities: LIBRARY });
+  const app = await testApp(t, orm, [new Router().register('books', RefusingViewSet)]);
+  t.equal((await app.inject('/books/1')).statusCode, 403);
+  t.equal((await app.inject({ method: 'PATCH', url: '/books/1', payload: { title: 'Ash' } })).statusCode, 403);
+  t.strictSame(caught, ['retrieve', 'update']);
 });
 
 t.test('what cannot be meant stops the start', async (t) => {

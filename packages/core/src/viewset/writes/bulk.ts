@@ -29,7 +29,7 @@ export const BULK_RULE: OptionRule = [
 const NAMED_IN_MESSAGE = 10;
 
 /** The declarations of a view that decide about its bulk requests. */
-export interface BulkDeclarations {
+interface BulkDeclarations {
   readonly name: string;
   readonly meta: EntityMetadata;
   readonly option: BulkOption;

@@ -4,6 +4,7 @@ import type { Awaitable } from '../../awaitable.ts';
 import { permissionDenied } from '../../current-user.ts';
 import { type Backend, NotStored } from '../../backends/backend.ts';
 import { HttpError, NotFound } from '../../errors.ts';
+import { isRecord } from '../../json.ts';
 import { compare } from '../../language/compare.ts';
 import { always, and, type Condition } from '../../language/condition.ts';
 import { type Keyed, withKey } from '../../language/projection.ts';
@@ -255,7 +256,9 @@ export class RecordWrites<Entity extends object, Output extends object> {
     const isNew = request.method === 'POST';
     const fields = (isNew ? input?.create : input?.update)?.fields ?? [];
     return inputOf(request).bodies.flatMap(({ data, path }) => {
-      const value = path === '' ? stateOf(request).pk : data[field as keyof typeof data];
+      // The body of an action may be a list of anything.
+      if (!isRecord(data)) return [];
+      const value = path === '' ? stateOf(request).pk : data[field];
       return writtenRecords(meta, fields, data, path, isNew ? undefined : { field, value });
     });
   }
