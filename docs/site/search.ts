@@ -24,7 +24,8 @@ export const MINI_SEARCH = {
     fuzzy: (term: string) => (term.length > 5 ? 0.15 : false),
     prefix: (term: string) => term.length > 2,
     boost: { title: 4, titles: 2, text: 1 },
-    /** A page that explains comes before the reference that lists. */
-    boostDocument: (id: string) => (/^\/(?:reference|[^#]*-changes|changes|performance)/.test(id) ? 0.2 : 1),
+    /** A page that explains comes before the reference that lists, and before the page for contributors. */
+    boostDocument: (id: string) =>
+      /^\/(?:reference|[^#]*-changes|changes|performance|architecture)/.test(id) ? 0.2 : 1,
   },
 } satisfies NonNullable<DefaultTheme.LocalSearchOptions['miniSearch']>;
