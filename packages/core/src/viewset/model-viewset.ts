@@ -24,7 +24,7 @@ import {
   type WithExtra,
 } from './setup/model-viewset-options.ts';
 import type { AlternativeName, OneShape } from './answers/read-shapes.ts';
-import { type BulkOperation, type Operation, OPERATIONS } from './request/operation.ts';
+import { type Operation, OPERATIONS, type WriteOperation } from './request/operation.ts';
 
 /** The options that decide the types of hooks. The others stay out of the name of the base class, which messages and hovers show. */
 type ShapeOption = 'read' | 'write' | 'extra';
@@ -74,7 +74,7 @@ export interface DeclaredView<Entity, Options> {
 /** The value of an option, or a default if the view does not have the option. */
 type Or<Value, Default> = [Value] extends [never] ? Default : Value;
 
-type BulkOf<Bulk> = Bulk extends number ? BulkOperation : keyof Bulk;
+type BulkOf<Bulk> = Bulk extends number ? WriteOperation : keyof Bulk;
 
 type NamedBy<Entity, Name> = {
   readonly [Field in Name & keyof Entity]: ToWire<PropertyValue<Entity, Field>>;

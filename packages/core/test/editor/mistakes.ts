@@ -335,7 +335,7 @@ export class V extends ModelViewSet(Book, { read, count: 'exakt' }) {}`,
     code: `
 export class V extends ModelViewSet(Book, { read, write, bulk: { create: 5, updat: 5 } }) {}`,
     message:
-      "Object literal may only specify known properties, but 'updat' does not exist in type 'Readonly<Partial<Record<BulkOperation, number>>>'. Did you mean to write 'update'?",
+      'Object literal may only specify known properties, but \'updat\' does not exist in type \'Readonly<Partial<Record<"create" | "destroy" | "update", number>>>\'. Did you mean to write \'update\'?',
   },
   {
     name: 'a misspelt lookup field',

@@ -7,8 +7,6 @@ export type Operation = (typeof OPERATIONS)[number];
 export const WRITES = ['create', 'update', 'destroy'] as const;
 /** The name of an operation that writes. */
 export type WriteOperation = (typeof WRITES)[number];
-/** The operations that can be done to several records at once. */
-export type BulkOperation = WriteOperation;
 
 /** Returns the operations of a view of an entity: those of its option, else all that its shapes make possible. */
 export function operationsOf(options: {
