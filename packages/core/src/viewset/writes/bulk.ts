@@ -109,7 +109,7 @@ export class Bulk {
       return read;
     });
     const values = bodies.map(({ data }) => data);
-    this.#input!.checkRelated(values, modeOf(operation));
+    this.#input!.checkRelated(values, modeOf(operation), faults);
     if (faults.length > 0 && !this.#input!.findsMore(modeOf(operation))) throw invalidInput('body', faults);
     return { value: values, bodies, faults };
   }

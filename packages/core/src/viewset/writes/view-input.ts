@@ -128,9 +128,9 @@ export class ViewInput {
   read(body: unknown, mode: BodyMode, path = ''): ReadBody {
     const shape = this.#shapeOf(mode);
     const { value, problems, limit } = shape.inspect(body, mode);
-    this.checkRelated([value], mode);
     const further = this.#inspectExtra?.[mode](body);
     const faults = union(problems, further?.problems ?? []);
+    this.checkRelated([value], mode, faults);
     if (faults.length === 0) return soundBody(value as object, path, further?.value as object | undefined);
     if (!isRecord(body)) throw invalidInput('body', faults);
     // If only some of the faults are named, no value is known to be sound.
@@ -148,8 +148,9 @@ export class ViewInput {
    * Throws InvalidUsage if bodies name more related records in all than one may.
    *
    * @param values what was read of the bodies
+   * @param faults the faults that were found in them, which name the list that is too long by itself
    */
-  checkRelated(values: readonly unknown[], mode: BodyMode): void {
+  checkRelated(values: readonly unknown[], mode: BodyMode, faults: readonly Problem[]): void {
     const { fields } = this.#shapeOf(mode);
     let count = 0;
     for (const each of values) count += countRelated(fields, each);
@@ -157,7 +158,7 @@ export class ViewInput {
     const max = Math.max(maxRelated(fields), values.length);
     if (count <= max) return;
     const message = `must name at most ${counted(max, 'related record')} in all of its lists`;
-    throw invalidInput('body', [{ path: '', message }]);
+    throw invalidInput('body', faults.length > 0 ? faults : [{ path: '', message }]);
   }
 
   /**
