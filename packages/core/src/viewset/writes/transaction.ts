@@ -125,7 +125,7 @@ async function oneTransaction<Result>(
     const result = await Promise.race([givenUp.promise, flushAfter(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (isKept()) await commit().catch(rethrow);
+    if (isKept()) await commit().catch(throwKnownError);
     else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
@@ -147,7 +147,7 @@ async function oneTransaction<Result>(
   }
 
   /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
-  function rethrow(error: unknown): never {
+  function throwKnownError(error: unknown): never {
     throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
   }
 
