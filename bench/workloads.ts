@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
 import type { DatabaseKind } from './data/database.ts';
+import { productRow } from './data/rows.ts';
 
 /** One request of a workload. */
 export interface BenchRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -17,6 +18,7 @@ export const WORKLOAD_NAMES = [
   'many',
   'retrieve',
   'create',
+  'update',
   'authenticated',
 ] as const;
 export type WorkloadName = (typeof WORKLOAD_NAMES)[number];
@@ -89,7 +91,16 @@ function workloadsOf(rows: number, secret: string): Workload[] {
       name: 'create',
       title: 'create',
       target: { cpuToRaw: 1.1, rateToHand: 3 },
-      requests: ids.map((id) => post('/api/drafts', { name: `Steel lamp ${id}`, price: id + 0.25, stock: id % 9 })),
+      requests: ids.map((id) =>
+        send('POST', '/api/drafts', { name: `Steel lamp ${id}`, price: id + 0.25, stock: id % 9 }),
+      ),
+    },
+    {
+      name: 'update',
+      title: 'update: PATCH of one field',
+      target: { cpuToRaw: 1.15, rateToHand: 3 },
+      // The value that is there already, so that the other workloads read the same records.
+      requests: ids.map((id) => send('PATCH', `/api/stocks/${id}`, { stock: productRow(id)[2] })),
     },
     {
       name: 'authenticated',
@@ -104,8 +115,8 @@ function get(path: string, headers: Readonly<Record<string, string>> = {}): Benc
   return { method: 'GET', path, headers, body: undefined };
 }
 
-function post(path: string, body: object): BenchRequest {
-  return { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+function send(method: 'POST' | 'PATCH', path: string, body: object): BenchRequest {
+  return { method, path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 /** A token as the auth package issues it, good for a day. */

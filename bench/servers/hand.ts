@@ -84,6 +84,17 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     { schema: retrieveSchema, onRequest: authenticate },
     retrieve,
   );
+  app.patch<{ Params: schemas.PkParams; Body: schemas.StockBody }>(
+    '/api/stocks/:pk',
+    { schema: { ...retrieveSchema, body: schemas.StockBody } },
+    async ({ params, body }, reply) => {
+      const product = await em.findOne(Product, params.pk);
+      if (product === null) return reply.code(404).send({ error: 'Not found' });
+      em.assign(product, body);
+      await em.flush();
+      return wrap(product).toObject();
+    },
+  );
   app.post<{ Body: schemas.DraftBody }>(
     '/api/drafts',
     { schema: { body: schemas.DraftBody, response: { 201: schemas.ProductShape } } },

@@ -54,6 +54,13 @@ class BasketViewSet extends ModelViewSet(Basket, {
   permissionClasses: [AllowAny],
 }) {}
 
+class StockViewSet extends ModelViewSet(Product, {
+  read: readShape(Product, ['id', 'name', 'price', 'stock']),
+  write: writeShape(Product, ['stock']),
+  operations: ['update'],
+  permissionClasses: [AllowAny],
+}) {}
+
 class DraftViewSet extends ModelViewSet(Draft, {
   read: readShape(Draft, ['id', 'name', 'price', 'stock']),
   write: writeShape(Draft, ['name', 'price', 'stock']),
@@ -69,7 +76,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     account: Account,
     secret,
     urlPrefix: '/api/auth',
-    nonAuthEndpoints: ['GET /api/products*', 'GET /api/accounts*', 'GET /api/baskets*', '/api/drafts*'],
+    nonAuthEndpoints: ['GET /api/products*', 'GET /api/accounts*', 'GET /api/baskets*', '/api/drafts*', '/api/stocks*'],
     mailer: new LogEmailSender(app.log),
   });
   const router = new Router({ prefix: 'api' });
@@ -78,6 +85,7 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
   router.register('accounts', AccountViewSet);
   router.register('baskets', BasketViewSet);
   router.register('drafts', DraftViewSet);
+  router.register('stocks', StockViewSet);
   await app.register(router.plugin);
   return { app };
 });

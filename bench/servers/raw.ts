@@ -59,6 +59,14 @@ await serve(async ({ kind, location, secret }): Promise<BenchServer> => {
     { schema: retrieveSchema, onRequest: authenticate },
     retrieve,
   );
+  app.patch<{ Params: schemas.PkParams; Body: schemas.StockBody }>(
+    '/api/stocks/:pk',
+    { schema: { ...retrieveSchema, body: schemas.StockBody } },
+    async ({ params, body }, reply) => {
+      const product = await store.setStock(params.pk, body.stock);
+      return product ?? reply.code(404).send({ error: 'Not found' });
+    },
+  );
   app.post<{ Body: schemas.DraftBody }>(
     '/api/drafts',
     { schema: { body: schemas.DraftBody, response: { 201: schemas.ProductShape } } },

@@ -53,9 +53,12 @@ export const DraftBody = Type.Object({
   stock: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER })),
 });
 
+export const StockBody = Type.Object({ stock: Type.Integer({ minimum: 0, maximum: MAX_INTEGER }) });
+
 export type ProductsQuery = Type.Static<typeof ProductsQuery>;
 export type PageQuery = Type.Static<typeof PageQuery>;
 export type DraftBody = Type.Static<typeof DraftBody>;
+export type StockBody = Type.Static<typeof StockBody>;
 export type PkParams = Type.Static<typeof PkParams>;
 export type Product = Type.Static<typeof ProductShape>;
 export type Basket = Type.Static<typeof BasketShape>;

@@ -121,6 +121,12 @@ export class MongoStore implements Store {
     return user === undefined ? undefined : toAccount(user);
   }
 
+  async setStock(id: number, stock: number): Promise<Product | undefined> {
+    const options = { ...PRODUCT, returnDocument: 'after' } as const;
+    const product = await this.#products.findOneAndUpdate({ _id: id }, { $set: { stock } }, options);
+    return product === null ? undefined : toProduct(product);
+  }
+
   async createDraft({ name, price, stock = 0 }: DraftBody): Promise<Product> {
     const counted = { upsert: true, returnDocument: 'after' } as const;
     const counter = await this.#counters.findOneAndUpdate({ _id: 'draft' }, { $inc: { last: 1 } }, counted);

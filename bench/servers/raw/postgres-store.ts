@@ -29,6 +29,10 @@ const CREATE_DRAFT = {
   name: 'create-draft',
   text: 'insert into draft (name, price, stock) values ($1, $2, $3) returning id, name, price, stock',
 };
+const SET_STOCK = {
+  name: 'set-stock',
+  text: 'update product set stock = $1 where id = $2 returning id, name, price, stock',
+};
 const COUNT_ACCOUNTS = { name: 'count-accounts', text: 'select count(*) from account' };
 const ACCOUNTS = {
   name: 'accounts',
@@ -94,6 +98,11 @@ export class PostgresStore implements Store {
   async user(id: number): Promise<User | undefined> {
     const { rows } = await this.#pool.query<User>({ ...USER, values: [id] });
     return rows[0];
+  }
+
+  async setStock(id: number, stock: number): Promise<Product | undefined> {
+    const [row] = await this.#rows<ProductRow>(SET_STOCK, [stock, id]);
+    return row === undefined ? undefined : toProduct(row);
   }
 
   async createDraft({ name, price, stock }: DraftBody): Promise<Product> {

@@ -40,6 +40,7 @@ export class SqliteStore implements Store {
   readonly #product: Statement<unknown[], ProductRow>;
   readonly #user: Statement<[number], UserRow>;
   readonly #createDraft: Statement<unknown[], ProductRow>;
+  readonly #setStock: Statement<unknown[], ProductRow>;
 
   constructor(location: string) {
     const database = new Sqlite(location);
@@ -72,6 +73,7 @@ export class SqliteStore implements Store {
       `select a.id, a.name, a.email, a.is_active, r.name as role
        from account a left join role r on r.id = a.role_id where a.id = ?`,
     );
+    this.#setStock = rawPrepare(database, 'update product set stock = ? where id = ? returning id, name, price, stock');
     this.#createDraft = rawPrepare(
       database,
       'insert into draft (name, price, stock) values (?, ?, ?) returning id, name, price, stock',
@@ -104,6 +106,11 @@ export class SqliteStore implements Store {
   user(id: number): User | undefined {
     const user = this.#user.get(id);
     return user === undefined ? undefined : { ...user, is_active: user.is_active === 1 };
+  }
+
+  setStock(id: number, stock: number): Product | undefined {
+    const row = this.#setStock.get(stock, id);
+    return row === undefined ? undefined : toProduct(row);
   }
 
   createDraft({ name, price, stock }: DraftBody): Product {

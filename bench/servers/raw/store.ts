@@ -23,6 +23,8 @@ export interface Store {
   baskets(slice: Slice): Eventually<Page<Basket>>;
   product(id: number): Eventually<Product | undefined>;
   user(id: number): Eventually<User | undefined>;
+  /** Changes the stock of a product, if there is one. */
+  setStock(id: number, stock: number): Eventually<Product | undefined>;
   createDraft(draft: DraftBody): Eventually<Product>;
   close(): Eventually<void>;
 }

@@ -1,6 +1,7 @@
 import type { EntityManager, EntityMetadata } from '@mikro-orm/core';
 import { type Dialect, quoted } from './dialects/dialect.ts';
 import type { FieldPath } from '../../fields/field-path.ts';
+import { primaryKey } from '../../fields/primary-key.ts';
 import { discriminatorOf } from '../discriminator.ts';
 import { QueryMemo } from '../query-memo.ts';
 import type { Bound, Statement } from './dialects/reader.ts';
@@ -15,13 +16,18 @@ export interface EntityPlan {
   readonly hasConstraints: boolean;
   /** The selects of the queries that come again, as `bindSelect` has written them. */
   readonly selects: QueryMemo<Bound[]>;
-  /** The last inserts that were written, by the columns that they return. */
-  readonly inserts: WeakMap<readonly FieldPath[], KnownInsert[]>;
+  /** The last writes whose text is known, by the columns that they return. */
+  readonly writes: WeakMap<readonly FieldPath[], KnownWrite[]>;
+  /** The column of the primary key. */
+  readonly key: readonly FieldPath[];
 }
 
-/** An insert that was written, and the columns that it stores. */
-export interface KnownInsert {
+/** A statement that writes, and all that its text depends on. */
+export interface KnownWrite {
+  readonly kind: 'insert' | 'update' | 'delete';
   readonly stored: readonly FieldPath[];
+  /** The column by which the record is found, and its comparison; undefined for an insert. */
+  readonly found: { readonly path: FieldPath; readonly template: string } | undefined;
   readonly statement: Statement;
 }
 
@@ -32,7 +38,19 @@ export function makeEntityPlan(
   schema: string | undefined,
 ): EntityPlan {
   const hasConstraints = em.config.get('schemaGenerator').createForeignKeyConstraints ?? true;
-  return { meta, dialect, schema, hasConstraints, selects: new QueryMemo(), inserts: new WeakMap() };
+  let key: readonly FieldPath[] | undefined;
+  return {
+    meta,
+    dialect,
+    schema,
+    hasConstraints,
+    selects: new QueryMemo(),
+    writes: new WeakMap(),
+    // Some entities that are only read have a key of several columns.
+    get key() {
+      return (key ??= [primaryKey(meta)]);
+    },
+  };
 }
 
 /** The table of an entity, quoted; as MikroORM names it. */

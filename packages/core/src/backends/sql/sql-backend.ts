@@ -3,7 +3,6 @@ import { type Awaitable, whenReady } from '../../awaitable.ts';
 import { checkNotGivenUp } from '../../given-up.ts';
 import { fieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { primaryKey } from '../../fields/primary-key.ts';
 import type { RelatedProjection } from '../../language/projection.ts';
 import type { Counting, Query, Slice } from '../../language/query.ts';
 import { NotStored, type RowWrite } from '../backend.ts';
@@ -70,8 +69,8 @@ export class SqlBackend extends ReadingBackend<SqlQuestion> {
   }
 
   remove(write: Omit<RowWrite<unknown>, 'projection'> & { readonly condition: Condition }): Awaitable<boolean> {
-    const { meta, condition } = write;
-    const returning = [primaryKey(meta)];
+    const { em, meta, condition } = write;
+    const returning = this.#planOf(em, meta).key;
     const removed = this.#write(write, { kind: 'delete', assignments: [], condition, returning });
     return whenReady(removed, (rows) => rows.length > 0);
   }

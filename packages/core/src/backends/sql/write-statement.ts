@@ -1,11 +1,11 @@
 import type { EntityManager, EntityProperty } from '@mikro-orm/core';
 import type { FieldPath } from '../../fields/field-path.ts';
 import type { Condition } from '../../language/condition.ts';
-import { VALUE } from './dialects/comparison.ts';
+import { type Comparison, VALUE } from './dialects/comparison.ts';
 import { quoted } from './dialects/dialect.ts';
 import type { Bound } from './dialects/reader.ts';
 import { writeCondition } from './condition-sql.ts';
-import { type EntityPlan, type KnownInsert, tableSql } from './entity-plan.ts';
+import { type EntityPlan, type KnownWrite, tableSql } from './entity-plan.ts';
 import { nextAlias, SqlScope } from './scope.ts';
 import { SqlText } from './sql-text.ts';
 import { rootScope } from './statement.ts';
@@ -25,53 +25,69 @@ export interface Write {
   readonly returning: readonly FieldPath[];
 }
 
-/** The number of inserts that are kept for an entity: a client chooses which of its optional fields it sends. */
-const MAX_INSERTS = 20;
+/** The number of writes whose text is kept for an entity: a client chooses which of its optional fields it sends. */
+const MAX_WRITES = 20;
 
 /**
  * `insert … returning …`, `update … returning …` or `delete … returning …`. The first row tells what is asked: databases have
  * written all rows by then.
+ *
+ * The text of an insert, and of a write that finds its record by one column, depends on columns alone. It is written once for those
+ * that come again.
  */
 export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bound {
-  if (write.kind === 'insert') return bindInsert(em, plan, write);
-  const text = changeText(em, plan, write).add(` returning ${returningSql(plan, write.returning)}`);
+  const { kind, assignments, condition, returning } = write;
+  const found = condition === undefined ? undefined : foundBy(plan, condition);
+  if (condition !== undefined && found === undefined) return writeAnew(em, plan, write);
+  let writes = plan.writes.get(returning);
+  if (writes === undefined) plan.writes.set(returning, (writes = []));
+  let known = writes.find((each) => each.kind === kind && isFoundBy(each, found) && stores(each, assignments));
+  if (known === undefined) {
+    const { statement } = writeAnew(em, plan, write);
+    known = { kind, stored: assignments.map(({ path }) => path), found, statement };
+    if (writes.unshift(known) > MAX_WRITES) writes.pop();
+  }
+  const values = assignments.map(({ path, value }) => plan.dialect.stored(path, value));
+  if (found !== undefined) values.push(...found.values);
+  return { statement: known.statement, values };
+}
+
+/** The comparison of a condition that names a record by one column of its own; undefined for any other condition. */
+function foundBy(
+  { dialect }: EntityPlan,
+  condition: Condition,
+): (Comparison & { readonly path: FieldPath }) | undefined {
+  if (condition.kind !== 'compare' || condition.lookup !== 'exact' || condition.path.steps.length > 0) return undefined;
+  const { path, lookup, value } = condition;
+  return { path, ...dialect.compare(path, lookup, value) };
+}
+
+function isFoundBy({ found: known }: KnownWrite, found: KnownWrite['found']): boolean {
+  return known?.path === found?.path && known?.template === found?.template;
+}
+
+function stores({ stored }: KnownWrite, assignments: readonly Assignment[]): boolean {
+  return stored.length === assignments.length && stored.every((column, index) => assignments[index]!.path === column);
+}
+
+function writeAnew(em: EntityManager, plan: EntityPlan, write: Write): Bound {
+  const { kind, assignments, returning } = write;
+  const text = kind === 'insert' ? insertText(em, plan, assignments) : changeText(em, plan, write);
+  text.add(` returning ${returningSql(plan, returning)}`);
   // A client chooses which fields it sends.
-  const isShapedByClient = write.kind === 'update';
+  const isShapedByClient = kind !== 'delete';
   return { statement: { sql: text.numberValues(plan.dialect), one: true, isShapedByClient }, values: text.values };
 }
 
-/** The text of an insert depends on its columns alone, so that it is written once for those that come again. */
-function bindInsert(em: EntityManager, plan: EntityPlan, { assignments, returning }: Write): Bound {
-  let inserts = plan.inserts.get(returning);
-  if (inserts === undefined) plan.inserts.set(returning, (inserts = []));
-  let known = inserts.find(({ stored }) => storesInto(assignments, stored));
-  if (known === undefined) {
-    known = writeInsert(em, plan, assignments, returning);
-    if (inserts.unshift(known) > MAX_INSERTS) inserts.pop();
-  }
-  return { statement: known.statement, values: assignments.map(({ path, value }) => plan.dialect.stored(path, value)) };
-}
-
-function storesInto(assignments: readonly Assignment[], columns: readonly FieldPath[]): boolean {
-  return columns.length === assignments.length && columns.every((column, index) => assignments[index]!.path === column);
-}
-
-function writeInsert(
-  em: EntityManager,
-  plan: EntityPlan,
-  assignments: readonly Assignment[],
-  returning: readonly FieldPath[],
-): KnownInsert {
-  const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, returning)}`);
-  const statement = { sql: text.numberValues(plan.dialect), one: true, isShapedByClient: true };
-  return { stored: assignments.map(({ path }) => path), statement };
-}
-
-function insertSql(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): string {
+function insertText(em: EntityManager, plan: EntityPlan, assignments: readonly Assignment[]): SqlText {
+  const text = new SqlText();
   const table = tableSql(plan, em, plan.meta);
-  if (assignments.length === 0) return `insert into ${table} default values`;
+  if (assignments.length === 0) return text.add(`insert into ${table} default values`);
   const columns = assignments.map(({ path }) => columnOf(path.property));
-  return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => VALUE).join(', ')})`;
+  return text.add(
+    `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => VALUE).join(', ')})`,
+    assignments.map(({ path, value }) => plan.dialect.stored(path, value)),
+  );
 }
 
 function changeText(em: EntityManager, plan: EntityPlan, { kind, assignments, condition }: Write): SqlText {
