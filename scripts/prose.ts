@@ -1,0 +1,21 @@
+/**
+ * Prints how long the sentences of pages are: the number of sentences, the median and the 90th percentile of their words, and each
+ * sentence above 30 words. `node scripts/prose.ts docs/guide.md`; without names, of the README, docs and the packages' READMEs.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { percentile, sentencesOf } from '../docs/test/support/sentences.ts';
+
+const LONG_WORDS = 30;
+
+const named = process.argv.slice(2);
+const pages = named.length > 0 ? named : globSync(['README.md', 'docs/*.md', 'packages/*/README.md']).toSorted();
+
+for (const page of pages) {
+  const sentences = sentencesOf(readFileSync(page, 'utf8'));
+  const words = sentences.filter(({ inTable }) => !inTable).map((sentence) => sentence.words);
+  const long = sentences.filter((sentence) => sentence.words > LONG_WORDS);
+  console.log(
+    `${page}: ${words.length} sentences, median ${percentile(words, 0.5)}, 90% ${percentile(words, 0.9)}, ${long.length} above ${LONG_WORDS}`,
+  );
+  if (named.length > 0) for (const { text, words } of long) console.log(`  ${words}: ${text}`);
+}
