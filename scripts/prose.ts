@@ -12,10 +12,10 @@ const pages = named.length > 0 ? named : globSync(['README.md', 'docs/*.md', 'pa
 
 for (const page of pages) {
   const sentences = sentencesOf(readFileSync(page, 'utf8'));
-  const words = sentences.filter(({ inTable }) => !inTable).map((sentence) => sentence.words);
-  const long = sentences.filter((sentence) => sentence.words > LONG_WORDS);
+  const lengths = sentences.filter(({ inTable }) => !inTable).map(({ words }) => words);
+  const long = sentences.filter(({ words }) => words > LONG_WORDS);
   console.log(
-    `${page}: ${words.length} sentences, median ${percentile(words, 0.5)}, 90% ${percentile(words, 0.9)}, ${long.length} above ${LONG_WORDS}`,
+    `${page}: ${lengths.length} sentences, median ${percentile(lengths, 0.5)}, 90% ${percentile(lengths, 0.9)}, ${long.length} above ${LONG_WORDS}`,
   );
   if (named.length > 0) for (const { text, words } of long) console.log(`  ${words}: ${text}`);
 }

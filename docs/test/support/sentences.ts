@@ -48,8 +48,10 @@ function passagesOf(markdown: string): readonly Passage[] {
   return passages;
 }
 
+/** Takes out fenced blocks, hidden blocks in comments, and blocks that are indented by four spaces. */
 function withoutCode(markdown: string): string {
-  return markdown.replaceAll(/^([ \t]*)(`{3,})[^\n]*\n[\s\S]*?^[ \t]*\2[ \t]*$/gm, '');
+  const unfenced = markdown.replaceAll(/^([ \t]*)(`{3,})[^\n]*\n[\s\S]*?^[ \t]*\2[ \t]*$/gm, '');
+  return unfenced.replaceAll(/<!--[\s\S]*?-->/g, '').replaceAll(/(?<=\n\n)(?: {4}.*\n)+/g, '');
 }
 
 function cellsOf(row: string): readonly string[] {
@@ -58,7 +60,9 @@ function cellsOf(row: string): readonly string[] {
 }
 
 function plainText(markdown: string): string {
-  return markdown.replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/(`+).+?\1/g, (span) => `${span[0]}${span.replaceAll(/[`\s.!?]/g, '')}${span[0]}`);
+  return markdown
+    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/(`+).+?\1/g, (span) => `${span[0]}${span.replaceAll(/[`\s.!?]/g, '')}${span[0]}`);
 }
 
 function splitSentences(text: string): readonly string[] {
