@@ -1,6 +1,6 @@
 /**
  * Prints how long the sentences of pages are: the number of sentences, the median and the 90th percentile of their words, and each
- * sentence above 30 words. `node scripts/prose.ts docs/guide.md`; without names, of the README, docs and the packages' READMEs.
+ * sentence above 30 words. `node scripts/prose.ts docs/guide.md`; without names, of the README, docs and the READMEs of packages and examples.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { percentile, sentencesOf } from '../docs/test/support/sentences.ts';
@@ -8,7 +8,10 @@ import { percentile, sentencesOf } from '../docs/test/support/sentences.ts';
 const LONG_WORDS = 30;
 
 const named = process.argv.slice(2);
-const pages = named.length > 0 ? named : globSync(['README.md', 'docs/*.md', 'packages/*/README.md']).toSorted();
+const pages =
+  named.length > 0
+    ? named
+    : globSync(['README.md', 'docs/*.md', 'packages/*/README.md', 'examples/*/README.md']).toSorted();
 
 for (const page of pages) {
   const sentences = sentencesOf(readFileSync(page, 'utf8'));

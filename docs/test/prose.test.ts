@@ -31,7 +31,7 @@ const OLD_PAGES = new Set([
 ]);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const pages = globSync(['README.md', 'docs/*.md', 'packages/*/README.md'], { cwd: root });
+const pages = globSync(['README.md', 'docs/*.md', 'packages/*/README.md', 'examples/*/README.md'], { cwd: root });
 const rewritten = pages.filter((page) => !OLD_PAGES.has(page)).toSorted();
 t.ok(rewritten.length > 40, 'the pages can be found');
 
