@@ -7,7 +7,7 @@ import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts
 import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, optionOf } from './routes/route-names.ts';
+import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, ROUTE_OPTIONS } from './routes/route-names.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
 /** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
@@ -174,15 +174,19 @@ function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
 }
 
 function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
-  const isOn = (name: AuthRouteName): boolean => {
-    const option = optionOf(name);
-    return option === undefined || options[option] !== undefined;
-  };
-  const { routes = AUTH_ROUTE_NAMES.filter(isOn) } = options;
-  const isList = Array.isArray(routes) && routes.every((name) => AUTH_ROUTE_NAMES.includes(name));
-  if (!isList) throw wrong('routes', `a list of ${AUTH_ROUTE_NAMES.join(', ')}`, routes);
+  const isOn = (name: AuthRouteName): boolean =>
+    ROUTE_OPTIONS[name] === null || options[ROUTE_OPTIONS[name]] !== undefined;
+  const routes: readonly AuthRouteName[] = options.routes ?? AUTH_ROUTE_NAMES.filter(isOn);
+  if (
+    !(Array.isArray as (value: unknown) => boolean)(routes) ||
+    !routes.every((name) => AUTH_ROUTE_NAMES.includes(name))
+  ) {
+    throw wrong('routes', `a list of ${AUTH_ROUTE_NAMES.join(', ')}`, routes);
+  }
   const off = routes.find((name) => !isOn(name));
-  if (off !== undefined) throw new ImproperlyConfigured(`auth: the route "${off}" needs option "${optionOf(off)}"`);
+  if (off !== undefined) {
+    throw new ImproperlyConfigured(`auth: the route "${off}" needs the option "${ROUTE_OPTIONS[off]}"`);
+  }
   return new Set(routes);
 }
 

@@ -1,11 +1,9 @@
-import type { AuthOptions } from '../auth-options.ts';
-
-/** Each name of the option `routes`, and the option that switches it on; undefined: the route needs none. */
-const ROUTE_OPTIONS = {
-  login: undefined,
-  register: undefined,
-  'send-verification-email': undefined,
-} as const satisfies Record<string, keyof AuthOptions | undefined>;
+/** Each name of the option `routes`, and the option of the plugin that switches it on; null: the route needs none. */
+export const ROUTE_OPTIONS = {
+  login: null,
+  register: null,
+  'send-verification-email': null,
+} as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */
 export type AuthRouteName = keyof typeof ROUTE_OPTIONS;
@@ -14,8 +12,3 @@ export const AUTH_ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as readonly AuthRoute
 
 /** The routes that need no token as long as `nonAuthEndpoints` is left to its default. */
 export const LISTED_ROUTES: readonly AuthRouteName[] = ['login', 'register', 'send-verification-email'];
-
-/** The option that switches a route on; undefined if it needs none. */
-export function optionOf(name: AuthRouteName): keyof AuthOptions | undefined {
-  return ROUTE_OPTIONS[name];
-}
