@@ -8,6 +8,8 @@ export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountSchema } from './account-contract.ts';
+export type { SessionFields, SessionSchema } from './session-contract.ts';
+export type { SessionOptions } from './session-options.ts';
 export { AccountUser } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export { passwordField, type PasswordLengths } from './password-field.ts';

@@ -2,18 +2,38 @@ import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import type { AuthRoute } from './auth-route.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
+import { logoutAllRoute, logoutRoute } from './logout.ts';
+import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
+import { endSessionRoute, listSessionsRoute } from './sessions.ts';
 
-export type AuthRouteParts = LoginRouteParts & RegisterParts & SendParts;
+export interface AuthRouteParts extends Omit<LoginRouteParts, 'sessions'>, RegisterParts, SendParts {
+  /** Undefined: sessions are off. */
+  readonly sessions: RefreshParts | undefined;
+}
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  return [loginRoute(parts), registerRoute(parts), sendRoute(parts)];
+  const { sessions } = parts;
+  return [
+    loginRoute(parts),
+    registerRoute(parts),
+    sendRoute(parts),
+    ...(sessions === undefined
+      ? []
+      : [
+          refreshRoute(sessions),
+          logoutRoute(sessions),
+          logoutAllRoute(sessions),
+          listSessionsRoute(sessions),
+          endSessionRoute(sessions),
+        ]),
+  ];
 }
 
 /** Mounts the routes that are on, on a scope of their own. Each path has a name: `auth-login` and so on. */

@@ -3,6 +3,10 @@ export const ROUTE_OPTIONS = {
   login: null,
   register: null,
   'send-verification-email': null,
+  refresh: 'sessions',
+  logout: 'sessions',
+  'logout-all': 'sessions',
+  sessions: 'sessions',
 } as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */
