@@ -7,7 +7,6 @@ import type { SessionEntity, SessionFields, SessionModel } from './session-contr
 
 /** A session together with its account and the account's role, as one row; times as ISO texts. */
 export interface SessionRow extends AccountRow {
-  readonly token_hash: string;
   readonly created_at: string;
   readonly last_used_at: string;
   readonly expires_at: string;
@@ -31,13 +30,15 @@ const MAX_LISTED = 1000;
  */
 export class SessionRecords implements UserSource {
   readonly #model: SessionModel;
-  readonly #ofActiveAccounts: RecordFinder<SessionEntity, SessionRow>;
+  readonly #ofActiveAccounts: QuerySet<SessionEntity>;
+  readonly #row: Projection<SessionRow>;
+  readonly #finder: RecordFinder<SessionEntity, SessionRow>;
   readonly #listed: Projection<ListedSession>;
 
   /** @param em the ORM's global entity manager */
   constructor(model: SessionModel, em: EntityManager) {
     this.#model = model;
-    const whole = readShape(model.session, ['token_hash', 'created_at', 'last_used_at', 'expires_at'], {
+    const row = readShape(model.session, ['created_at', 'last_used_at', 'expires_at'], {
       id: 'account.id',
       email: 'account.email',
       name: 'account.name',
@@ -46,9 +47,10 @@ export class SessionRecords implements UserSource {
       role_name: 'account.role.name',
     });
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
-    const records = QuerySet.of(em, model.session).filter({ account__is_active: true });
-    this.#ofActiveAccounts = new RecordFinder(records, whole.bind(model.meta, em.getPlatform()));
+    this.#row = row.bind(model.meta, em.getPlatform());
     this.#listed = listed.bind(model.meta, em.getPlatform());
+    this.#ofActiveAccounts = QuerySet.of(em, model.session).filter({ account__is_active: true });
+    this.#finder = new RecordFinder(this.#ofActiveAccounts, this.#row);
   }
 
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
@@ -59,8 +61,13 @@ export class SessionRecords implements UserSource {
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */
   async find(request: FastifyRequest, id: unknown): Promise<SessionRow | undefined> {
-    const row = await this.#ofActiveAccounts.find(new PrimarySource(request), id);
-    return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
+    return live(await this.#finder.find(new PrimarySource(request), id));
+  }
+
+  /** The same, if this is the hash of its token. Nothing reads the hash itself, so that an entity may hide it. */
+  async findByToken(request: FastifyRequest, id: string, token_hash: string): Promise<SessionRow | undefined> {
+    const records = this.#ofActiveAccounts.using(new PrimarySource(request)).filter({ id, token_hash });
+    return live((await records.slice(0, 1).rows(this.#row))[0]);
   }
 
   async list(request: FastifyRequest, account: number): Promise<ListedSession[]> {
@@ -108,6 +115,10 @@ export class SessionRecords implements UserSource {
     if (expired.length === 0) return;
     await request.em.nativeDelete(this.#model.session, { id: { $in: expired.map(({ id }) => id) } });
   }
+}
+
+function live(row: SessionRow | undefined): SessionRow | undefined {
+  return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
 }
 
 class PrimarySource {
