@@ -2,8 +2,7 @@ import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type AccessTokens, claimsOf } from '../access-tokens.ts';
-import type { AccountEntity } from '../account-contract.ts';
+import { type AccessTokens, claimsOf, type TokenAccount } from '../access-tokens.ts';
 import type { Accounts } from '../accounts.ts';
 import type { DeviceCookies } from '../device-cookies.ts';
 import { refuseDisabled } from '../login-failures.ts';
@@ -42,7 +41,7 @@ export interface LoginChoices {
 export type CompleteLogin = (
   request: FastifyRequest,
   reply: FastifyReply,
-  account: AccountEntity,
+  account: TokenAccount,
   choices?: LoginChoices,
 ) => Promise<LoggedIn>;
 
