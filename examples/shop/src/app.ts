@@ -7,6 +7,7 @@ import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
+import { Session } from './entities/session.ts';
 import { addHealthChecks } from './health-checks.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
@@ -29,7 +30,7 @@ const API: OpenapiOptions = {
     license: { name: 'MIT', identifier: 'MIT' },
   },
   tags: {
-    auth: 'Registration, login and verification codes.',
+    auth: 'Registration, login, sessions and verification codes.',
     health: 'The state of the process, for load balancers and monitors.',
   },
 };
@@ -78,6 +79,7 @@ export async function buildApp(
   await app.register(auth, {
     account: Account,
     urlPrefix: '/api/auth',
+    ...(settings.sessions ? { sessions: Session } : {}),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     userCacheSeconds: settings.userCacheSeconds,

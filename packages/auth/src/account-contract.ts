@@ -1,11 +1,5 @@
-import {
-  type EntityMetadata,
-  type EntityName,
-  type EntityProperty,
-  type MikroORM,
-  ReferenceKind,
-} from '@mikro-orm/core';
-import { ImproperlyConfigured } from '@viewset/core';
+import type { EntityMetadata, EntityName, MikroORM } from '@mikro-orm/core';
+import { EntityContract } from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
@@ -53,52 +47,13 @@ export interface AccountModel {
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 const BCRYPT_HASH_LENGTH = 60;
 
-type Properties = Readonly<Record<string, EntityProperty | undefined>>;
-
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
 export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
   const account = entity as EntityName<AccountEntity>;
-  const meta = orm.getMetadata().find(account);
-  if (meta === undefined || !orm.getMetadata().has(meta.class)) {
-    throw wrong('must be an entity that the ORM knows (its option "entities")');
-  }
-  const properties = meta.properties as Properties;
-  const missing = PROPERTIES.filter((name) => properties[name] === undefined);
-  if (missing.length > 0) {
-    throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
-  }
-  if (meta.primaryKeys.join(',') !== 'id') {
-    throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
-  }
-  if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
-  const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
-  if (length < BCRYPT_HASH_LENGTH) {
-    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
-  }
-  return { account, role: roleOf(meta), meta };
-}
-
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> {
-  const { kind, targetMeta } = properties.role;
-  const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
-  if (!isReference || targetMeta === undefined) {
-    throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
-  }
-  const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
-  if (missing.length > 0) {
-    throw wrong(
-      `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
-    );
-  }
-  return targetMeta.class as EntityName<RoleFields>;
-}
-
-function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {
-  const properties = meta.properties as Properties;
-  const named = meta.uniques.some((unique) => [unique.properties].flat().join(',') === name);
-  return named || properties[name]?.unique === true;
-}
-
-function wrong(problem: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`auth: option "account" ${problem}`);
+  const contract = new EntityContract(orm, 'account', account, PROPERTIES);
+  contract.requireKey('id');
+  contract.requireUnique('email');
+  contract.requireRoom('password', BCRYPT_HASH_LENGTH, 'a bcrypt hash');
+  const role = contract.requireReference('role', ['id', 'name']).class as EntityName<RoleFields>;
+  return { account, role, meta: contract.meta };
 }

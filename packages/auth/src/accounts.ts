@@ -42,9 +42,14 @@ export interface NewAccount {
 }
 
 /** An account and its role, as one row. */
-interface AccountRow extends Omit<AccountUser, 'role'> {
+export interface AccountRow extends Omit<AccountUser, 'role'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
+}
+
+export function userOf({ id, email, name, is_active, role_id, role_name }: AccountRow): AccountUser {
+  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+  return new AccountUser({ id, email, name, is_active, role });
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
@@ -74,10 +79,7 @@ export class Accounts {
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     if (!this.#isId(id)) return null;
     const row = await this.#active.find(request, id);
-    if (row === undefined) return null;
-    const { id: key, email, name, is_active, role_id, role_name } = row;
-    const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-    return new AccountUser({ id: key, email, name, is_active, role });
+    return row === undefined ? null : userOf(row);
   }
 
   /** @param email normalized */

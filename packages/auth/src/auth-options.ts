@@ -6,8 +6,10 @@ import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts'
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
+import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { AUTH_PATHS } from './routes/auth-routes.ts';
+import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, ROUTE_OPTIONS } from './routes/route-names.ts';
+import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
 /** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
@@ -22,8 +24,17 @@ export interface AuthOptions {
   readonly keys?: TokenKeys;
   /** The lifetime of a token, in whole seconds. Default: 86400, a day. */
   readonly expirationDelta?: number;
-  /** The path of the three routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
+  /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
+  /** The routes that there are, by name. Default: every route whose option is on. */
+  readonly routes?: readonly AuthRouteName[];
+  /**
+   * The entity of sessions (see SessionFields), or SessionOptions, and tokens can be taken back: a login begins a session, refresh
+   * tokens renew it, logout ends it. Default: no sessions.
+   */
+  readonly sessions?: SessionSchema | SessionOptions;
+  /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
+  readonly tokenScheme?: string;
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
@@ -38,13 +49,13 @@ export interface AuthOptions {
   readonly userCacheSeconds?: number;
   /** A monotonic clock in milliseconds, for `userCacheSeconds` alone. Default: `performance.now`. */
   readonly clock?: () => number;
-  /** Paths that need no token (see NonAuthEndpoints). Default: the three routes under `urlPrefix`. */
+  /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and the sending of codes. */
   readonly nonAuthEndpoints?: readonly string[];
   /** Sends the verification codes; closed with the application. */
   readonly mailer: EmailSender;
   /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
   readonly store?: Store;
-  /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
+  /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
@@ -59,6 +70,10 @@ export interface ResolvedAuthOptions {
   readonly account: AccountSchema;
   readonly token: TokenOptions;
   readonly urlPrefix: string;
+  readonly routes: ReadonlySet<AuthRouteName>;
+  /** Undefined: sessions are off. */
+  readonly sessions: ResolvedSessionOptions | undefined;
+  readonly tokenScheme: string;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
   readonly storeUser: StoreUser | undefined;
@@ -68,6 +83,8 @@ export interface ResolvedAuthOptions {
   readonly mailer: EmailSender;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
+  readonly refreshKey: Uint8Array;
+  readonly deviceKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly verificationEmail: VerificationEmail;
@@ -80,6 +97,9 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'keys',
   'expirationDelta',
   'urlPrefix',
+  'routes',
+  'sessions',
+  'tokenScheme',
   'authenticate',
   'retrieveUser',
   'storeUser',
@@ -111,20 +131,27 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   const { defaultRole = 'user' } = options;
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
+  const routes = resolveRoutes(options);
   return Object.freeze({
     account: options.account,
     token: resolveToken(options),
     urlPrefix,
+    routes,
+    sessions: options.sessions === undefined ? undefined : resolveSessionOptions(options.sessions),
+    tokenScheme: resolveScheme(options.tokenScheme),
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
     userCache: resolveUserCache(options),
     endpoints: new NonAuthEndpoints(
-      options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${scopePrefix}${urlPrefix}/${path}`),
+      options.nonAuthEndpoints ??
+        LISTED_ROUTES.filter((name) => routes.has(name)).map((name) => `${scopePrefix}${urlPrefix}/${name}`),
     ),
     mailer: options.mailer,
     store: options.store,
-    codeKey: resolveCodeKey(options),
+    codeKey: deriveKey(options, 'verification codes'),
+    refreshKey: deriveKey(options, 'refresh tokens'),
+    deviceKey: deriveKey(options, 'device cookies'),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
@@ -160,10 +187,33 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** Tokens and codes never share a key: with one secret for both, each has what HKDF (RFC 5869) makes of it. */
-function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
+/** No two purposes share a key: of one secret, each has what HKDF (RFC 5869) makes of it. */
+function deriveKey({ secret, codeSecret }: AuthOptions, purpose: string): Uint8Array {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
-  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', 'viewset verification codes', 32));
+  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', `viewset ${purpose}`, 32));
+}
+
+/** The characters of a scheme are those of RFC 9110 that no regular expression gives a meaning. */
+function resolveScheme(scheme: string = 'Bearer'): string {
+  if (typeof scheme === 'string' && /^[a-z][a-z0-9-]*$/i.test(scheme)) return scheme;
+  throw wrong('tokenScheme', 'a word, such as "Token"', scheme);
+}
+
+function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
+  const isOn = (name: AuthRouteName): boolean =>
+    ROUTE_OPTIONS[name] === null || options[ROUTE_OPTIONS[name]] !== undefined;
+  const routes: readonly AuthRouteName[] = options.routes ?? AUTH_ROUTE_NAMES.filter(isOn);
+  if (
+    !(Array.isArray as (value: unknown) => boolean)(routes) ||
+    !routes.every((name) => AUTH_ROUTE_NAMES.includes(name))
+  ) {
+    throw wrong('routes', `a list of ${AUTH_ROUTE_NAMES.join(', ')}`, routes);
+  }
+  const off = routes.find((name) => !isOn(name));
+  if (off !== undefined) {
+    throw new ImproperlyConfigured(`auth: the route "${off}" needs the option "${ROUTE_OPTIONS[off]}"`);
+  }
+  return new Set(routes);
 }
 
 function resolvePrefix(urlPrefix: string): string {

@@ -1,22 +1,37 @@
-import { MemoryStore, requireTransactions } from '@viewset/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { MikroORM } from '@mikro-orm/core';
+import { type CurrentUser, MemoryStore, requireTransactions } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
-import { checkAccount } from './account-contract.ts';
+import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './access-tokens.ts';
+import { type AccountModel, checkAccount } from './account-contract.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
+import { DeviceCookies } from './device-cookies.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { RefreshCookie } from './refresh-cookie.ts';
+import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
+import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
+import type { SessionParts } from './routes/sessions.ts';
+import { checkSession } from './session-contract.ts';
+import { SessionRecords } from './session-records.ts';
+import { Sessions } from './sessions.ts';
+import { TokenUsers } from './token-users.ts';
 import { VerificationCodes } from './verification-codes.ts';
+import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
 
 /** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
-  /** A token for an account whose role is loaded. */
+  /** A token for an account whose role is loaded. It is of no session, so that no logout takes it back: see `completeLogin`. */
   issueToken(account: TokenAccount): string;
+  /** The account of an address and a password, with everything that the login route does for it before it logs in. */
+  readonly verifyLogin: VerifyLogin;
+  /** Ends a login of any kind, as the login route does. */
+  readonly completeLogin: CompleteLogin;
   readonly authenticate: Authenticate;
   readonly retrieveUser: RetrieveUser;
   readonly storeUser: StoreUser;
@@ -52,40 +67,78 @@ export const auth = fp(
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
-    const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
+    const records = sessionRecords(orm, options, model);
+    const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
-    const instance = makeInstance(options, users, tokens);
-    app.decorate('auth', instance);
-    addHooks(app, options, instance);
-    documentSecurity(app, options.endpoints);
-    warnOfEndpoints(app, options.endpoints);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
+    const devices = new DeviceCookies(options.deviceKey);
+    const sessions = records && sessionParts(options, app.prefix, records, users);
+    const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
+    const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const header = new AuthorizationHeader(options.tokenScheme);
+    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin });
+    app.decorate('auth', instance);
+    addHooks(app, options, header, instance);
+    documentSecurity(app, options.endpoints);
+    warnOfEndpoints(app, options.endpoints);
     const { mailer, verificationEmail } = options;
     await app.register(async (scope) => {
-      const parts = { accounts, hasher, tokens, codes, wrongPasswords, mailer, verificationEmail };
-      addAuthRoutes(scope, options.urlPrefix, parts);
+      const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
+      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin, sessions: refreshes };
+      addAuthRoutes(scope, options.urlPrefix, options.routes, parts);
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function makeInstance(options: ResolvedAuthOptions, users: UserSource, tokens: AccessTokens): AuthInstance {
-  const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
+/** What finds users by their session; undefined if sessions are off. */
+function sessionRecords(
+  orm: MikroORM,
+  { sessions }: ResolvedAuthOptions,
+  account: AccountModel,
+): SessionRecords | undefined {
+  return sessions && new SessionRecords(checkSession(orm, sessions.entity, account), orm.em);
+}
+
+function cached(source: UserSource, orm: MikroORM, { userCache }: ResolvedAuthOptions): UserSource {
+  return userCache === undefined ? source : new CachedUsers(source, orm.em, userCache);
+}
+
+function sessionParts(
+  options: ResolvedAuthOptions,
+  scopePrefix: string,
+  records: SessionRecords,
+  { currentSession }: TokenUsers,
+): SessionParts {
+  const sessions = new Sessions(records, new RefreshTokens(options.refreshKey), options.sessions!);
+  return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
+}
+
+function makeInstance(
+  options: ResolvedAuthOptions,
+  users: TokenUsers,
+  tokens: AccessTokens,
+  header: AuthorizationHeader,
+  logins: Pick<AuthInstance, 'verifyLogin' | 'completeLogin'>,
+): AuthInstance {
+  const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = users.user(request, id);
+    const user: unknown = users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
+    ...logins,
     issueToken: (account) => tokens.issue(claimsOf(account)),
-    authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
-    retrieveUser: options.retrieveUser ?? ((request, payload) => find(request, payload?.user_id)),
+    authenticate:
+      options.authenticate ?? ((request) => tokens.read(header.requireToken(request.headers.authorization))),
+    retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??
       (async (request, userId) => {
-        const user = await find(request, userId);
-        if (user !== null) request.user = user;
+        const user: unknown = await users.byId(request, userId);
+        if (user !== null) request.user = user as CurrentUser;
       }),
   } satisfies AuthInstance);
 }
@@ -93,10 +146,11 @@ function makeInstance(options: ResolvedAuthOptions, users: UserSource, tokens: A
 function addHooks(
   app: FastifyInstance,
   options: ResolvedAuthOptions,
+  header: AuthorizationHeader,
   { authenticate, retrieveUser }: AuthInstance,
 ): void {
   const needsHeader = options.authenticate === undefined;
-  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
+  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
   app.addHook('onClose', async () => options.mailer.close?.());

@@ -1,10 +1,15 @@
 export { auth, type AuthInstance } from './auth.ts';
-export type { AuthApi } from './routes/auth-api.ts';
+export type { AuthApi, SessionsApi } from './routes/auth-api.ts';
+export type { AuthRouteName } from './routes/route-names.ts';
+export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
+export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountSchema } from './account-contract.ts';
+export type { SessionFields, SessionSchema } from './session-contract.ts';
+export type { SessionOptions } from './session-options.ts';
 export { AccountUser } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export { passwordField, type PasswordLengths } from './password-field.ts';

@@ -23,6 +23,11 @@ export const REGISTER_BODY = Type.Object({
   code: Type.String({ pattern: '^[0-9]{6}$' }),
 });
 export const SEND_BODY = Type.Object({ email });
+const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
+const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
+/** With sessions. */
+export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
+export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });
 
 /** A refinement sees values of any type; what is no text is told so, and only so. */
 const Email = Type.Refine(
@@ -50,6 +55,15 @@ export const readAccount = bodyReader(
   },
 );
 export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
+
+export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
+
+const readRefreshToken = bodyReader(REFRESH_BODY, {});
+
+/** A refresh by the cookie needs no body. */
+export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
+  return readRefreshToken(body ?? {});
+}
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 
