@@ -6,10 +6,14 @@ import type { UserSource } from './cached-users.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
 /** A session together with its account and the account's role, as one row; times as ISO texts. */
-export interface SessionRow extends AccountRow {
+interface LiveRow extends AccountRow {
+  readonly expires_at: string;
+}
+
+/** The same, with what a refresh needs to know. */
+export interface SessionRow extends LiveRow {
   readonly created_at: string;
   readonly last_used_at: string;
-  readonly expires_at: string;
 }
 
 /** A session as its account sees it. */
@@ -33,29 +37,34 @@ export class SessionRecords implements UserSource {
   readonly #ofActiveAccounts: QuerySet<SessionEntity>;
   readonly #row: Projection<SessionRow>;
   readonly #finder: RecordFinder<SessionEntity, SessionRow>;
+  /** For a question that every request asks. */
+  readonly #users: RecordFinder<SessionEntity, LiveRow>;
   readonly #listed: Projection<ListedSession>;
 
   /** @param em the ORM's global entity manager */
   constructor(model: SessionModel, em: EntityManager) {
     this.#model = model;
-    const row = readShape(model.session, ['created_at', 'last_used_at', 'expires_at'], {
+    const account = {
       id: 'account.id',
       email: 'account.email',
       name: 'account.name',
       is_active: 'account.is_active',
       role_id: 'account.role.id',
       role_name: 'account.role.name',
-    });
+    } as const;
+    const row = readShape(model.session, ['created_at', 'last_used_at', 'expires_at'], account);
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
     this.#row = row.bind(model.meta, em.getPlatform());
     this.#listed = listed.bind(model.meta, em.getPlatform());
     this.#ofActiveAccounts = QuerySet.of(em, model.session).filter({ account__is_active: true });
     this.#finder = new RecordFinder(this.#ofActiveAccounts, this.#row);
+    const user = readShape(model.session, ['expires_at'], account).bind(model.meta, em.getPlatform());
+    this.#users = new RecordFinder(this.#ofActiveAccounts, user);
   }
 
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
-    const row = await this.find(request, id);
+    const row = live(await this.#users.find(new PrimarySource(request), id));
     return row === undefined ? null : userOf(row);
   }
 
@@ -120,7 +129,7 @@ export class SessionRecords implements UserSource {
   }
 }
 
-function live(row: SessionRow | undefined): SessionRow | undefined {
+function live<Row extends LiveRow>(row: Row | undefined): Row | undefined {
   return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
 }
 
