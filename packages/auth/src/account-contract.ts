@@ -5,11 +5,11 @@ import {
   type MikroORM,
   ReferenceKind,
 } from '@mikro-orm/core';
-import { ImproperlyConfigured } from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured, wrongOption } from '@viewset/core';
 
 /**
- * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
- * as an account can be made without them (nullable, `default` or `onCreate`).
+ * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
+ * have any others, as long as an account can be made without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
  *
  * | property | |
  * |---|---|
@@ -33,6 +33,16 @@ export interface AccountFields {
 /** Any entity that has at least these fields, as the ORM takes it: of `defineEntity`, an EntitySchema or a class. */
 export type AccountSchema = { readonly '~entity': AccountFields } | (abstract new (...args: never[]) => AccountFields);
 
+/** The properties that may have names of your own: `{ name: 'username', is_active: 'isActive' }`. */
+export type AccountNames<Entity = never> = {
+  readonly [Field in Exclude<AccountProperty, 'id'>]?: [Entity] extends [never] ? string : keyof Entity & string;
+};
+
+/** Any entity with an integer `id`, whose other properties the option `fields` names. */
+export type NamedAccountSchema =
+  | { readonly '~entity': { id: number } }
+  | (abstract new (...args: never[]) => { id: number });
+
 /** An account with its role loaded. */
 export interface AccountEntity extends AccountFields {
   role?: RoleFields | null;
@@ -48,46 +58,78 @@ export interface AccountModel {
   readonly account: EntityName<AccountEntity>;
   readonly role: EntityName<RoleFields>;
   readonly meta: EntityMetadata<AccountEntity>;
+  /** The name that the entity has for each property. */
+  readonly names: Readonly<Record<AccountProperty, string>>;
 }
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
+type AccountProperty = (typeof PROPERTIES)[number];
 const BCRYPT_HASH_LENGTH = 60;
 
 type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
-export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
+export function checkAccount(
+  orm: MikroORM,
+  entity: AccountSchema | NamedAccountSchema,
+  fields: AccountNames = {},
+): AccountModel {
   const account = entity as EntityName<AccountEntity>;
   const meta = orm.getMetadata().find(account);
   if (meta === undefined || !orm.getMetadata().has(meta.class)) {
     throw wrong('must be an entity that the ORM knows (its option "entities")');
   }
+  const names = namesOf(fields);
   const properties = meta.properties as Properties;
-  const missing = PROPERTIES.filter((name) => properties[name] === undefined);
+  const needed = PROPERTIES.map((property) => names[property]);
+  const missing = needed.filter((name) => properties[name] === undefined);
   if (missing.length > 0) {
-    throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
+    throw wrong(`must have the properties ${needed.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
   }
   if (meta.primaryKeys.join(',') !== 'id') {
     throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
   }
-  if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
-  const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
+  const { email, password } = names;
+  if (!isUnique(meta, email)) throw wrong(`must have a unique property "${email}"; ${meta.className}.${email} is not`);
+  const length = properties[password]?.length ?? BCRYPT_HASH_LENGTH;
   if (length < BCRYPT_HASH_LENGTH) {
-    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
+    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "${password}"`);
   }
-  return { account, role: roleOf(meta), meta };
+  return { account, role: roleOf(meta, names.role), meta, names };
 }
 
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> {
-  const { kind, targetMeta } = properties.role;
+/** Returns the account with the names of the contract. An entity that has them is returned as it is. */
+export function knownAccount({ names }: AccountModel, entity: object): AccountEntity {
+  if (PROPERTIES.every((property) => names[property] === property)) return entity as AccountEntity;
+  const values = entity as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(PROPERTIES.map((property) => [property, values[names[property]]])) as never;
+}
+
+/** Returns values of an account with the names of the entity. */
+export function ownFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
+  const given = Object.entries(values) as [AccountProperty, unknown][];
+  return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
+}
+
+function namesOf(fields: AccountNames): AccountModel['names'] {
+  checkOptionNames('auth: option "fields"', fields, PROPERTIES.slice(1));
+  for (const [property, name] of Object.entries<unknown>(fields)) {
+    if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);
+  }
+  const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
+  return Object.fromEntries(own) as AccountModel['names'];
+}
+
+function roleOf({ className, properties }: EntityMetadata<AccountEntity>, name: string): EntityName<RoleFields> {
+  const { kind, targetMeta } = (properties as Properties)[name]!;
   const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
   if (!isReference || targetMeta === undefined) {
-    throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
+    throw wrong(`must have "${name}" as a reference to one entity; ${className}.${name} is none`);
   }
-  const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
+  const missing = ['id', 'name'].filter((each) => (targetMeta.properties as Properties)[each] === undefined);
   if (missing.length > 0) {
     throw wrong(
-      `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
+      `must refer by "${name}" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
     );
   }
   return targetMeta.class as EntityName<RoleFields>;

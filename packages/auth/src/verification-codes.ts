@@ -85,9 +85,12 @@ export class VerificationCodes {
     return code;
   }
 
-  /** Takes a code without a note back that never reached its address; a newer one stays. */
+  /** Takes a code back that never reached its address; a newer one stays. */
   async revoke(address: string, code: string): Promise<void> {
-    await this.#store.remove(this.#key(address), this.#hash(address, code));
+    const [key, hash] = [this.#key(address), this.#hash(address, code)];
+    if (await this.#store.remove(key, hash)) return;
+    const stored = await this.#store.read(key);
+    if (stored?.startsWith(`${hash}.`) === true) await this.#store.remove(key, stored);
   }
 
   /** Voids the code of an address, whatever it is. */

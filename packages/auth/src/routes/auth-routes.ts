@@ -1,19 +1,43 @@
 import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
 import type { AuthRoute } from './auth-route.ts';
+import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
+import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
+import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
+import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
+import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
+import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 
-export type AuthRouteParts = LoginRouteParts & RegisterParts & SendParts;
+export type AuthRouteParts = LoginRouteParts &
+  RegisterParts &
+  SendParts &
+  ChangePasswordParts &
+  ForgotPasswordParts &
+  ResetPasswordParts &
+  ChangeEmailParts &
+  ConfirmEmailParts & { readonly me: MeParts['me'] | undefined };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  return [loginRoute(parts), registerRoute(parts), sendRoute(parts)];
+  const { me } = parts;
+  return [
+    loginRoute(parts),
+    registerRoute(parts),
+    sendRoute(parts),
+    changePasswordRoute(parts),
+    forgotPasswordRoute(parts),
+    resetPasswordRoute(parts),
+    ...(me === undefined ? [] : meRoutes({ ...parts, me })),
+    changeEmailRoute(parts),
+    confirmEmailRoute(parts),
+  ];
 }
 
 /** Mounts the routes that are on, on a scope of their own. Each path has a name: `auth-login` and so on. */
