@@ -51,8 +51,11 @@ export class AccountUser {
 }
 
 /** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
-export type UserOf<Shape extends ReadShape<object, object>> = AccountUser &
+export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
   Omit<NonNullable<Shape['output']>, keyof AccountUser>;
+
+/** A read shape of the account. */
+export type ShownFields = Pick<ReadShape<object, object>, 'schema' | 'bind'>;
 
 /** The fields that a registration gives an account. */
 export interface NewAccount {
@@ -98,7 +101,7 @@ export class Accounts {
     defaultRole: string,
     hasher: PasswordHasher,
     em: EntityManager,
-    shown?: ReadShape<object, object>,
+    shown?: ShownFields,
   ) {
     this.#model = model;
     this.#hasher = hasher;
@@ -142,7 +145,7 @@ export class Accounts {
   async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
-    const account = this.#isId(id) ? await this.#one(active.filter({ id } as never)) : undefined;
+    const account = this.#isId(id) ? await this.#one(active.filter({ id })) : undefined;
     if (account === undefined) throw new Unauthorized();
     return account;
   }
@@ -259,7 +262,7 @@ export class Accounts {
   async #locked(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
-    const account = this.#isId(id) ? await active.filter({ id } as never).entity({ lock: true }) : undefined;
+    const account = this.#isId(id) ? await active.filter({ id }).entity({ lock: true }) : undefined;
     if (account === undefined) throw new Unauthorized();
     return account;
   }

@@ -1,13 +1,8 @@
 import { hkdfSync } from 'node:crypto';
-import {
-  checkOptionNames,
-  ImproperlyConfigured,
-  type ReadShape,
-  type Store,
-  type WriteShape,
-  wrongOption,
-} from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
+import type { WrittenFields } from './account-input.ts';
+import type { ShownFields } from './accounts.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
@@ -102,15 +97,15 @@ interface CommonOptions {
   /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
   readonly me?: MeOptions;
   /** The application's own fields of an account, which a registration takes in its body. */
-  readonly registrationFields?: WriteShape<object, object>;
+  readonly registrationFields?: WrittenFields;
 }
 
 /** What people see of their own account, and may change. */
 export interface MeOptions {
   /** What `/me` answers; `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
-  readonly read?: ReadShape<object, object>;
+  readonly read?: ShownFields;
   /** What a PATCH takes. Default: there is no PATCH. */
-  readonly write?: WriteShape<object, object>;
+  readonly write?: WrittenFields;
   /** False: people cannot delete their accounts. Default: true. */
   readonly canDelete?: boolean;
 }
@@ -138,7 +133,7 @@ export interface ResolvedAuthOptions {
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordRules: PasswordRules;
   readonly me: MeOptions | undefined;
-  readonly registrationFields: WriteShape<object, object> | undefined;
+  readonly registrationFields: WrittenFields | undefined;
 }
 
 const OPTION_NAMES: readonly (keyof AuthOptions)[] = [

@@ -1,5 +1,5 @@
 import type { EntityName } from '@mikro-orm/core';
-import { MemoryStore, readShape, requireTransactions } from '@viewset/core';
+import { MemoryStore, readShape, requireTransactions, wrongOption } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
@@ -114,6 +114,8 @@ const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is 
 
 function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
+  const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
+  if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
   const usual = { email, name, role: `${role}.name`, is_active };
   return {
     read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),

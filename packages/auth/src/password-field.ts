@@ -20,7 +20,7 @@ export const TOO_MANY_BYTES = `must be at most ${MAX_PASSWORD_BYTES} bytes of UT
  * @throws ImproperlyConfigured for an unknown option, and for lengths that are no whole numbers or leave no password
  * @example
  * writeShape(Account, ['name', 'email'], { password: passwordField({ minLength: 12 }) });
- * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must have at least 12 characters' }]
+ * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must be at least 12 characters' }]
  */
 export function passwordField(lengths: PasswordLengths = {}): TString {
   checkOptionNames('passwordField()', lengths, ['minLength', 'maxLength']);

@@ -1,8 +1,8 @@
-import { type ReadShape, securityEvent } from '@viewset/core';
+import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountInput } from '../account-input.ts';
 import type { AccountSessions } from '../account-sessions.ts';
-import type { Accounts } from '../accounts.ts';
+import type { Accounts, ShownFields } from '../accounts.ts';
 import type { CheckPassword } from '../check-password.ts';
 import { DELETE_BODY, readPassword } from '../request-body.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
@@ -15,7 +15,7 @@ export interface MeParts {
   readonly emailChangeCodes: VerificationCodes;
   readonly sessions?: AccountSessions | undefined;
   readonly me: {
-    readonly read: ReadShape<object, object>;
+    readonly read: ShownFields;
     /** Undefined: people cannot change their accounts. */
     readonly input: AccountInput | undefined;
     readonly canDelete: boolean;
