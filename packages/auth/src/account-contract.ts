@@ -15,7 +15,7 @@ import { checkOptionNames, ImproperlyConfigured, wrongOption } from '@viewset/co
  * |---|---|
  * | `id` | integer, primary key |
  * | `email` | unique; stored trimmed and in lower case |
- * | `password` | at least 60 characters; stored as a bcrypt hash |
+ * | `password` | at least 60 characters, 120 with `argon2`; stored as a hash |
  * | `name` | |
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
@@ -64,7 +64,6 @@ export interface AccountModel {
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 type AccountProperty = (typeof PROPERTIES)[number];
-const BCRYPT_HASH_LENGTH = 60;
 
 type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
@@ -72,7 +71,8 @@ type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 export function checkAccount(
   orm: MikroORM,
   entity: AccountSchema | NamedAccountSchema,
-  fields: AccountNames = {},
+  fields: AccountNames | undefined,
+  hashes: { readonly kind: string; readonly length: number },
 ): AccountModel {
   const account = entity as EntityName<AccountEntity>;
   const meta = orm.getMetadata().find(account);
@@ -91,9 +91,9 @@ export function checkAccount(
   }
   const { email, password } = names;
   if (!isUnique(meta, email)) throw wrong(`must have a unique property "${email}"; ${meta.className}.${email} is not`);
-  const length = properties[password]?.length ?? BCRYPT_HASH_LENGTH;
-  if (length < BCRYPT_HASH_LENGTH) {
-    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "${password}"`);
+  const length = properties[password]?.length ?? hashes.length;
+  if (length < hashes.length) {
+    throw wrong(`must have room for ${hashes.kind}, ${hashes.length} characters, in "${password}"`);
   }
   return { account, role: roleOf(meta, names.role), meta, names };
 }
@@ -111,7 +111,7 @@ export function ownFields({ names }: AccountModel, values: Partial<AccountEntity
   return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
 }
 
-function namesOf(fields: AccountNames): AccountModel['names'] {
+function namesOf(fields: AccountNames = {}): AccountModel['names'] {
   checkOptionNames('auth: option "fields"', fields, PROPERTIES.slice(1));
   for (const [property, name] of Object.entries<unknown>(fields)) {
     if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);

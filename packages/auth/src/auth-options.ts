@@ -4,6 +4,7 @@ import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.t
 import type { WrittenFields } from './account-input.ts';
 import type { ShownFields } from './accounts.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
+import type { Argon2Options } from './argon2-hashing.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import {
@@ -86,6 +87,8 @@ interface CommonOptions {
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
+  /** Hashes passwords with Argon2id instead of bcrypt; an account moves to it when it logs in. Default: bcrypt alone. */
+  readonly argon2?: Argon2Options;
   /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
   /** Words the mail of a verification code. Default: English, plain text. */
@@ -154,6 +157,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'store',
   'codeSecret',
   'bcryptRounds',
+  'argon2',
   'defaultRole',
   'verificationEmail',
   'emailChangeNotice',
@@ -185,6 +189,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
+  const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
   checkMailer(options, routes);
   const { me, registrationFields } = options;
   if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
@@ -205,11 +210,11 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     mailer: options.mailer,
     store: options.store,
     codeKey: resolveCodeKey(options),
-    hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
+    hasher,
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
-    passwordRules: new PasswordRules(options.passwords),
+    passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),
     me,
     registrationFields,
   });

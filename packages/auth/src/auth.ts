@@ -59,7 +59,7 @@ export const auth = fp(
   async (app: FastifyInstance, given: AuthOptions): Promise<void> => {
     const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
-    const model = checkAccount(orm, options.account, options.fields);
+    const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
     if (hasher.rounds !== options.hasher.rounds) {

@@ -10,8 +10,9 @@ export { authSettings, type AuthSettings } from './settings.ts';
 export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
 export { AccountUser, type UserOf } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
-export { passwordField, type PasswordLengths } from './password-field.ts';
-export { PasswordHasher } from './password-hasher.ts';
+export type { Argon2Library, Argon2Options } from './argon2-hashing.ts';
+export { passwordField, type PasswordFieldOptions, type PasswordLengths } from './password-field.ts';
+export { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
 export type { IsCommonPassword, PasswordOptions, PasswordOwner } from './password-rules.ts';
 export { type TakenCode, VerificationCodes } from './verification-codes.ts';
 
