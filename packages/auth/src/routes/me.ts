@@ -1,19 +1,19 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountInput } from '../account-input.ts';
-import type { AccountSessions } from '../account-sessions.ts';
 import type { Accounts, ShownFields } from '../accounts.ts';
 import type { CheckPassword } from '../check-password.ts';
 import { DELETE_BODY, readPassword } from '../request-body.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
 
 export interface MeParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
   readonly resetCodes: VerificationCodes;
   readonly emailChangeCodes: VerificationCodes;
-  readonly sessions?: AccountSessions | undefined;
+  readonly sessions?: SessionParts | undefined;
   readonly me: {
     readonly read: ShownFields;
     /** Undefined: people cannot change their accounts. */
@@ -81,7 +81,8 @@ function deleteRoute(parts: MeParts): AuthRoute {
       const { password } = readPassword(request.body);
       const account = await accounts.ofRequest(request);
       await checkPassword(request, account, password, 'password');
-      await accounts.delete(request, account, async () => sessions?.endAll(request.em, account.id));
+      await accounts.delete(request, account, async () => sessions?.sessions.endAll(request.em, account.id));
+      sessions?.cookie.clear(request, reply);
       await Promise.all([resetCodes.cancel(account.email), emailChangeCodes.cancel(String(account.id))]);
       const event = { ...securityEvent(request, 'auth.account_deleted'), target: account.id };
       request.log.info(event, 'an account was deleted by its owner');
