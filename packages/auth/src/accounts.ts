@@ -230,15 +230,18 @@ export class Accounts {
    * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
    * TargetObjectAlreadyExist if records refer to it.
    *
-   * @param before a step of the same transaction, in front
+   * @param around a step of the same transaction, which has to call the function that it gets
    */
-  async delete(request: FastifyRequest, { password }: AccountEntity, before: () => Promise<unknown>): Promise<void> {
+  async delete(
+    request: FastifyRequest,
+    { password }: AccountEntity,
+    around: (remove: () => Promise<void>) => Promise<unknown>,
+  ): Promise<void> {
     try {
       await inTransaction(request, async () => {
         const account = await this.#locked(request);
         if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
-        await before();
-        await request.em.remove(account).flush();
+        await around(() => request.em.remove(account).flush());
       });
     } catch (error) {
       if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;

@@ -26,6 +26,7 @@ import {
   type MailingRoute,
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
+import type { AccountDeletion } from './routes/me.ts';
 import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
@@ -118,8 +119,11 @@ export interface MeOptions {
   readonly read?: ShownFields;
   /** What a PATCH takes. Default: there is no PATCH. */
   readonly write?: WrittenFields;
-  /** False: people cannot delete their accounts. Default: true. */
-  readonly canDelete?: boolean;
+  /**
+   * False: people cannot delete their accounts. A function: has the account deleted by the function that it gets, in a transaction of
+   * `request.em` that ends with it; what it throws keeps the account. Default: true.
+   */
+  readonly delete?: boolean | AccountDeletion;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -208,7 +212,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
   checkMailer(options, routes);
   const { me, registrationFields } = options;
-  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
+  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'delete']);
   return Object.freeze({
     account: options.account,
     fields: options.fields,

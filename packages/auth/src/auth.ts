@@ -148,15 +148,18 @@ export const auth = fp(
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
 
-function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
+function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
   const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
   if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
+  if (typeof deletion !== 'boolean' && typeof deletion !== 'function') {
+    throw wrongOption('auth', 'me.delete', 'true, false or a function', deletion);
+  }
   const usual = { email, name, role: `${role}.name`, is_active };
   return {
     read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),
     input: write && new AccountInput('me.write', write, model, ['name']),
-    canDelete,
+    deletion: deletion === true ? (_request, remove) => remove() : deletion === false ? undefined : deletion,
   };
 }
 

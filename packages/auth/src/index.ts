@@ -5,6 +5,7 @@ export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { AuthOptions, MeOptions } from './auth-options.ts';
+export type { AccountDeletion } from './routes/me.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
