@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The sessions of accounts. Whoever is logged in logs in once more. */
+/** The sessions of accounts. */
 export class SessionsMigration extends Migration {
   override up(): void {
     this.addSql(

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TokenAccount } from './access-tokens.ts';
 import { type AccountUser, userOf } from './accounts.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
-import { MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
+import { MAX_IP_LENGTH, MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
 import type { ListedSession, SessionRecords, SessionRow } from './session-records.ts';
 
 /** The times of sessions, in whole seconds. */
@@ -113,7 +113,7 @@ export class Sessions {
       token_hash: this.#tokens.hash(refreshToken),
       last_used_at: now,
       expires_at: new Date(Math.min(idle, longest)),
-      ip: request.ip,
+      ip: request.ip.slice(0, MAX_IP_LENGTH),
       user_agent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }
