@@ -17,7 +17,7 @@ import {
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { type PasswordOptions, PasswordRules } from './password-rules.ts';
+import type { PasswordOptions } from './password-rules.ts';
 import {
   AUTH_ROUTE_NAMES,
   type AuthRouteName,
@@ -152,7 +152,7 @@ export interface ResolvedAuthOptions {
   readonly defaultRole: string;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
-  readonly passwordRules: PasswordRules;
+  readonly passwords: PasswordOptions | undefined;
   readonly me: MeOptions | undefined;
   readonly registrationFields: WrittenFields | undefined;
 }
@@ -209,7 +209,6 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
-  const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
   checkMailer(options, routes);
   const { me, registrationFields } = options;
   if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'delete']);
@@ -234,11 +233,11 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     codeKey: deriveKey(options, 'verification codes'),
     refreshKey: deriveKey(options, 'refresh tokens'),
     deviceKey: deriveKey(options, 'device cookies'),
-    hasher,
+    hasher: new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 }),
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
-    passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),
+    passwords: options.passwords,
     me,
     registrationFields,
   });

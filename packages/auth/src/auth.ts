@@ -16,6 +16,7 @@ import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { PasswordRules } from './password-rules.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
@@ -74,6 +75,10 @@ export const auth = fp(
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
+    const [{ kind }, { kind: wanted }] = [hasher.hashes, options.hasher.hashes];
+    if (kind !== wanted) {
+      app.log.warn({ used: kind }, 'auth: option "argon2" differs from that of an earlier application of the same ORM');
+    }
     const me = options.me && resolveMe(options.me, model);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
@@ -93,7 +98,8 @@ export const auth = fp(
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
     warnOfEndpoints(app, options.endpoints);
-    const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
+    const { registrationFields: fields, emailChangeNotice } = options;
+    const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
     const mails = new Mails(options.mailer ?? NO_MAILER);
     app.addHook('onClose', () => mails.close());
     const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];

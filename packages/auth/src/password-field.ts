@@ -10,6 +10,7 @@ export interface PasswordLengths {
   readonly maxLength?: number;
 }
 
+/** The bounds of a password in the write shape of a view. */
 export interface PasswordFieldOptions extends PasswordLengths {
   /** The most bytes of UTF-8. Default: 72, which is all that bcrypt reads; with `argon2` there is no need of a bound. */
   readonly maxBytes?: number;

@@ -15,8 +15,11 @@ const ARGON2_HASHES = { kind: 'a hash of Argon2id', length: 120 };
 /** A salt and the hash of nothing: a comparison with it takes the time of any other. */
 const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(31)}`;
 
+/** The cost and the kind of new hashes. */
 export interface PasswordHasherOptions {
+  /** The cost of hashes of bcrypt, 2^rounds. Default: 12. */
   readonly rounds?: number | undefined;
+  /** Makes new hashes with Argon2id. Default: with bcrypt. */
   readonly argon2?: Argon2Options | undefined;
 }
 
