@@ -16,6 +16,7 @@ import {
   TargetObjectAlreadyExist,
   Unauthorized,
 } from '@viewset/core';
+import type { TokenAccount } from './access-tokens.ts';
 import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
 import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
@@ -72,6 +73,11 @@ interface KnownPassword {
   readonly email: string;
   /** The hash that it has. */
   readonly password?: string;
+}
+
+/** An account that logs in, and the hash of its password if a password was asked for. */
+export interface LoginAccount extends TokenAccount {
+  readonly password?: string | undefined;
 }
 
 /** An account and its role, as one row. */
@@ -173,9 +179,13 @@ export class Accounts {
     if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
-  /** Sets `last_login` and nothing else. False if the account is gone or disabled, or has another password by now. */
-  recordLogin(em: EntityManager, { id, password }: AccountEntity): Promise<boolean> {
-    return this.#update(em, { id, password, is_active: true }, { last_login: new Date() });
+  /**
+   * Sets `last_login` and nothing else. False if the account is gone or disabled by now, or has another password than the one that is
+   * known.
+   */
+  recordLogin(em: EntityManager, { id, password }: LoginAccount): Promise<boolean> {
+    const known = password === undefined ? { id } : { id, password };
+    return this.#update(em, { ...known, is_active: true }, { last_login: new Date() });
   }
 
   /** Stores another hash of the same password, unless the password has been changed meanwhile. */

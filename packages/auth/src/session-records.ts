@@ -110,12 +110,15 @@ export class SessionRecords implements UserSource {
 
   /** Deletes at most so many sessions that have expired, of any account. */
   async deleteExpired(request: FastifyRequest, atMost: number): Promise<void> {
+    const now = new Date();
     const expired = await QuerySet.of(request, this.#model.session)
-      .filter({ expires_at__lt: new Date() })
+      .filter({ expires_at__lt: now })
       .slice(0, atMost)
       .rows(this.#listed);
     if (expired.length === 0) return;
-    await request.em.nativeDelete(this.#model.session, { id: { $in: expired.map(({ id }) => id) } });
+    const ids = expired.map(({ id }) => id);
+    // One that was refreshed meanwhile stays.
+    await request.em.nativeDelete(this.#model.session, { id: { $in: ids }, expires_at: { $lt: now } });
   }
 }
 

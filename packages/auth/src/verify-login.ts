@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { AccountEntity } from './account-contract.ts';
+import type { TokenAccount } from './access-tokens.ts';
+import type { AccountEntity, AccountFields } from './account-contract.ts';
 import type { Accounts } from './accounts.ts';
 import type { DeviceCookies } from './device-cookies.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
@@ -16,11 +17,15 @@ export interface VerifyLoginParts {
 }
 
 /**
- * Finds the account of an e-mail address and a password, with its role loaded. Whatever is wrong with them has one message,
- * takes one time and counts for the address alike (apart from other browsers if one has logged in there before); that the account is disabled is told only to whoever has the right
- * password. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
+ * Finds the account of an e-mail address and a password, with its role loaded. Every wrong credential has one message, takes one time
+ * and counts for the address, or for the browser if it has logged into the account before. That the account is disabled is told only to
+ * whoever has the right password. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
  */
-export type VerifyLogin = (request: FastifyRequest, email: string, password: string) => Promise<AccountEntity>;
+export type VerifyLogin = (
+  request: FastifyRequest,
+  email: string,
+  password: string,
+) => Promise<AccountFields & TokenAccount>;
 
 export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
   return async (request, email, password) => {
@@ -40,8 +45,8 @@ async function findAccount(
   email: string,
   password: string,
 ): Promise<{ account: AccountEntity; isOutdated: boolean }> {
-  // An address that is too long is nobody's; there is no need to ask the database.
-  const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH;
+  // An address that is too long, or has a NUL, is nobody's; there is no need to ask the database.
+  const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH && !email.includes('\0');
   const device = devices.knownDevice(request, email);
   if (isAskable) await limited(request, () => wrongPasswords.check(email, device));
   const account = isAskable ? await accounts.byEmail(request.em, email) : undefined;

@@ -3,8 +3,7 @@ import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type AccessTokens, claimsOf } from '../access-tokens.ts';
-import type { AccountEntity } from '../account-contract.ts';
-import type { Accounts } from '../accounts.ts';
+import type { Accounts, LoginAccount } from '../accounts.ts';
 import type { DeviceCookies } from '../device-cookies.ts';
 import { refuseDisabled, refuseWrong } from '../login-failures.ts';
 import type { SessionParts } from './sessions.ts';
@@ -43,7 +42,7 @@ export interface LoginChoices {
 export type CompleteLogin = (
   request: FastifyRequest,
   reply: FastifyReply,
-  account: AccountEntity,
+  account: LoginAccount,
   choices?: LoginChoices,
 ) => Promise<LoggedIn>;
 

@@ -39,7 +39,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
     t.match(await login('off@example.com', PASSWORD), { status: 401, body: { error: 'The account is disabled' } });
     const wrong = await login('ann@example.com', 'wrong');
     t.match(wrong, { status: 401, body: { error: 'The e-mail address or the password is not correct' } });
-    t.equal((await login('', '')).body.error, wrong.body.error);
+    for (const email of ['', 'nobody\0@example.com', `${'x'.repeat(5000)}@example.com`]) {
+      t.match(await login(email, PASSWORD), { status: 401, body: { error: wrong.body.error } }, email.slice(0, 10));
+    }
+    t.equal((await login('ann@example.com', '')).body.error, wrong.body.error);
     for (let more = 0; more < 9; more++) await login('ann@example.com', 'wrong');
     t.equal((await login('ann@example.com', PASSWORD)).status, 429);
   });
