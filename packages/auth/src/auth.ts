@@ -16,6 +16,7 @@ import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import type { PasswordHasher } from './password-hasher.ts';
 import { PasswordRules } from './password-rules.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
@@ -70,15 +71,7 @@ export const auth = fp(
     const { orm } = app.viewset;
     const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
-    const hasher = sharedHasher(orm, model, options.hasher);
-    if (hasher.rounds !== options.hasher.rounds) {
-      const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
-      app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
-    }
-    const [{ kind }, { kind: wanted }] = [hasher.hashes, options.hasher.hashes];
-    if (kind !== wanted) {
-      app.log.warn({ used: kind }, 'auth: option "argon2" differs from that of an earlier application of the same ORM');
-    }
+    const hasher = usedHasher(app, model, options);
     const me = options.me && resolveMe(options.me, model);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
@@ -98,12 +91,9 @@ export const auth = fp(
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
     warnOfEndpoints(app, options.endpoints);
-    const { registrationFields: fields, emailChangeNotice } = options;
+    const { registrationFields: fields } = options;
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
-    const mails = new Mails(options.mailer ?? NO_MAILER);
-    app.addHook('onClose', () => mails.close());
-    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
-    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
+    const parts = codeParts(app, options, codes);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
@@ -117,19 +107,44 @@ export const auth = fp(
         me,
         sessions: refreshes,
         devices,
-        codes,
-        codeMails: mailsOf(codes),
-        resetCodes,
-        resetMails: mailsOf(resetCodes),
-        emailChangeCodes,
-        emailChangeMails: mailsOf(emailChangeCodes),
-        emailChangeNotice,
-        mails,
+        ...parts,
       });
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
+
+/** Returns the hasher of the ORM, which the first application has made, and warns if the options say otherwise. */
+function usedHasher(app: FastifyInstance, model: AccountModel, options: ResolvedAuthOptions): PasswordHasher {
+  const hasher = sharedHasher(app.viewset.orm, model, options.hasher);
+  if (hasher.rounds !== options.hasher.rounds) {
+    const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
+    app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
+  }
+  const [{ kind }, { kind: wanted }] = [hasher.hashes, options.hasher.hashes];
+  if (kind !== wanted) {
+    app.log.warn({ used: kind }, 'auth: option "argon2" differs from that of an earlier application of the same ORM');
+  }
+  return hasher;
+}
+
+/** The codes of each purpose, and what sends them. */
+function codeParts(app: FastifyInstance, options: ResolvedAuthOptions, codes: VerificationCodes) {
+  const mails = new Mails(options.mailer ?? NO_MAILER);
+  app.addHook('onClose', () => mails.close());
+  const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
+  const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+  return {
+    codes,
+    codeMails: mailsOf(codes),
+    resetCodes,
+    resetMails: mailsOf(resetCodes),
+    emailChangeCodes,
+    emailChangeMails: mailsOf(emailChangeCodes),
+    emailChangeNotice: options.emailChangeNotice,
+    mails,
+  };
+}
 
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
