@@ -1,13 +1,16 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { type Projection, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import { type Projection, QuerySet, type ReadShape, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { type AccountRow, type AccountUser, userOf } from './accounts.ts';
+import type { AccountModel } from './account-contract.ts';
+import { type AccountRow, type AccountUser, type ShownFields, userFields, userOf } from './accounts.ts';
 import type { UserSource } from './cached-users.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
 /** A session together with its account and the account's role, as one row; times as ISO texts. */
 interface LiveRow extends AccountRow {
   readonly expires_at: string;
+  /** What the application shows of the account. */
+  readonly account?: object;
 }
 
 /** The same, with what a refresh needs to know. */
@@ -41,31 +44,30 @@ export class SessionRecords implements UserSource {
   readonly #users: RecordFinder<SessionEntity, LiveRow>;
   readonly #listed: Projection<ListedSession>;
 
-  /** @param em the ORM's global entity manager */
-  constructor(model: SessionModel, em: EntityManager) {
+  /**
+   * @param em the ORM's global entity manager
+   * @param shown what users show of their accounts, besides what every AccountUser does
+   */
+  constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
-    const account = {
-      id: 'account.id',
-      email: 'account.email',
-      name: 'account.name',
-      is_active: 'account.is_active',
-      role_id: 'account.role.id',
-      role_name: 'account.role.name',
-    } as const;
-    const row = readShape(model.session, ['created_at', 'last_used_at', 'expires_at'], account);
+    const ofAccount = { ...userFields(account, 'account.'), ...(shown && { account: shown }) };
+    const bind = <Row extends LiveRow>(times: readonly (keyof Row & keyof SessionFields)[]): Projection<Row> => {
+      const shape = readShape(model.session, times as never, ofAccount as never) as ReadShape<SessionEntity, Row>;
+      return shape.bind(model.meta, em.getPlatform());
+    };
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
-    this.#row = row.bind(model.meta, em.getPlatform());
+    const active = { [`account__${account.names.is_active}`]: true };
+    this.#row = bind<SessionRow>(['created_at', 'last_used_at', 'expires_at']);
     this.#listed = listed.bind(model.meta, em.getPlatform());
-    this.#ofActiveAccounts = QuerySet.of(em, model.session).filter({ account__is_active: true });
+    this.#ofActiveAccounts = QuerySet.of(em, model.session).filter(active);
     this.#finder = new RecordFinder(this.#ofActiveAccounts, this.#row);
-    const user = readShape(model.session, ['expires_at'], account).bind(model.meta, em.getPlatform());
-    this.#users = new RecordFinder(this.#ofActiveAccounts, user);
+    this.#users = new RecordFinder(this.#ofActiveAccounts, bind<LiveRow>(['expires_at']));
   }
 
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     const row = live(await this.#users.find(new PrimarySource(request), id));
-    return row === undefined ? null : userOf(row);
+    return row === undefined ? null : userOf(row, row.account);
   }
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */

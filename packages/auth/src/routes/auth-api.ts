@@ -1,5 +1,14 @@
 import type { Static } from 'typebox';
-import type { REFRESH_BODY, REGISTER_BODY, SEND_BODY, SESSION_LOGIN_BODY } from '../request-body.ts';
+import type {
+  CHANGE_EMAIL_BODY,
+  changePasswordBody,
+  CONFIRM_BODY,
+  REFRESH_BODY,
+  registerBody,
+  resetPasswordBody,
+  SEND_BODY,
+  SESSION_LOGIN_BODY,
+} from '../request-body.ts';
 import type { MESSAGE } from './auth-route.ts';
 import type { LoggedIn } from './complete-login.ts';
 import type { REGISTERED } from './register.ts';
@@ -32,11 +41,16 @@ interface Post<Body, Data> {
  */
 export interface AuthApi {
   readonly login: Post<Static<typeof SESSION_LOGIN_BODY>, LoggedIn>;
-  readonly register: Post<Static<typeof REGISTER_BODY>, Static<typeof REGISTERED>>;
+  readonly register: Post<Static<ReturnType<typeof registerBody>>, Static<typeof REGISTERED>>;
   readonly sendVerificationEmail: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
   readonly refresh: Post<Static<typeof REFRESH_BODY> | undefined, LoggedIn>;
   readonly logout: Post<undefined, undefined>;
   readonly logoutAll: Post<undefined, undefined>;
+  readonly changePassword: Post<Static<ReturnType<typeof changePasswordBody>>, undefined>;
+  readonly forgotPassword: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
+  readonly resetPassword: Post<Static<ReturnType<typeof resetPasswordBody>>, undefined>;
+  readonly changeEmail: Post<Static<typeof CHANGE_EMAIL_BODY>, Static<typeof MESSAGE>>;
+  readonly confirmEmail: Post<Static<typeof CONFIRM_BODY>, Static<typeof MESSAGE>>;
 }
 
 /**

@@ -22,6 +22,7 @@ function later(store: Store): Store {
     peek: async (...args) => store.peek(...args),
     undo: async (...args) => store.undo(...args),
     put: async (...args) => store.put(...args),
+    read: async (...args) => store.read(...args),
     take: async (...args) => store.take(...args),
     remove: async (...args) => store.remove(...args),
   };
@@ -34,7 +35,15 @@ function down(async: boolean): Store {
   };
   const failLater = async (): Promise<never> => fail();
   const operation = async ? failLater : fail;
-  return { hit: operation, peek: operation, undo: operation, put: operation, take: operation, remove: operation };
+  return {
+    hit: operation,
+    peek: operation,
+    undo: operation,
+    put: operation,
+    read: operation,
+    take: operation,
+    remove: operation,
+  };
 }
 
 /** An application that logs in whoever says so in `x-user`. */
