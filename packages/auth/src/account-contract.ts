@@ -2,6 +2,7 @@ import {
   type EntityMetadata,
   type EntityName,
   type EntityProperty,
+  JsonType,
   type MikroORM,
   ReferenceKind,
 } from '@mikro-orm/core';
@@ -20,6 +21,9 @@ import { ImproperlyConfigured } from '@viewset/core';
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
  * | `role` | nullable reference to an entity with a `name` |
+ * | `roles` | optional: further roles, many-to-many with the entity of `role` |
+ *
+ * The entity of roles may have `permissions`, a JSON column with a list of names.
  */
 export interface AccountFields {
   id: number;
@@ -48,6 +52,10 @@ export interface AccountModel {
   readonly account: EntityName<AccountEntity>;
   readonly role: EntityName<RoleFields>;
   readonly meta: EntityMetadata<AccountEntity>;
+  /** True if accounts have further roles. */
+  readonly hasRoles: boolean;
+  /** True if roles carry permissions. */
+  readonly hasPermissions: boolean;
 }
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
@@ -75,10 +83,40 @@ export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel
   if (length < BCRYPT_HASH_LENGTH) {
     throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
   }
-  return { account, role: roleOf(meta), meta };
+  const role = roleOf(meta);
+  return {
+    account,
+    role: declaredRole(meta) ?? (role.class as EntityName<RoleFields>),
+    meta,
+    hasRoles: hasRoles(meta, role),
+    hasPermissions: hasPermissions(role),
+  };
 }
 
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> {
+/** Returns the entity of roles as the account names it: a read shape takes what was declared. */
+function declaredRole({ properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> | undefined {
+  const { entity } = properties.role as { entity?: unknown };
+  const named: unknown = typeof entity === 'function' ? (entity as () => unknown)() : undefined;
+  return typeof named === 'string' ? undefined : (named as EntityName<RoleFields> | undefined);
+}
+
+function hasRoles({ className, properties }: EntityMetadata<AccountEntity>, role: EntityMetadata): boolean {
+  const roles = (properties as Properties)['roles'];
+  if (roles === undefined) return false;
+  if (roles.kind === ReferenceKind.MANY_TO_MANY && roles.targetMeta === role) return true;
+  throw wrong(`must have "roles", if at all, as many-to-many with ${role.className}; ${className}.roles is not`);
+}
+
+function hasPermissions({ className, properties }: EntityMetadata): boolean {
+  const permissions = (properties as Properties)['permissions'];
+  if (permissions === undefined) return false;
+  if (permissions.customType instanceof JsonType) return true;
+  throw wrong(
+    `must have roles whose "permissions" is a JSON column, if they have it; ${className}.permissions is none`,
+  );
+}
+
+function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityMetadata {
   const { kind, targetMeta } = properties.role;
   const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
   if (!isReference || targetMeta === undefined) {
@@ -90,7 +128,7 @@ function roleOf({ className, properties }: EntityMetadata<AccountEntity>): Entit
       `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
     );
   }
-  return targetMeta.class as EntityName<RoleFields>;
+  return targetMeta as EntityMetadata;
 }
 
 function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {

@@ -1,6 +1,6 @@
 import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { InvalidUsage, inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import { InvalidUsage, inTransaction, many, QuerySet, readShape, type ReadShape, RecordFinder } from '@viewset/core';
 import type { AccountEntity, AccountModel, RoleFields } from './account-contract.ts';
 import { markHashed } from './account-subscriber.ts';
 import type { PasswordHasher } from './password-hasher.ts';
@@ -24,15 +24,25 @@ export class AccountUser {
   /** Always true: a disabled account is nobody. */
   readonly is_active: boolean;
   readonly role: Readonly<RoleFields> | null;
+  /** All roles: `role` first, then those of the account's `roles`. */
+  readonly roles: readonly Readonly<RoleFields>[];
+  /** The names of the permissions that the roles carry together, each once; see `HasPermission`. */
+  readonly permissions: readonly string[];
 
-  constructor({ id, email, name, is_active, role }: AccountUser) {
+  constructor({ id, email, name, is_active, role, roles, permissions = [] }: AccountUserFields) {
     this.id = id;
     this.email = email;
     this.name = name;
     this.is_active = is_active;
     this.role = role;
+    this.roles = roles ?? (role === null ? [] : [role]);
+    this.permissions = permissions;
   }
 }
+
+/** What an AccountUser is made of; without `roles`, `role` is the only one. */
+export type AccountUserFields = Omit<AccountUser, 'roles' | 'permissions'> &
+  Partial<Pick<AccountUser, 'roles' | 'permissions'>>;
 
 /** The fields that a registration gives an account. */
 export interface NewAccount {
@@ -41,10 +51,16 @@ export interface NewAccount {
   readonly name: string;
 }
 
-/** An account and its role, as one row. */
-interface AccountRow extends Omit<AccountUser, 'role'> {
+/** An account and its role, as one row, with its further roles. */
+interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
+  readonly role_permissions?: unknown;
+  readonly further_roles?: readonly RoleRow[];
+}
+
+interface RoleRow extends RoleFields {
+  readonly permissions?: unknown;
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
@@ -61,10 +77,7 @@ export class Accounts {
     this.#model = model;
     this.#hasher = hasher;
     this.#defaultRole = defaultRole;
-    const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], {
-      role_id: 'role.id',
-      role_name: 'role.name',
-    });
+    const shape = userShape(model);
     this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
     const active = QuerySet.of(em, model.account).filter({ is_active: true });
     this.#active = new RecordFinder(active, shape.bind(model.meta, em.getPlatform()));
@@ -75,9 +88,7 @@ export class Accounts {
     if (!this.#isId(id)) return null;
     const row = await this.#active.find(request, id);
     if (row === undefined) return null;
-    const { id: key, email, name, is_active, role_id, role_name } = row;
-    const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-    return new AccountUser({ id: key, email, name, is_active, role });
+    return userOf(row);
   }
 
   /** @param email normalized */
@@ -131,6 +142,35 @@ export class Accounts {
   #concernsEmail(error: UniqueConstraintViolationException): boolean {
     return this.#model.meta.properties.email.fieldNames.some((column) => error.message.includes(column));
   }
+}
+
+/** Reads an account with all of its roles and what they carry. */
+function userShape({ account, role, hasRoles, hasPermissions }: AccountModel) {
+  const roleFields = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
+  const roleShape: object = readShape(role, roleFields as ('id' | 'name')[]);
+  const fields = {
+    role_id: 'role.id',
+    role_name: 'role.name',
+    ...(hasPermissions && { role_permissions: 'role.permissions' }),
+    ...(hasRoles && { further_roles: many(roleShape as ReadShape<object, object>, { from: 'roles' as never }) }),
+  };
+  // The optional columns are known by the model alone.
+  const known = fields as { readonly role_id: 'role.id'; readonly role_name: 'role.name' };
+  return readShape(account, ['id', 'email', 'name', 'is_active'], known);
+}
+
+function userOf({ role_id, role_name, role_permissions, further_roles = [], ...account }: AccountRow): AccountUser {
+  const isNone = role_id === null || role_name === null;
+  const main = isNone ? [] : [{ id: role_id, name: role_name, permissions: role_permissions }];
+  const rows: readonly RoleRow[] = [...main, ...further_roles.filter(({ id }) => id !== role_id)];
+  const roles = rows.map(({ id, name }) => ({ id, name }));
+  const permissions = [...new Set(rows.flatMap((role) => namesIn(role.permissions)))];
+  return new AccountUser({ ...account, role: isNone ? null : (roles[0] ?? null), roles, permissions });
+}
+
+/** A JSON column may hold anything. */
+function namesIn(permissions: unknown): string[] {
+  return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
 }
 
 function taken(cause?: unknown): InvalidUsage {

@@ -50,6 +50,8 @@ export interface AuthOptions {
   readonly bcryptRounds?: number;
   /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
+  /** The names that `HasPermission` may ask for: a view that asks for another one fails at startup. Default: any name. */
+  readonly permissions?: readonly string[];
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
 }
@@ -70,6 +72,7 @@ export interface ResolvedAuthOptions {
   readonly codeKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
+  readonly permissions: readonly string[] | undefined;
   readonly verificationEmail: VerificationEmail;
 }
 
@@ -91,6 +94,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'codeSecret',
   'bcryptRounds',
   'defaultRole',
+  'permissions',
   'verificationEmail',
 ];
 const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
@@ -110,6 +114,9 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (store !== undefined && typeof store?.hit !== 'function') throw wrong('store', 'a Store', store);
   const { defaultRole = 'user' } = options;
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
+  const { permissions } = options;
+  const areNames = permissions === undefined || (Array.isArray(permissions) && permissions.every(isName));
+  if (!areNames) throw wrong('permissions', 'a list of names', permissions);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   return Object.freeze({
     account: options.account,
@@ -127,6 +134,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     codeKey: resolveCodeKey(options),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
     defaultRole,
+    permissions,
     verificationEmail: options.verificationEmail ?? verificationEmail,
   });
 }
@@ -169,6 +177,10 @@ function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
 function resolvePrefix(urlPrefix: string): string {
   if (typeof urlPrefix === 'string' && /^(\/[^/:*?#\s]+)*\/?$/.test(urlPrefix)) return urlPrefix.replace(/\/$/, '');
   throw wrong('urlPrefix', 'a path such as "/api/auth"', urlPrefix);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function wrong(name: keyof AuthOptions, expected: string, came: unknown): ImproperlyConfigured {

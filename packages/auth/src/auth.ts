@@ -8,6 +8,7 @@ import { Accounts } from './accounts.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
+import { declarePermissions } from './has-permission.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { VerificationCodes } from './verification-codes.ts';
@@ -58,6 +59,7 @@ export const auth = fp(
     app.decorate('auth', instance);
     addHooks(app, options, instance);
     documentSecurity(app, options.endpoints);
+    if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
@@ -125,6 +127,11 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
       );
     }
   });
+}
+
+function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]): void {
+  const forget = declarePermissions(permissions);
+  app.addHook('onClose', async () => forget());
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

@@ -5,7 +5,8 @@ export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountSchema } from './account-contract.ts';
-export { AccountUser } from './accounts.ts';
+export { AccountUser, type AccountUserFields } from './accounts.ts';
+export { HasPermission } from './has-permission.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export { passwordField, type PasswordLengths } from './password-field.ts';
 export { PasswordHasher } from './password-hasher.ts';
