@@ -128,7 +128,7 @@ function roleOf({ className, properties }: EntityMetadata<AccountEntity>): Entit
       `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
     );
   }
-  return targetMeta as EntityMetadata;
+  return targetMeta;
 }
 
 function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {

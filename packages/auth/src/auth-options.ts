@@ -7,7 +7,7 @@ import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts
 import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { AUTH_PATHS } from './routes/auth-routes.ts';
+import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, ROUTE_OPTIONS } from './routes/route-names.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
 /** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
@@ -22,8 +22,10 @@ export interface AuthOptions {
   readonly keys?: TokenKeys;
   /** The lifetime of a token, in whole seconds. Default: 86400, a day. */
   readonly expirationDelta?: number;
-  /** The path of the three routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
+  /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
+  /** The routes that there are, by name. Default: every route whose option is on. */
+  readonly routes?: readonly AuthRouteName[];
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
@@ -38,7 +40,7 @@ export interface AuthOptions {
   readonly userCacheSeconds?: number;
   /** A monotonic clock in milliseconds, for `userCacheSeconds` alone. Default: `performance.now`. */
   readonly clock?: () => number;
-  /** Paths that need no token (see NonAuthEndpoints). Default: the three routes under `urlPrefix`. */
+  /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and the sending of codes. */
   readonly nonAuthEndpoints?: readonly string[];
   /** Sends the verification codes; closed with the application. */
   readonly mailer: EmailSender;
@@ -61,6 +63,7 @@ export interface ResolvedAuthOptions {
   readonly account: AccountSchema;
   readonly token: TokenOptions;
   readonly urlPrefix: string;
+  readonly routes: ReadonlySet<AuthRouteName>;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
   readonly storeUser: StoreUser | undefined;
@@ -83,6 +86,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'keys',
   'expirationDelta',
   'urlPrefix',
+  'routes',
   'authenticate',
   'retrieveUser',
   'storeUser',
@@ -118,16 +122,19 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   const areNames = permissions === undefined || (Array.isArray(permissions) && permissions.every(isName));
   if (!areNames) throw wrong('permissions', 'a list of names', permissions);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
+  const routes = resolveRoutes(options);
   return Object.freeze({
     account: options.account,
     token: resolveToken(options),
     urlPrefix,
+    routes,
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
     userCache: resolveUserCache(options),
     endpoints: new NonAuthEndpoints(
-      options.nonAuthEndpoints ?? AUTH_PATHS.map((path) => `${scopePrefix}${urlPrefix}/${path}`),
+      options.nonAuthEndpoints ??
+        LISTED_ROUTES.filter((name) => routes.has(name)).map((name) => `${scopePrefix}${urlPrefix}/${name}`),
     ),
     mailer: options.mailer,
     store: options.store,
@@ -172,6 +179,23 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
 function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
   return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', 'viewset verification codes', 32));
+}
+
+function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
+  const isOn = (name: AuthRouteName): boolean =>
+    ROUTE_OPTIONS[name] === null || options[ROUTE_OPTIONS[name]] !== undefined;
+  const routes: readonly AuthRouteName[] = options.routes ?? AUTH_ROUTE_NAMES.filter(isOn);
+  if (
+    !(Array.isArray as (value: unknown) => boolean)(routes) ||
+    !routes.every((name) => AUTH_ROUTE_NAMES.includes(name))
+  ) {
+    throw wrong('routes', `a list of ${AUTH_ROUTE_NAMES.join(', ')}`, routes);
+  }
+  const off = routes.find((name) => !isOn(name));
+  if (off !== undefined) {
+    throw new ImproperlyConfigured(`auth: the route "${off}" needs the option "${ROUTE_OPTIONS[off]}"`);
+  }
+  return new Set(routes);
 }
 
 function resolvePrefix(urlPrefix: string): string {

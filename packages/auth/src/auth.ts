@@ -11,13 +11,19 @@ import { CachedUsers, type UserSource } from './cached-users.ts';
 import { declarePermissions } from './has-permission.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
+import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import { VerificationCodes } from './verification-codes.ts';
+import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
 
 /** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
   /** A token for an account whose role is loaded. */
   issueToken(account: TokenAccount): string;
+  /** The account of an address and a password, with everything that the login route does for it before it logs in. */
+  readonly verifyLogin: VerifyLogin;
+  /** Ends a login of any kind, as the login route does. */
+  readonly completeLogin: CompleteLogin;
   readonly authenticate: Authenticate;
   readonly retrieveUser: RetrieveUser;
   readonly storeUser: StoreUser;
@@ -55,31 +61,39 @@ export const auth = fp(
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
     const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
     const tokens = new AccessTokens(options.token);
-    const instance = makeInstance(options, users, tokens);
+    const store = options.store ?? ownStore(app);
+    const codes = new VerificationCodes(store, options.codeKey);
+    const wrongPasswords = new WrongPasswords(store, options.codeKey);
+    const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords });
+    const completeLogin = loginCompletion({ accounts, tokens });
+    const instance = makeInstance(options, users, tokens, { verifyLogin, completeLogin });
     app.decorate('auth', instance);
     addHooks(app, options, instance);
     documentSecurity(app, options.endpoints);
     if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
-    const store = options.store ?? ownStore(app);
-    const codes = new VerificationCodes(store, options.codeKey);
-    const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const { mailer, verificationEmail } = options;
     await app.register(async (scope) => {
-      const parts = { accounts, hasher, tokens, codes, wrongPasswords, mailer, verificationEmail };
-      addAuthRoutes(scope, options.urlPrefix, parts);
+      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin };
+      addAuthRoutes(scope, options.urlPrefix, options.routes, parts);
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function makeInstance(options: ResolvedAuthOptions, users: UserSource, tokens: AccessTokens): AuthInstance {
+function makeInstance(
+  options: ResolvedAuthOptions,
+  users: UserSource,
+  tokens: AccessTokens,
+  logins: Pick<AuthInstance, 'verifyLogin' | 'completeLogin'>,
+): AuthInstance {
   const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
     const user: unknown = users.user(request, id);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
+    ...logins,
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
     retrieveUser: options.retrieveUser ?? ((request, payload) => find(request, payload?.user_id)),

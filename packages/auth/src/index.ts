@@ -1,5 +1,8 @@
 export { auth, type AuthInstance } from './auth.ts';
 export type { AuthApi } from './routes/auth-api.ts';
+export type { AuthRouteName } from './routes/route-names.ts';
+export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
+export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';

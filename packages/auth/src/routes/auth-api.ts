@@ -1,6 +1,8 @@
 import type { Static } from 'typebox';
 import type { LOGIN_BODY, REGISTER_BODY, SEND_BODY } from '../request-body.ts';
-import type { LOGGED_IN, MESSAGE, REGISTERED } from './auth-routes.ts';
+import type { MESSAGE } from './auth-route.ts';
+import type { LOGGED_IN } from './complete-login.ts';
+import type { REGISTERED } from './register.ts';
 
 /** A POST of the client that is about no record. */
 interface Post<Body, Data> {

@@ -1,17 +1,36 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
 import type { Accounts } from '../accounts.ts';
-import { readAccount, readCode, wrongCode } from '../request-body.ts';
+import { readAccount, readCode, REGISTER_BODY, wrongCode } from '../request-body.ts';
 import type { TakenCode, VerificationCodes } from '../verification-codes.ts';
+import type { AuthRoute } from './auth-route.ts';
 
 export interface RegisterParts {
   readonly accounts: Accounts;
   readonly codes: VerificationCodes;
 }
 
-export interface RegisterAnswer {
-  readonly message: string;
-  readonly user: { readonly id: number; readonly email: string; readonly name: string };
+export const REGISTERED = Type.Object({
+  message: Type.String(),
+  user: Type.Object({ id: Type.Integer(), email: Type.String(), name: Type.String() }),
+});
+
+export function registerRoute(parts: RegisterParts): AuthRoute {
+  return {
+    name: 'register',
+    method: 'POST',
+    path: 'register',
+    operationId: 'register',
+    summary: 'Make an account, with the code that was sent to its address',
+    description: 'Uses up the code. An address that has an account already is refused.',
+    body: REGISTER_BODY,
+    status: 201,
+    answer: REGISTERED,
+    errors: [],
+    access: 'listed',
+    handler: registerHandler(parts),
+  };
 }
 
 /**
@@ -19,8 +38,8 @@ export interface RegisterAnswer {
  * up or hashed: of many requests with one code a single one goes on, and without the code nothing is learned of the
  * account. If that one then fails, the code is put back as it was.
  */
-export function registerHandler({ accounts, codes }: RegisterParts) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<RegisterAnswer> => {
+function registerHandler({ accounts, codes }: RegisterParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Static<typeof REGISTERED>> => {
     const account = readAccount(request.body);
     const code = readCode(request.body);
     const taken = await codes.take(account.email, code);

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { securityEvent, ServiceUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { EmailSender, EmailText, VerificationEmail } from '../email-sender.ts';
-import { readAddress } from '../request-body.ts';
+import { readAddress, SEND_BODY } from '../request-body.ts';
 import { CODE_LIFETIME_SECONDS, type VerificationCodes } from '../verification-codes.ts';
+import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 /** The client has its answer within ten seconds, whatever the sender does. */
 const SEND_TIMEOUT_MS = 9_000;
@@ -14,11 +15,28 @@ export interface SendParts {
   readonly verificationEmail: VerificationEmail;
 }
 
+export function sendRoute(parts: SendParts): AuthRoute {
+  return {
+    name: 'send-verification-email',
+    method: 'POST',
+    path: 'send-verification-email',
+    operationId: 'sendVerificationEmail',
+    summary: 'Send a verification code to an e-mail address',
+    description: 'Answers alike if the address has an account and if it has none.',
+    body: SEND_BODY,
+    status: 200,
+    answer: MESSAGE,
+    errors: [429],
+    access: 'listed',
+    handler: sendHandler(parts),
+  };
+}
+
 /**
  * Sends a new code to an address. Whether the address has an account is not looked up, so the answer cannot tell. A
  * code that was not sent, for whatever reason, is taken back, and the send does not count.
  */
-export function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
+function sendHandler({ codes, mailer, verificationEmail }: SendParts) {
   return async (request: FastifyRequest): Promise<{ message: string }> => {
     const { email } = readAddress(request.body);
     const stamp = await codes.countSend(email);

@@ -43,6 +43,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, urlPrefix: '/a/:b' }, /option "urlPrefix"/],
     [{ ...good, authenticate: 'x' }, /option "authenticate" must be a function/],
     [{ ...good, defaultRole: 5 }, /option "defaultRole" must be the name of a role, but 5 came/],
+    [{ ...good, routes: ['logn'] as never }, /option "routes" must be a list of login, register, /],
     [{ ...good, nonAuthEndpoints: ['login'] }, /"nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\).*"login" came/],
     [{ ...good, nonAuthEndpoints: '/a,/b' }, /"nonAuthEndpoints"/],
     [{ ...good, mailer: undefined }, /option "mailer" must be an EmailSender/],

@@ -81,7 +81,8 @@ export class IsRoleAdminUser extends Permission {
 
 function roleNames(user: unknown): unknown[] {
   const { role, roles } = (user ?? {}) as { role?: unknown; roles?: unknown };
-  return [role, ...(Array.isArray(roles) ? roles : [])].filter(isObject).map(nameOf);
+  const more: readonly unknown[] = Array.isArray(roles) ? roles : [];
+  return [role, ...more].filter(isObject).map(nameOf);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,0 +1,28 @@
+import type { RouteHandlerMethod } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import type { AuthRouteName } from './route-names.ts';
+
+/** A row of the table of routes. */
+export interface AuthRoute {
+  readonly name: AuthRouteName;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the prefix, without a slash in front: `sessions/:id`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly params?: TSchema;
+  /** Undefined: the route takes none. */
+  readonly body?: TSchema;
+  readonly status: 200 | 201 | 204;
+  readonly answer: TSchema;
+  /** The errors that the route answers, besides those that every route of its kind does. */
+  readonly errors: readonly number[];
+  /** Who may call it: whoever has a token, anybody, or anybody as long as `nonAuthEndpoints` lists it. */
+  readonly access: 'token' | 'anybody' | 'listed';
+  readonly handler: RouteHandlerMethod;
+}
+
+export const MESSAGE = Type.Object({ message: Type.String() });
+/** What a 204 answers. */
+export const NOTHING = Type.Null();

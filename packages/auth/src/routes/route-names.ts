@@ -1,0 +1,14 @@
+/** Each name of the option `routes`, and the option of the plugin that switches it on; null: the route needs none. */
+export const ROUTE_OPTIONS = {
+  login: null,
+  register: null,
+  'send-verification-email': null,
+} as const;
+
+/** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */
+export type AuthRouteName = keyof typeof ROUTE_OPTIONS;
+
+export const AUTH_ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as readonly AuthRouteName[];
+
+/** The routes that need no token as long as `nonAuthEndpoints` is left to its default. */
+export const LISTED_ROUTES: readonly AuthRouteName[] = ['login', 'register', 'send-verification-email'];

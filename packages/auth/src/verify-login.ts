@@ -1,0 +1,82 @@
+import { StoreUnavailable, Unauthorized } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { AccountEntity } from './account-contract.ts';
+import type { Accounts } from './accounts.ts';
+import { MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
+import { logFailure, refuseDisabled } from './login-failures.ts';
+import { isPasswordHash, type PasswordHasher } from './password-hasher.ts';
+import type { WrongPasswords } from './wrong-passwords.ts';
+
+export interface VerifyLoginParts {
+  readonly accounts: Accounts;
+  readonly hasher: PasswordHasher;
+  readonly wrongPasswords: WrongPasswords;
+}
+
+/**
+ * Finds the account of an e-mail address and a password, with its role loaded. Whatever is wrong with them has one message,
+ * takes one time and counts for the address alike; that the account is disabled is told only to whoever has the right
+ * password. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
+ */
+export type VerifyLogin = (request: FastifyRequest, email: string, password: string) => Promise<AccountEntity>;
+
+export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
+  return async (request, email, password) => {
+    const { account, isOutdated } = await findAccount(parts, request, normalizeEmail(email), password);
+    if (!account.is_active) throw refuseDisabled(request, account);
+    if (isOutdated) await renewHash(parts, request, account, password);
+    return account;
+  };
+}
+
+/** Throws Unauthorized unless there is such an account with that password, and TooManyRequests while the address is held. */
+async function findAccount(
+  { accounts, hasher, wrongPasswords }: VerifyLoginParts,
+  request: FastifyRequest,
+  email: string,
+  password: string,
+): Promise<{ account: AccountEntity; isOutdated: boolean }> {
+  // An address that is too long is nobody's; there is no need to ask the database.
+  const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH;
+  if (isAskable) await limited(request, () => wrongPasswords.check(email));
+  const account = isAskable ? await accounts.byEmail(request.em, email) : undefined;
+  const { matches, isOutdated } = await hasher.check(password, account?.password);
+  if (account !== undefined && matches) {
+    await limited(request, () => wrongPasswords.check(email));
+    return { account, isOutdated };
+  }
+  if (account !== undefined && !isPasswordHash(account.password)) {
+    // Such as by a seeder that ran before the plugin was there, which may have left other passwords readable too.
+    request.log.error(
+      { account: account.id },
+      'the password of this account is stored as no bcrypt hash: nobody can log in',
+    );
+  }
+  if (isAskable) await limited(request, () => wrongPasswords.count(email));
+  logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');
+  throw new Unauthorized('The e-mail address or the password is not correct');
+}
+
+/** Runs a step of the limit of wrong passwords. If the store is down, logins pass uncounted, as requests pass throttles. */
+async function limited(request: FastifyRequest, step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    request.log.warn({ err: error }, 'the store does not answer: wrong passwords pass uncounted');
+  }
+}
+
+/** Replaces a hash of fewer rounds. The login succeeds without it too. */
+async function renewHash(
+  { accounts, hasher }: VerifyLoginParts,
+  request: FastifyRequest,
+  account: AccountEntity,
+  password: string,
+): Promise<void> {
+  try {
+    await accounts.replaceHash(request.em, account, await hasher.hash(password));
+  } catch (error) {
+    request.log.warn({ err: error, account: account.id }, 'the hash of a password could not be renewed');
+  }
+}
