@@ -1,12 +1,15 @@
+import { type EntityMetadata, type EntityName, type MikroORM, ReferenceKind } from '@mikro-orm/core';
+import type { ImproperlyConfigured } from '@viewset/core';
 import {
-  type EntityMetadata,
-  type EntityName,
-  type EntityProperty,
-  JsonType,
-  type MikroORM,
-  ReferenceKind,
-} from '@mikro-orm/core';
-import { ImproperlyConfigured } from '@viewset/core';
+  entityOf,
+  isJson,
+  isReference,
+  isUnique,
+  type Properties,
+  requireId,
+  requireProperties,
+  wrongEntity,
+} from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
@@ -61,23 +64,13 @@ export interface AccountModel {
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 const BCRYPT_HASH_LENGTH = 60;
 
-type Properties = Readonly<Record<string, EntityProperty | undefined>>;
-
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
 export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
   const account = entity as EntityName<AccountEntity>;
-  const meta = orm.getMetadata().find(account);
-  if (meta === undefined || !orm.getMetadata().has(meta.class)) {
-    throw wrong('must be an entity that the ORM knows (its option "entities")');
-  }
+  const meta = entityOf(orm, 'account', account);
   const properties = meta.properties as Properties;
-  const missing = PROPERTIES.filter((name) => properties[name] === undefined);
-  if (missing.length > 0) {
-    throw wrong(`must have the properties ${PROPERTIES.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
-  }
-  if (meta.primaryKeys.join(',') !== 'id') {
-    throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
-  }
+  requireProperties('account', meta, PROPERTIES);
+  requireId('account', meta);
   if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
   const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
   if (length < BCRYPT_HASH_LENGTH) {
@@ -110,16 +103,15 @@ function hasRoles({ className, properties }: EntityMetadata<AccountEntity>, role
 function hasPermissions({ className, properties }: EntityMetadata): boolean {
   const permissions = (properties as Properties)['permissions'];
   if (permissions === undefined) return false;
-  if (permissions.customType instanceof JsonType) return true;
+  if (isJson(permissions)) return true;
   throw wrong(
     `must have roles whose "permissions" is a JSON column, if they have it; ${className}.permissions is none`,
   );
 }
 
 function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityMetadata {
-  const { kind, targetMeta } = properties.role;
-  const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
-  if (!isReference || targetMeta === undefined) {
+  const { targetMeta } = properties.role;
+  if (!isReference(properties.role) || targetMeta === undefined) {
     throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
   }
   const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
@@ -131,12 +123,6 @@ function roleOf({ className, properties }: EntityMetadata<AccountEntity>): Entit
   return targetMeta;
 }
 
-function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {
-  const properties = meta.properties as Properties;
-  const named = meta.uniques.some((unique) => [unique.properties].flat().join(',') === name);
-  return named || properties[name]?.unique === true;
-}
-
 function wrong(problem: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`auth: option "account" ${problem}`);
+  return wrongEntity('account', problem);
 }

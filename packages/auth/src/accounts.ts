@@ -52,7 +52,7 @@ export interface NewAccount {
 }
 
 /** An account and its role, as one row, with its further roles. */
-interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
+export interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
   readonly role_permissions?: unknown;
@@ -145,7 +145,7 @@ export class Accounts {
 }
 
 /** Reads an account with all of its roles and what they carry. */
-function userShape({ account, role, hasRoles, hasPermissions }: AccountModel) {
+export function userShape({ account, role, hasRoles, hasPermissions }: AccountModel) {
   const roleFields = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
   const roleShape: object = readShape(role, roleFields as ('id' | 'name')[]);
   const fields = {
@@ -159,7 +159,13 @@ function userShape({ account, role, hasRoles, hasPermissions }: AccountModel) {
   return readShape(account, ['id', 'email', 'name', 'is_active'], known);
 }
 
-function userOf({ role_id, role_name, role_permissions, further_roles = [], ...account }: AccountRow): AccountUser {
+export function userOf({
+  role_id,
+  role_name,
+  role_permissions,
+  further_roles = [],
+  ...account
+}: AccountRow): AccountUser {
   const isNone = role_id === null || role_name === null;
   const main = isNone ? [] : [{ id: role_id, name: role_name, permissions: role_permissions }];
   const rows: readonly RoleRow[] = [...main, ...further_roles.filter(({ id }) => id !== role_id)];

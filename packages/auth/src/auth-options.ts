@@ -2,6 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
 import type { AccountSchema } from './account-contract.ts';
+import type { ApiKeySchema } from './api-key-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
@@ -54,8 +55,17 @@ export interface AuthOptions {
   readonly defaultRole?: string;
   /** The names that `HasPermission` may ask for: a view that asks for another one fails at startup. Default: any name. */
   readonly permissions?: readonly string[];
+  /** The entity of API keys (see ApiKeyFields), or an object with it: switches API keys on. Default: off. */
+  readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
+}
+
+/** API keys, with further options. */
+export interface ApiKeyOptions {
+  readonly entity: ApiKeySchema;
+  /** The beginning of every key: letters and digits, at most 20. Default: `key`. */
+  readonly prefix?: string;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -76,6 +86,7 @@ export interface ResolvedAuthOptions {
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly permissions: readonly string[] | undefined;
+  readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly verificationEmail: VerificationEmail;
 }
 
@@ -99,6 +110,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'bcryptRounds',
   'defaultRole',
   'permissions',
+  'apiKeys',
   'verificationEmail',
 ];
 const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
@@ -142,6 +154,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
     defaultRole,
     permissions,
+    apiKeys: resolveApiKeys(options),
     verificationEmail: options.verificationEmail ?? verificationEmail,
   });
 }
@@ -196,6 +209,25 @@ function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
     throw new ImproperlyConfigured(`auth: the route "${off}" needs the option "${ROUTE_OPTIONS[off]}"`);
   }
   return new Set(routes);
+}
+
+/** Each of these steps of one's own would have to know what a key may do. */
+const KEYLESS_STEPS = ['authenticate', 'retrieveUser', 'storeUser'] as const;
+
+function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOptions> | undefined {
+  if (apiKeys === undefined) return undefined;
+  const step = KEYLESS_STEPS.find((name) => options[name] !== undefined);
+  if (step !== undefined) throw new ImproperlyConfigured(`auth: option "apiKeys" needs the default of "${step}"`);
+  const given = isEntityOption(apiKeys) ? apiKeys : { entity: apiKeys };
+  checkOptionNames('auth: option "apiKeys"', given, ['entity', 'prefix']);
+  const { entity, prefix = 'key' } = given;
+  if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix };
+  throw wrong('apiKeys', 'an entity, or { entity, prefix } with a prefix of letters and digits', prefix);
+}
+
+/** Tells an object with an entity from an entity. */
+function isEntityOption(given: object): given is { readonly entity: object } {
+  return typeof given === 'object' && given !== null && 'entity' in given;
 }
 
 function resolvePrefix(urlPrefix: string): string {

@@ -1,10 +1,13 @@
+import type { MikroORM } from '@mikro-orm/core';
 import { MemoryStore, requireTransactions } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
-import { checkAccount } from './account-contract.ts';
+import { type AccountModel, checkAccount } from './account-contract.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
+import { checkApiKey } from './api-key-contract.ts';
+import { ApiKeyPayload, ApiKeys } from './api-keys.ts';
 import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
@@ -61,30 +64,41 @@ export const auth = fp(
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
     const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
     const tokens = new AccessTokens(options.token);
+    const apiKeys = makeApiKeys(orm, model, options);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords });
     const completeLogin = loginCompletion({ accounts, tokens });
-    const instance = makeInstance(options, users, tokens, { verifyLogin, completeLogin });
+    const instance = makeInstance(options, { users, tokens, apiKeys }, { verifyLogin, completeLogin });
     app.decorate('auth', instance);
     addHooks(app, options, instance);
     documentSecurity(app, options.endpoints);
     if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
-    const { mailer, verificationEmail } = options;
+    const { mailer, verificationEmail, permissions } = options;
     await app.register(async (scope) => {
-      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin };
+      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin, apiKeys, permissions };
       addAuthRoutes(scope, options.urlPrefix, options.routes, parts);
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
+function makeApiKeys(orm: MikroORM, model: AccountModel, { apiKeys }: ResolvedAuthOptions): ApiKeys | undefined {
+  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), model, apiKeys.prefix);
+}
+
+/** What says who sends a request. */
+interface Identities {
+  readonly users: UserSource;
+  readonly tokens: AccessTokens;
+  readonly apiKeys: ApiKeys | undefined;
+}
+
 function makeInstance(
   options: ResolvedAuthOptions,
-  users: UserSource,
-  tokens: AccessTokens,
+  { users, tokens, apiKeys }: Identities,
   logins: Pick<AuthInstance, 'verifyLogin' | 'completeLogin'>,
 ): AuthInstance {
   const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
@@ -92,11 +106,23 @@ function makeInstance(
     const user: unknown = users.user(request, id);
     return user as ReturnType<RetrieveUser>;
   };
+  const ofKey = (request: FastifyRequest, payload: ApiKeyPayload): ReturnType<RetrieveUser> => {
+    const user: unknown = apiKeys?.user(request, payload) ?? null;
+    return user as ReturnType<RetrieveUser>;
+  };
   return Object.freeze({
     ...logins,
     issueToken: (account) => tokens.issue(claimsOf(account)),
-    authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
-    retrieveUser: options.retrieveUser ?? ((request, payload) => find(request, payload?.user_id)),
+    authenticate:
+      options.authenticate ??
+      ((request) => {
+        const token = requireBearerToken(request.headers.authorization);
+        return apiKeys?.payload(token) ?? tokens.read(token);
+      }),
+    retrieveUser:
+      options.retrieveUser ??
+      ((request, payload) =>
+        payload instanceof ApiKeyPayload ? ofKey(request, payload) : find(request, payload?.user_id)),
     storeUser:
       options.storeUser ??
       (async (request, userId) => {

@@ -4,11 +4,13 @@ export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
-export type { AuthOptions } from './auth-options.ts';
+export type { ApiKeyOptions, AuthOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountSchema } from './account-contract.ts';
 export { AccountUser, type AccountUserFields } from './accounts.ts';
+export type { ApiKeyFields, ApiKeySchema } from './api-key-contract.ts';
+export { ApiKeyUser, type UsedApiKey } from './api-keys.ts';
 export { HasPermission } from './has-permission.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export { passwordField, type PasswordLengths } from './password-field.ts';

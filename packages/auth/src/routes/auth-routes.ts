@@ -1,19 +1,30 @@
-import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
-import type { FastifyInstance } from 'fastify';
+import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
+import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 
-export type AuthRouteParts = LoginRouteParts & RegisterParts & SendParts;
+export type AuthRouteParts = LoginRouteParts &
+  RegisterParts &
+  SendParts &
+  Pick<ApiKeyParts, 'permissions'> & { readonly apiKeys: ApiKeys | undefined };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  return [loginRoute(parts), registerRoute(parts), sendRoute(parts)];
+  const { apiKeys } = parts;
+  return [
+    loginRoute(parts),
+    registerRoute(parts),
+    sendRoute(parts),
+    ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
+  ];
 }
 
 /** Mounts the routes that are on, on a scope of their own. Each path has a name: `auth-login` and so on. */
@@ -34,11 +45,18 @@ export function addAuthRoutes(
 }
 
 function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): void {
-  const { name: _name, method, path, status, answer, errors, access, handler, ...documented } = route;
+  const { name: _name, method, path, status, answer, errors, access, takesApiKeys, handler, ...documented } = route;
   const url = `${urlPrefix}/${path}`;
   scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
   const refusals = Object.fromEntries(errors.map((error) => [error, ERROR_SCHEMA]));
   const schema = { tags: ['auth'], ...documented, response: { [status]: answer, ...refusals } };
   const config = access === 'anybody' ? { public: true } : {};
-  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, handler });
+  const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
+  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
+}
+
+/** A key that leaked must not be able to make others, or to lock its owner out. */
+async function refuseApiKeys({ user }: FastifyRequest): Promise<void> {
+  if (!((user as unknown) instanceof ApiKeyUser)) return;
+  throw new Forbidden('An API key cannot do this: log in', { event: 'auth.api_key_refused' });
 }

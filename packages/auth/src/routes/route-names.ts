@@ -3,6 +3,7 @@ export const ROUTE_OPTIONS = {
   login: null,
   register: null,
   'send-verification-email': null,
+  'api-keys': 'apiKeys',
 } as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */

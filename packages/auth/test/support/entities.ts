@@ -23,3 +23,18 @@ export const Account = defineEntity({
   },
 });
 export type Account = InferEntity<typeof Account>;
+
+export const ApiKey = defineEntity({
+  name: 'ApiKey',
+  properties: {
+    id: p.string().length(16).primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    name: p.string().length(100),
+    hash: p.string().length(43),
+    scopes: p.json<string[]>().nullable(),
+    expires_at: p.datetime(3).nullable(),
+    last_used_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+  },
+});
+export type ApiKey = InferEntity<typeof ApiKey>;
