@@ -1,5 +1,11 @@
-import { type EntityMetadata, type EntityName, type MikroORM, ReferenceKind } from '@mikro-orm/core';
-import type { ImproperlyConfigured } from '@viewset/core';
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  type MikroORM,
+  ReferenceKind,
+} from '@mikro-orm/core';
+import { checkOptionNames, type ImproperlyConfigured, wrongOption } from '@viewset/core';
 import {
   entityOf,
   isJson,
@@ -12,8 +18,8 @@ import {
 } from './entity-contract.ts';
 
 /**
- * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
- * as an account can be made without them (nullable, `default` or `onCreate`).
+ * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
+ * have any others, as long as an account can be made without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
  *
  * | property | |
  * |---|---|
@@ -24,7 +30,7 @@ import {
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
  * | `role` | nullable reference to an entity with a `name` |
- * | `roles` | optional: further roles, many-to-many with the entity of `role` |
+ * | `roles` | optional, under this name: further roles, many-to-many with the entity of `role` |
  *
  * The entity of roles may have `permissions`, a JSON column with a list of names.
  */
@@ -39,6 +45,16 @@ export interface AccountFields {
 
 /** Any entity that has at least these fields, as the ORM takes it: of `defineEntity`, an EntitySchema or a class. */
 export type AccountSchema = { readonly '~entity': AccountFields } | (abstract new (...args: never[]) => AccountFields);
+
+/** The properties that may have names of your own: `{ name: 'username', is_active: 'isActive' }`. */
+export type AccountNames<Entity = never> = {
+  readonly [Field in Exclude<AccountProperty, 'id'>]?: [Entity] extends [never] ? string : keyof Entity & string;
+};
+
+/** Any entity with an integer `id`, whose other properties the option `fields` names. */
+export type NamedAccountSchema =
+  | { readonly '~entity': { id: number } }
+  | (abstract new (...args: never[]) => { id: number });
 
 /** An account with its role loaded. */
 export interface AccountEntity extends AccountFields {
@@ -59,36 +75,47 @@ export interface AccountModel {
   readonly hasRoles: boolean;
   /** True if roles carry permissions. */
   readonly hasPermissions: boolean;
+  /** The name that the entity has for each property. */
+  readonly names: Readonly<Record<AccountProperty, string>>;
 }
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
+type AccountProperty = (typeof PROPERTIES)[number];
 const BCRYPT_HASH_LENGTH = 60;
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
-export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
+export function checkAccount(
+  orm: MikroORM,
+  entity: AccountSchema | NamedAccountSchema,
+  fields: AccountNames = {},
+): AccountModel {
   const account = entity as EntityName<AccountEntity>;
   const meta = entityOf(orm, 'account', account);
+  const names = namesOf(fields);
   const properties = meta.properties as Properties;
-  requireProperties('account', meta, PROPERTIES);
+  const needed = PROPERTIES.map((property) => names[property]);
+  requireProperties('account', meta, needed);
   requireId('account', meta);
-  if (!isUnique(meta, 'email')) throw wrong(`must have a unique property "email"; ${meta.className}.email is not`);
-  const length = properties['password']?.length ?? BCRYPT_HASH_LENGTH;
+  const { email, password } = names;
+  if (!isUnique(meta, email)) throw wrong(`must have a unique property "${email}"; ${meta.className}.${email} is not`);
+  const length = properties[password]?.length ?? BCRYPT_HASH_LENGTH;
   if (length < BCRYPT_HASH_LENGTH) {
-    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "password"`);
+    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "${password}"`);
   }
-  const role = roleOf(meta);
+  const role = roleOf(meta, names.role);
   return {
     account,
-    role: declaredRole(meta) ?? (role.class as EntityName<RoleFields>),
+    role: declaredEntity(properties[names.role]!) ?? (role.class as EntityName<RoleFields>),
     meta,
+    names,
     hasRoles: hasRoles(meta, role),
     hasPermissions: hasPermissions(role),
   };
 }
 
-/** Returns the entity of roles as the account names it: a read shape takes what was declared. */
-function declaredRole({ properties }: EntityMetadata<AccountEntity>): EntityName<RoleFields> | undefined {
-  const { entity } = properties.role as { entity?: unknown };
+/** Returns the entity of a reference as it was declared, which a read shape takes. */
+function declaredEntity(property: EntityProperty): EntityName<RoleFields> | undefined {
+  const { entity } = property as { entity?: unknown };
   const named: unknown = typeof entity === 'function' ? (entity as () => unknown)() : undefined;
   return typeof named === 'string' ? undefined : (named as EntityName<RoleFields> | undefined);
 }
@@ -109,15 +136,38 @@ function hasPermissions({ className, properties }: EntityMetadata): boolean {
   );
 }
 
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>): EntityMetadata {
-  const { targetMeta } = properties.role;
-  if (!isReference(properties.role) || targetMeta === undefined) {
-    throw wrong(`must have "role" as a reference to one entity; ${className}.role is none`);
+/** Returns the account with the names of the contract. An entity that has them is returned as it is. */
+export function knownAccount({ names }: AccountModel, entity: object): AccountEntity {
+  if (PROPERTIES.every((property) => names[property] === property)) return entity as AccountEntity;
+  const values = entity as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(PROPERTIES.map((property) => [property, values[names[property]]])) as never;
+}
+
+/** Returns values of an account with the names of the entity. */
+export function ownFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
+  const given = Object.entries(values) as [AccountProperty, unknown][];
+  return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
+}
+
+function namesOf(fields: AccountNames): AccountModel['names'] {
+  checkOptionNames('auth: option "fields"', fields, PROPERTIES.slice(1));
+  for (const [property, name] of Object.entries<unknown>(fields)) {
+    if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);
   }
-  const missing = ['id', 'name'].filter((name) => (targetMeta.properties as Properties)[name] === undefined);
+  const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
+  return Object.fromEntries(own) as AccountModel['names'];
+}
+
+function roleOf({ className, properties }: EntityMetadata<AccountEntity>, name: string): EntityMetadata {
+  const property = (properties as Properties)[name]!;
+  const { targetMeta } = property;
+  if (!isReference(property) || targetMeta === undefined) {
+    throw wrong(`must have "${name}" as a reference to one entity; ${className}.${name} is none`);
+  }
+  const missing = ['id', 'name'].filter((each) => (targetMeta.properties as Properties)[each] === undefined);
   if (missing.length > 0) {
     throw wrong(
-      `must refer by "role" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
+      `must refer by "${name}" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
     );
   }
   return targetMeta;

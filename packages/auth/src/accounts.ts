@@ -1,7 +1,24 @@
-import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import {
+  type EntityManager,
+  ForeignKeyConstraintViolationException,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { InvalidUsage, inTransaction, many, QuerySet, readShape, type ReadShape, RecordFinder } from '@viewset/core';
-import type { AccountEntity, AccountModel, RoleFields } from './account-contract.ts';
+import {
+  InvalidUsage,
+  inTransaction,
+  many,
+  type Projection,
+  QuerySet,
+  type ReadShape,
+  readShape,
+  RecordFinder,
+  requireUser,
+  TargetObjectAlreadyExist,
+  Unauthorized,
+} from '@viewset/core';
+import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
+import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 
@@ -24,35 +41,45 @@ export class AccountUser {
   /** Always true: a disabled account is nobody. */
   readonly is_active: boolean;
   readonly role: Readonly<RoleFields> | null;
-  /** All roles: `role` first, then those of the account's `roles`. */
-  readonly roles: readonly Readonly<RoleFields>[];
-  /** The names of the permissions that the roles carry together, each once; see `HasPermission`. */
-  readonly permissions: readonly string[];
+  /** All roles, `role` first; only if the account has `roles`. */
+  readonly roles?: readonly Readonly<RoleFields>[];
+  /** The names of the permissions that the roles carry together, each once; only if roles have `permissions`. */
+  readonly permissions?: readonly string[];
 
-  constructor({ id, email, name, is_active, role, roles, permissions = [] }: AccountUserFields) {
+  constructor({ id, email, name, is_active, role, roles, permissions }: AccountUser) {
     this.id = id;
     this.email = email;
     this.name = name;
     this.is_active = is_active;
     this.role = role;
-    this.roles = roles ?? (role === null ? [] : [role]);
-    this.permissions = permissions;
+    if (roles !== undefined) this.roles = roles;
+    if (permissions !== undefined) this.permissions = permissions;
   }
 }
 
-/** What an AccountUser is made of; without `roles`, `role` is the only one. */
-export type AccountUserFields = Omit<AccountUser, 'roles' | 'permissions'> &
-  Partial<Pick<AccountUser, 'roles' | 'permissions'>>;
+/** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
+export type UserOf<Shape extends ReadShape<object, object>> = AccountUser &
+  Omit<NonNullable<Shape['output']>, keyof AccountUser>;
 
 /** The fields that a registration gives an account. */
 export interface NewAccount {
   readonly email: string;
   readonly password: string;
   readonly name: string;
+  /** The application's own fields of the body. */
+  readonly own?: object;
+}
+
+/** What is known of the account whose password changes. */
+interface KnownPassword {
+  readonly id: number;
+  readonly email: string;
+  /** The hash that it has. */
+  readonly password?: string;
 }
 
 /** An account and its role, as one row, with its further roles. */
-export interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
+interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
   readonly role_permissions?: unknown;
@@ -64,73 +91,169 @@ interface RoleRow extends RoleFields {
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
-
 /** Every query that authentication makes of accounts. */
 export class Accounts {
   readonly #model: AccountModel;
   readonly #defaultRole: string;
   readonly #hasher: PasswordHasher;
   readonly #maxId: number;
-  readonly #active: RecordFinder<AccountEntity, AccountRow>;
+  readonly #active: RecordFinder<AccountEntity, AccountUser>;
+  readonly #ids: Projection<{ readonly id: number }>;
+  /** Undefined if the option `me` is off. */
+  readonly #shown: RecordFinder<AccountEntity, object> | undefined;
 
-  constructor(model: AccountModel, defaultRole: string, hasher: PasswordHasher, em: EntityManager) {
+  /**
+   * @param em the ORM's global entity manager
+   * @param shown what users show of their accounts, besides what every AccountUser does
+   */
+  constructor(
+    model: AccountModel,
+    defaultRole: string,
+    hasher: PasswordHasher,
+    em: EntityManager,
+    shown?: ReadShape<object, object>,
+  ) {
     this.#model = model;
     this.#hasher = hasher;
     this.#defaultRole = defaultRole;
+    const { meta } = model;
+    this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
+    const platform = em.getPlatform();
+    this.#ids = readShape(model.account, ['id']).bind(meta, platform);
     const shape = userShape(model);
-    this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
-    const active = QuerySet.of(em, model.account).filter({ is_active: true });
-    this.#active = new RecordFinder(active, shape.bind(model.meta, em.getPlatform()));
+    const own = shown?.bind(meta, platform);
+    const active = this.#all(em).filter(this.#named({ is_active: true }));
+    this.#active = new RecordFinder(active, userProjection(shape.bind(meta, platform), own));
+    this.#shown = own && new RecordFinder(active, own);
   }
 
   /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
-    if (!this.#isId(id)) return null;
-    const row = await this.#active.find(request, id);
-    if (row === undefined) return null;
-    return userOf(row);
+    return this.#isId(id) ? ((await this.#active.find(request, id)) ?? null) : null;
   }
 
   /** @param email normalized */
   byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
-    return QuerySet.of(em, this.#model.account)
-      .filter({ email })
-      .entity({ populate: ['role'] });
+    return this.#one(this.#all(em).filter(this.#named({ email })));
+  }
+
+  /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
+  async activeId(em: EntityManager, email: string): Promise<number | undefined> {
+    const found = await this.#all(em)
+      .filter(this.#named({ email, is_active: true }))
+      .first(this.#ids);
+    return found?.id;
+  }
+
+  /** Finds the account of whoever is logged in. Throws Unauthorized if nobody is, or the account is gone or disabled by now. */
+  async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await this.#one(active.filter({ id } as never)) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
   }
 
   /** Throws InvalidUsage if the address has an account. */
   async requireUnregistered(em: EntityManager, email: string): Promise<void> {
-    if (await QuerySet.of(em, this.#model.account).filter({ email }).exists()) throw taken();
+    if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
   /** Sets `last_login` and nothing else. False if the account is gone or disabled by now. */
-  async recordLogin(em: EntityManager, id: number): Promise<boolean> {
-    const now = new Date();
-    return (await em.nativeUpdate(this.#model.account, { id, is_active: true }, { last_login: now })) > 0;
+  recordLogin(em: EntityManager, id: number): Promise<boolean> {
+    return this.#update(em, { id, is_active: true }, { last_login: new Date() });
   }
 
   /** Stores another hash of the same password, unless the password has been changed meanwhile. */
   async replaceHash(em: EntityManager, { id, password }: AccountEntity, hash: string): Promise<void> {
-    await em.nativeUpdate(this.#model.account, { id, password }, { password: hash });
+    await this.#update(em, { id, password }, { password: hash });
+  }
+
+  /**
+   * Stores the hash of a new password. False if the account is not as it is known any more, or is disabled by now: of many changes of a
+   * known password at once, one is made.
+   */
+  changePassword(em: EntityManager, known: KnownPassword, hash: string): Promise<boolean> {
+    return this.#update(em, { ...known, is_active: true }, { password: hash });
+  }
+
+  /**
+   * Gives the account another address, unless it has got one meanwhile. Throws InvalidUsage if the address has an account, and
+   * Unauthorized if the account is gone or disabled by now.
+   */
+  async changeEmail(em: EntityManager, { id, email }: AccountEntity, address: string): Promise<void> {
+    try {
+      if (await this.#update(em, { id, email, is_active: true }, { email: address })) return;
+    } catch (error) {
+      throw this.#isTaken(error) ? taken('new_email', error) : error;
+    }
+    throw new Unauthorized();
+  }
+
+  /** Returns what `/me` shows of the account of whoever is logged in. Throws Unauthorized if it is gone or disabled by now. */
+  async shown(request: FastifyRequest): Promise<object> {
+    const { id } = requireUser(request);
+    const record = this.#isId(id) ? await this.#shown?.find(request, id) : undefined;
+    if (record === undefined) throw new Unauthorized();
+    return record;
+  }
+
+  /** Stores what the owner of the account sent of it. Throws TargetObjectAlreadyExist for a value that another account has. */
+  async change(request: FastifyRequest, input: AccountInput, data: object): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        const { em } = request;
+        em.assign(account, (await input.resolve(em, data)) as never);
+        await em.flush();
+      });
+    } catch (error) {
+      throw input.conflictOf(error, data);
+    }
+  }
+
+  /**
+   * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
+   * TargetObjectAlreadyExist if records refer to it.
+   *
+   * @param before a step of the same transaction, in front
+   */
+  async delete(request: FastifyRequest, { password }: AccountEntity, before: () => Promise<unknown>): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
+        await before();
+        await request.em.remove(account).flush();
+      });
+    } catch (error) {
+      if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
+      throw new TargetObjectAlreadyExist('Other records refer to the account', { cause: error });
+    }
   }
 
   /** Throws InvalidUsage if somebody else was faster with the address. */
-  async create(request: FastifyRequest, { email, password, name }: NewAccount): Promise<AccountEntity> {
+  async create(
+    request: FastifyRequest,
+    { email, password, name, own = {} }: NewAccount,
+    input?: AccountInput,
+  ): Promise<AccountEntity> {
     // Before the transaction, so that no connection waits for bcrypt.
     const hash = await this.#hasher.hash(password);
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
         const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
-        const fields = { email, password: hash, name, is_active: true, role: role ?? null };
-        const account = em.create(this.#model.account, fields as never);
+        const fields = ownFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
+        const more = await input?.resolve(em, own);
+        const account = em.create(this.#model.account, { ...more, ...fields } as never);
         markHashed(account, hash);
         await em.persist(account).flush();
-        return account;
+        return knownAccount(this.#model, account);
       });
     } catch (error) {
-      if (error instanceof UniqueConstraintViolationException && this.#concernsEmail(error)) throw taken(error);
-      throw error;
+      if (this.#isTaken(error)) throw taken('email', error);
+      throw input === undefined ? error : input.conflictOf(error, own);
     }
   }
 
@@ -139,39 +262,87 @@ export class Accounts {
     return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
   }
 
-  #concernsEmail(error: UniqueConstraintViolationException): boolean {
-    return this.#model.meta.properties.email.fieldNames.some((column) => error.message.includes(column));
+  /** Finds the account of whoever is logged in as an entity, which nobody else changes until the transaction ends. */
+  async #locked(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await active.filter({ id } as never).entity({ lock: true }) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
+  }
+
+  #all(em: EntityManager): QuerySet<AccountEntity> {
+    return QuerySet.of(em, this.#model.account);
+  }
+
+  async #one(accounts: QuerySet<AccountEntity>): Promise<AccountEntity | undefined> {
+    const account = await accounts.entity({ populate: [this.#model.names.role] });
+    return account && knownAccount(this.#model, account);
+  }
+
+  /** Names fields as the entity does. */
+  #named(fields: Partial<AccountEntity>): never {
+    return ownFields(this.#model, fields) as never;
+  }
+
+  async #update(em: EntityManager, where: Partial<AccountEntity>, data: Partial<AccountEntity>): Promise<boolean> {
+    return (await em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data))) > 0;
+  }
+
+  #isTaken(error: unknown): error is UniqueConstraintViolationException {
+    if (!(error instanceof UniqueConstraintViolationException)) return false;
+    const { fieldNames } = this.#model.meta.properties[this.#model.names.email as 'email'];
+    return fieldNames.some((column) => error.message.includes(column));
   }
 }
 
 /** Reads an account with all of its roles and what they carry. */
-export function userShape({ account, role, hasRoles, hasPermissions }: AccountModel) {
+function userShape({ account, role, names, hasRoles, hasPermissions }: AccountModel) {
   const roleFields = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
   const roleShape: object = readShape(role, roleFields as ('id' | 'name')[]);
-  const fields = {
-    role_id: 'role.id',
-    role_name: 'role.name',
-    ...(hasPermissions && { role_permissions: 'role.permissions' }),
+  return readShape(account, ['id'], {
+    email: names.email,
+    name: names.name,
+    is_active: names.is_active,
+    role_id: `${names.role}.id`,
+    role_name: `${names.role}.name`,
+    ...(hasPermissions && { role_permissions: `${names.role}.permissions` }),
     ...(hasRoles && { further_roles: many(roleShape as ReadShape<object, object>, { from: 'roles' as never }) }),
-  };
-  // The optional columns are known by the model alone.
-  const known = fields as { readonly role_id: 'role.id'; readonly role_name: 'role.name' };
-  return readShape(account, ['id', 'email', 'name', 'is_active'], known);
+  } as never) as ReadShape<AccountEntity, AccountRow>;
 }
 
-export function userOf({
-  role_id,
-  role_name,
-  role_permissions,
-  further_roles = [],
-  ...account
-}: AccountRow): AccountUser {
-  const isNone = role_id === null || role_name === null;
-  const main = isNone ? [] : [{ id: role_id, name: role_name, permissions: role_permissions }];
-  const rows: readonly RoleRow[] = [...main, ...further_roles.filter(({ id }) => id !== role_id)];
-  const roles = rows.map(({ id, name }) => ({ id, name }));
-  const permissions = [...new Set(rows.flatMap((role) => namesIn(role.permissions)))];
-  return new AccountUser({ ...account, role: isNone ? null : (roles[0] ?? null), roles, permissions });
+/** Makes users of rows that hold an account, its roles, and what the application shows of it. */
+function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
+  const width = account.paths.length;
+  const related = [...(account.related ?? []), ...(shown?.related ?? [])];
+  const ownRelated = account.related?.length ?? 0;
+  return {
+    paths: [...account.paths, ...(shown?.paths ?? [])],
+    ...(related.length > 0 && { related }),
+    readRow: (row, children = []) =>
+      userOf(
+        account.readRow(row, children.slice(0, ownRelated)),
+        shown?.readRow(row.slice(width), children.slice(ownRelated)),
+      ),
+    readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
+    populate: [...account.populate, ...(shown?.populate ?? [])],
+  };
+}
+
+function userOf(row: AccountRow, shown: object | undefined): AccountUser {
+  const { role_id, role_name, role_permissions, further_roles, ...account } = row;
+  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+  const further = (further_roles ?? []).filter(({ id }) => id !== role_id);
+  const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
+  const fields = {
+    ...account,
+    role,
+    ...(further_roles && {
+      roles: [...(role === null ? [] : [role]), ...further.map(({ id, name }) => ({ id, name }))],
+    }),
+    ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
+  };
+  return Object.assign(Object.create(AccountUser.prototype) as object, shown, fields) as AccountUser;
 }
 
 /** A JSON column may hold anything. */
@@ -179,7 +350,8 @@ function namesIn(permissions: unknown): string[] {
   return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
 }
 
-function taken(cause?: unknown): InvalidUsage {
-  const details = [{ in: 'body', path: '/email', message: 'is already registered' }] as const;
+/** @param field the field of the body that has the address */
+function taken(field: string, cause?: unknown): InvalidUsage {
+  const details = [{ in: 'body', path: `/${field}`, message: 'is already registered' }] as const;
   return new InvalidUsage('The e-mail address is already registered', { details, cause });
 }

@@ -2,8 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import { inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import type { AccountModel } from './account-contract.ts';
-import { type AccountRow, AccountUser, type AccountUserFields, userOf, userShape } from './accounts.ts';
+import { type Accounts, AccountUser } from './accounts.ts';
 import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel } from './api-key-contract.ts';
 
 /** `last_used_at` is written at most once in this time. */
@@ -24,14 +23,12 @@ export interface UsedApiKey {
 export class ApiKeyUser extends AccountUser {
   readonly api_key: UsedApiKey;
 
-  constructor(fields: AccountUserFields, key: UsedApiKey) {
+  /** Every other field of the user stays, those of the application's read shape among them. */
+  constructor(user: AccountUser, key: UsedApiKey) {
+    super(user);
     const { scopes } = key;
-    const permissions = fields.permissions ?? [];
-    super(
-      scopes === null
-        ? fields
-        : { ...fields, role: null, roles: [], permissions: permissions.filter((name) => scopes.includes(name)) },
-    );
+    const permissions = user.permissions?.filter((name) => scopes?.includes(name)) ?? [];
+    Object.assign(this, user, scopes !== null && { role: null, roles: [], permissions });
     this.api_key = key;
   }
 }
@@ -71,7 +68,7 @@ interface ApiKeyRow {
   readonly scopes: unknown;
   readonly expires_at: string | null;
   readonly last_used_at: string | null;
-  readonly account: AccountRow;
+  readonly account_id: number;
 }
 
 /**
@@ -80,23 +77,24 @@ interface ApiKeyRow {
  */
 export class ApiKeys {
   readonly #model: ApiKeyModel;
+  readonly #accounts: Accounts;
   readonly #em: EntityManager;
   readonly #prefix: string;
   readonly #pattern: RegExp;
   readonly #keys: RecordFinder<ApiKeyEntity, ApiKeyRow>;
 
-  constructor(orm: MikroORM, model: ApiKeyModel, account: AccountModel, prefix: string) {
+  constructor(orm: MikroORM, model: ApiKeyModel, accounts: Accounts, prefix: string) {
     this.#model = model;
+    this.#accounts = accounts;
     this.#em = orm.em;
     this.#prefix = prefix;
     this.#pattern = new RegExp(`^${prefix}_([0-9a-f]{${API_KEY_ID_LENGTH}})_([\\w-]{43})$`);
     const shape = readShape(model.entity, ['id', 'hash', 'expires_at', 'last_used_at'], {
       scopes: 'scopes' as 'hash',
-      account: userShape(account) as never,
+      account_id: 'account.id',
     });
-    const active = QuerySet.of(orm.em, model.entity).filter({ account__is_active: true });
-    const projection = shape.bind(model.meta, orm.em.getPlatform());
-    this.#keys = new RecordFinder(active, projection);
+    const keys = QuerySet.of(orm.em, model.entity);
+    this.#keys = new RecordFinder(keys, shape.bind(model.meta, orm.em.getPlatform()));
   }
 
   /** Reads a bearer token as an API key; undefined if it is none. */
@@ -105,13 +103,15 @@ export class ApiKeys {
     return id === undefined || secret === undefined ? undefined : new ApiKeyPayload(id, secret);
   }
 
-  /** Finds the user of a key, in one query; null if it was revoked or has expired, or its account may not come in. */
+  /** Finds the user of a key: the key by one query, the user by another; null if it was revoked or has expired, or its account may not come in. */
   async user(request: FastifyRequest, { id, hash }: ApiKeyPayload): Promise<ApiKeyUser | null> {
     const row = await this.#keys.find(request, id);
     if (row === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(row.hash))) return null;
     if (row.expires_at !== null && Date.parse(row.expires_at) <= Date.now()) return null;
+    const user = await this.#accounts.user(request, row.account_id);
+    if (user === null) return null;
     await this.#noteUse(request, row);
-    return new ApiKeyUser(userOf(row.account), { id, scopes: scopesIn(row.scopes) });
+    return new ApiKeyUser(user, { id, scopes: scopesIn(row.scopes) });
   }
 
   /** Makes a key. The text is not stored anywhere. */

@@ -1,20 +1,65 @@
 import { hkdfSync } from 'node:crypto';
-import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
+import {
+  checkOptionNames,
+  ImproperlyConfigured,
+  type ReadShape,
+  type Store,
+  type WriteShape,
+  wrongOption,
+} from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
-import type { AccountSchema } from './account-contract.ts';
+import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
 import type { ApiKeySchema } from './api-key-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
-import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
+import {
+  emailChangeNotice,
+  type EmailChangeNotice,
+  type EmailSender,
+  verificationEmail,
+  type VerificationEmail,
+} from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, ROUTE_OPTIONS } from './routes/route-names.ts';
+import { type PasswordOptions, PasswordRules } from './password-rules.ts';
+import {
+  AUTH_ROUTE_NAMES,
+  type AuthRouteName,
+  LISTED_ROUTES,
+  MAILING_ROUTES,
+  type MailingRoute,
+  ROUTE_OPTIONS,
+} from './routes/route-names.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
-/** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
-export interface AuthOptions {
-  /** The entity of accounts; see AccountFields for what it needs. */
-  readonly account: AccountSchema;
+/**
+ * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required, and `mailer`, unless no route
+ * that sends mail is on.
+ */
+export type AuthOptions = CommonOptions & AccountOptions & MailerOptions;
+
+type AccountOptions =
+  | {
+      /** The entity of accounts; see AccountFields for what it needs. */
+      readonly account: AccountSchema;
+      readonly fields?: undefined;
+    }
+  | {
+      readonly account: NamedAccountSchema;
+      /** The names that the entity has for the properties of AccountFields, where they are its own. */
+      readonly fields: AccountNames;
+    };
+
+type MailerOptions =
+  | {
+      /** Sends the verification codes and notices; closed with the application. */
+      readonly mailer: EmailSender;
+      /** The routes that there are, by name. Default: every route whose option is on. */
+      readonly routes?: readonly AuthRouteName[];
+    }
+  | { readonly mailer?: EmailSender; readonly routes: readonly Exclude<AuthRouteName, MailingRoute>[] };
+
+interface CommonOptions {
   /** Signs tokens (HS256) and keys verification codes; at least 32 bytes, the same in every process. */
   readonly secret?: string;
   /** The algorithm of tokens; a token of any other is refused. Default: HS256. */
@@ -25,8 +70,6 @@ export interface AuthOptions {
   readonly expirationDelta?: number;
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
-  /** The routes that there are, by name. Default: every route whose option is on. */
-  readonly routes?: readonly AuthRouteName[];
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
@@ -43,8 +86,6 @@ export interface AuthOptions {
   readonly clock?: () => number;
   /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and the sending of codes. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Sends the verification codes; closed with the application. */
-  readonly mailer: EmailSender;
   /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
   readonly store?: Store;
   /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
@@ -59,6 +100,24 @@ export interface AuthOptions {
   readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
+  /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
+  readonly emailChangeNotice?: EmailChangeNotice;
+  /** Switches on the routes of passwords: `change-password`, `forgot-password`, `reset-password`. Has the rules of new passwords. */
+  readonly passwords?: PasswordOptions;
+  /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
+  readonly me?: MeOptions;
+  /** The application's own fields of an account, which a registration takes in its body. */
+  readonly registrationFields?: WriteShape<object, object>;
+}
+
+/** What people see of their own account, and may change. */
+export interface MeOptions {
+  /** What `/me` answers; `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
+  readonly read?: ReadShape<object, object>;
+  /** What a PATCH takes. Default: there is no PATCH. */
+  readonly write?: WriteShape<object, object>;
+  /** False: people cannot delete their accounts. Default: true. */
+  readonly canDelete?: boolean;
 }
 
 /** API keys, with further options. */
@@ -70,7 +129,8 @@ export interface ApiKeyOptions {
 
 /** The options with their defaults, checked and frozen. */
 export interface ResolvedAuthOptions {
-  readonly account: AccountSchema;
+  readonly account: AccountSchema | NamedAccountSchema;
+  readonly fields: AccountNames | undefined;
   readonly token: TokenOptions;
   readonly urlPrefix: string;
   readonly routes: ReadonlySet<AuthRouteName>;
@@ -80,7 +140,8 @@ export interface ResolvedAuthOptions {
   /** Undefined: nothing is cached. */
   readonly userCache: UserCacheOptions | undefined;
   readonly endpoints: NonAuthEndpoints;
-  readonly mailer: EmailSender;
+  /** Undefined only if no route sends mail. */
+  readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
   readonly hasher: PasswordHasher;
@@ -88,6 +149,10 @@ export interface ResolvedAuthOptions {
   readonly permissions: readonly string[] | undefined;
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly verificationEmail: VerificationEmail;
+  readonly emailChangeNotice: EmailChangeNotice;
+  readonly passwordRules: PasswordRules;
+  readonly me: MeOptions | undefined;
+  readonly registrationFields: WriteShape<object, object> | undefined;
 }
 
 const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
@@ -112,16 +177,25 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'permissions',
   'apiKeys',
   'verificationEmail',
+  'emailChangeNotice',
+  'fields',
+  'passwords',
+  'me',
+  'registrationFields',
 ];
-const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
+const FUNCTIONS = [
+  'authenticate',
+  'retrieveUser',
+  'storeUser',
+  'clock',
+  'verificationEmail',
+  'emailChangeNotice',
+] as const;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): ResolvedAuthOptions {
   checkOptionNames('auth', options, OPTION_NAMES);
   if (options.account === undefined) throw wrong('account', 'the entity of accounts', options.account);
-  if (typeof options.mailer?.send !== 'function') {
-    throw wrong('mailer', 'an EmailSender (SmtpEmailSender; LogEmailSender for development)', options.mailer);
-  }
   for (const name of FUNCTIONS) {
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== 'function') throw wrong(name, 'a function', given);
@@ -135,8 +209,12 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (!areNames) throw wrong('permissions', 'a list of names', permissions);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
+  checkMailer(options, routes);
+  const { me, registrationFields } = options;
+  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
   return Object.freeze({
     account: options.account,
+    fields: options.fields,
     token: resolveToken(options),
     urlPrefix,
     routes,
@@ -156,6 +234,10 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     permissions,
     apiKeys: resolveApiKeys(options),
     verificationEmail: options.verificationEmail ?? verificationEmail,
+    emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
+    passwordRules: new PasswordRules(options.passwords),
+    me,
+    registrationFields,
   });
 }
 
@@ -228,6 +310,14 @@ function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOp
 /** Tells an object with an entity from an entity. */
 function isEntityOption(given: object): given is { readonly entity: object } {
   return typeof given === 'object' && given !== null && 'entity' in given;
+}
+
+function checkMailer({ mailer }: AuthOptions, routes: ReadonlySet<AuthRouteName>): void {
+  const isSender = typeof (mailer as Partial<EmailSender> | null | undefined)?.send === 'function';
+  const needs = MAILING_ROUTES.find((name) => routes.has(name));
+  if (isSender || (mailer === undefined && needs === undefined)) return;
+  const expected = 'an EmailSender (SmtpEmailSender; LogEmailSender for development)';
+  throw wrong('mailer', needs === undefined ? expected : `${expected}, which the route "${needs}" needs`, mailer);
 }
 
 function resolvePrefix(urlPrefix: string): string {

@@ -1,20 +1,26 @@
-import type { MikroORM } from '@mikro-orm/core';
-import { MemoryStore, requireTransactions } from '@viewset/core';
+import type { EntityName, MikroORM } from '@mikro-orm/core';
+import { MemoryStore, readShape, requireTransactions } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
 import { type AccountModel, checkAccount } from './account-contract.ts';
+import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { checkApiKey } from './api-key-contract.ts';
 import { ApiKeyPayload, ApiKeys } from './api-keys.ts';
-import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
+import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
+import { passwordCheck } from './check-password.ts';
+import { CodeMails } from './code-mails.ts';
+import type { EmailSender } from './email-sender.ts';
 import { declarePermissions } from './has-permission.ts';
+import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
+import type { MeParts } from './routes/me.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -25,6 +31,8 @@ export interface AuthInstance {
   issueToken(account: TokenAccount): string;
   /** The account of an address and a password, with everything that the login route does for it before it logs in. */
   readonly verifyLogin: VerifyLogin;
+  /** The verification codes of registrations; `codes.for('invitation')` makes those of a purpose of your own. */
+  readonly codes: VerificationCodes;
   /** Ends a login of any kind, as the login route does. */
   readonly completeLogin: CompleteLogin;
   readonly authenticate: Authenticate;
@@ -54,39 +62,80 @@ export const auth = fp(
   async (app: FastifyInstance, given: AuthOptions): Promise<void> => {
     const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
-    const model = checkAccount(orm, options.account);
+    const model = checkAccount(orm, options.account, options.fields);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
     if (hasher.rounds !== options.hasher.rounds) {
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
+    const me = options.me && resolveMe(options.me, model);
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, me?.read);
     const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
     const tokens = new AccessTokens(options.token);
-    const apiKeys = makeApiKeys(orm, model, options);
+    const apiKeys = makeApiKeys(orm, accounts, model, options);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords });
     const completeLogin = loginCompletion({ accounts, tokens });
-    const instance = makeInstance(options, { users, tokens, apiKeys }, { verifyLogin, completeLogin });
+    const instance = makeInstance(options, { users, tokens, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, instance);
     documentSecurity(app, options.endpoints);
     if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
-    const { mailer, verificationEmail, permissions } = options;
+    const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
+    const mails = new Mails(options.mailer ?? NO_MAILER);
+    app.addHook('onClose', () => mails.close());
+    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
-      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin, apiKeys, permissions };
-      addAuthRoutes(scope, options.urlPrefix, options.routes, parts);
+      addAuthRoutes(scope, options.urlPrefix, options.routes, {
+        accounts,
+        hasher,
+        verifyLogin,
+        completeLogin,
+        checkPassword: passwordCheck({ hasher, wrongPasswords }),
+        passwordRules,
+        registrationInput: fields && new AccountInput('registrationFields', fields, model),
+        me,
+        codes,
+        codeMails: mailsOf(codes),
+        resetCodes,
+        resetMails: mailsOf(resetCodes),
+        emailChangeCodes,
+        emailChangeMails: mailsOf(emailChangeCodes),
+        emailChangeNotice,
+        mails,
+        apiKeys,
+        permissions: options.permissions,
+      });
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
-function makeApiKeys(orm: MikroORM, model: AccountModel, { apiKeys }: ResolvedAuthOptions): ApiKeys | undefined {
-  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), model, apiKeys.prefix);
+/** In the place of a mailer where no route sends mail. */
+const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
+
+function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
+  const { email, name, is_active, role } = model.names;
+  const usual = { email, name, role: `${role}.name`, is_active };
+  return {
+    read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),
+    input: write && new AccountInput('me.write', write, model, ['name']),
+    canDelete,
+  };
+}
+
+function makeApiKeys(
+  orm: MikroORM,
+  accounts: Accounts,
+  model: AccountModel,
+  { apiKeys }: ResolvedAuthOptions,
+): ApiKeys | undefined {
+  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
 }
 
 /** What says who sends a request. */
@@ -99,7 +148,7 @@ interface Identities {
 function makeInstance(
   options: ResolvedAuthOptions,
   { users, tokens, apiKeys }: Identities,
-  logins: Pick<AuthInstance, 'verifyLogin' | 'completeLogin'>,
+  parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
@@ -111,7 +160,7 @@ function makeInstance(
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
-    ...logins,
+    ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate:
       options.authenticate ??
@@ -141,7 +190,6 @@ function addHooks(
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
-  app.addHook('onClose', async () => options.mailer.close?.());
 }
 
 /** Says of each route if it needs a token, for documents, and of its URLs, some of which may be open. */

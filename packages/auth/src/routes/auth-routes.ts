@@ -3,26 +3,46 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
+import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
+import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
+import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
+import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
+import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
+import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 
 export type AuthRouteParts = LoginRouteParts &
   RegisterParts &
   SendParts &
-  Pick<ApiKeyParts, 'permissions'> & { readonly apiKeys: ApiKeys | undefined };
+  ChangePasswordParts &
+  ForgotPasswordParts &
+  ResetPasswordParts &
+  ChangeEmailParts &
+  ConfirmEmailParts &
+  Pick<ApiKeyParts, 'permissions'> & {
+    readonly me: MeParts['me'] | undefined;
+    readonly apiKeys: ApiKeys | undefined;
+  };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { apiKeys } = parts;
+  const { me, apiKeys } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
     sendRoute(parts),
+    changePasswordRoute(parts),
+    forgotPasswordRoute(parts),
+    resetPasswordRoute(parts),
+    ...(me === undefined ? [] : meRoutes({ ...parts, me })),
+    changeEmailRoute(parts),
+    confirmEmailRoute(parts),
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
   ];
 }

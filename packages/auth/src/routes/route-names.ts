@@ -4,12 +4,26 @@ export const ROUTE_OPTIONS = {
   register: null,
   'send-verification-email': null,
   'api-keys': 'apiKeys',
+  'change-password': 'passwords',
+  'forgot-password': 'passwords',
+  'reset-password': 'passwords',
+  me: 'me',
+  'change-email': 'me',
+  'confirm-email': 'me',
 } as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */
 export type AuthRouteName = keyof typeof ROUTE_OPTIONS;
 
 export const AUTH_ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as readonly AuthRouteName[];
+
+/** The routes that send mail. */
+export const MAILING_ROUTES = [
+  'send-verification-email',
+  'forgot-password',
+  'change-email',
+] as const satisfies readonly AuthRouteName[];
+export type MailingRoute = (typeof MAILING_ROUTES)[number];
 
 /** The routes that need no token as long as `nonAuthEndpoints` is left to its default. */
 export const LISTED_ROUTES: readonly AuthRouteName[] = ['login', 'register', 'send-verification-email'];

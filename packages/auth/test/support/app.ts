@@ -53,7 +53,8 @@ export class TestApp {
   async start(options: Partial<AuthOptions>, addRoutes: (app: FastifyInstance) => void): Promise<void> {
     const { app, orm, mailer } = this;
     await app.register(viewset, { orm });
-    await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, ...options });
+    const standard = { account: Account, secret: SECRET, bcryptRounds: 4, mailer };
+    await app.register(auth, { ...standard, ...options } as AuthOptions);
     app.get('/me', async (request) => ({ user: getCurrentUser(request) }));
     addRoutes(app);
     this.#url = await app.listen({ port: 0, host: '127.0.0.1' });
