@@ -5,17 +5,8 @@ import {
   type MikroORM,
   ReferenceKind,
 } from '@mikro-orm/core';
-import { checkOptionNames, type ImproperlyConfigured, wrongOption } from '@viewset/core';
-import {
-  entityOf,
-  isJson,
-  isReference,
-  isUnique,
-  type Properties,
-  requireId,
-  requireProperties,
-  wrongEntity,
-} from './entity-contract.ts';
+import { checkOptionNames, wrongOption } from '@viewset/core';
+import { EntityContract, isJson, type Properties } from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
@@ -90,26 +81,26 @@ export function checkAccount(
   fields: AccountNames = {},
 ): AccountModel {
   const account = entity as EntityName<AccountEntity>;
-  const meta = entityOf(orm, 'account', account);
   const names = namesOf(fields);
+  const contract = new EntityContract(
+    orm,
+    'account',
+    account,
+    PROPERTIES.map((property) => names[property]),
+  );
+  contract.requireKey('id');
+  contract.requireUnique(names.email);
+  contract.requireRoom(names.password, BCRYPT_HASH_LENGTH, 'a bcrypt hash');
+  const role = contract.requireReference(names.role, ['id', 'name']);
+  const { meta } = contract;
   const properties = meta.properties as Properties;
-  const needed = PROPERTIES.map((property) => names[property]);
-  requireProperties('account', meta, needed);
-  requireId('account', meta);
-  const { email, password } = names;
-  if (!isUnique(meta, email)) throw wrong(`must have a unique property "${email}"; ${meta.className}.${email} is not`);
-  const length = properties[password]?.length ?? BCRYPT_HASH_LENGTH;
-  if (length < BCRYPT_HASH_LENGTH) {
-    throw wrong(`must have room for a bcrypt hash, ${BCRYPT_HASH_LENGTH} characters, in "${password}"`);
-  }
-  const role = roleOf(meta, names.role);
   return {
     account,
     role: declaredEntity(properties[names.role]!) ?? (role.class as EntityName<RoleFields>),
     meta,
     names,
-    hasRoles: hasRoles(meta, role),
-    hasPermissions: hasPermissions(role),
+    hasRoles: hasRoles(contract, role),
+    hasPermissions: hasPermissions(contract, role),
   };
 }
 
@@ -120,18 +111,21 @@ function declaredEntity(property: EntityProperty): EntityName<RoleFields> | unde
   return typeof named === 'string' ? undefined : (named as EntityName<RoleFields> | undefined);
 }
 
-function hasRoles({ className, properties }: EntityMetadata<AccountEntity>, role: EntityMetadata): boolean {
+function hasRoles(contract: EntityContract<AccountEntity>, role: EntityMetadata): boolean {
+  const { className, properties } = contract.meta;
   const roles = (properties as Properties)['roles'];
   if (roles === undefined) return false;
   if (roles.kind === ReferenceKind.MANY_TO_MANY && roles.targetMeta === role) return true;
-  throw wrong(`must have "roles", if at all, as many-to-many with ${role.className}; ${className}.roles is not`);
+  throw contract.wrong(
+    `must have "roles", if at all, as many-to-many with ${role.className}; ${className}.roles is not`,
+  );
 }
 
-function hasPermissions({ className, properties }: EntityMetadata): boolean {
+function hasPermissions(contract: EntityContract<AccountEntity>, { className, properties }: EntityMetadata): boolean {
   const permissions = (properties as Properties)['permissions'];
   if (permissions === undefined) return false;
   if (isJson(permissions)) return true;
-  throw wrong(
+  throw contract.wrong(
     `must have roles whose "permissions" is a JSON column, if they have it; ${className}.permissions is none`,
   );
 }
@@ -156,23 +150,4 @@ function namesOf(fields: AccountNames): AccountModel['names'] {
   }
   const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
   return Object.fromEntries(own) as AccountModel['names'];
-}
-
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>, name: string): EntityMetadata {
-  const property = (properties as Properties)[name]!;
-  const { targetMeta } = property;
-  if (!isReference(property) || targetMeta === undefined) {
-    throw wrong(`must have "${name}" as a reference to one entity; ${className}.${name} is none`);
-  }
-  const missing = ['id', 'name'].filter((each) => (targetMeta.properties as Properties)[each] === undefined);
-  if (missing.length > 0) {
-    throw wrong(
-      `must refer by "${name}" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
-    );
-  }
-  return targetMeta;
-}
-
-function wrong(problem: string): ImproperlyConfigured {
-  return wrongEntity('account', problem);
 }

@@ -1,6 +1,6 @@
 import type { EntityMetadata, EntityName, MikroORM } from '@mikro-orm/core';
 import type { AccountModel } from './account-contract.ts';
-import { checkProperties, entityOf, type PropertyRule, requireId } from './entity-contract.ts';
+import { EntityContract } from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the API key, under these names. The entity may have any others, as long
@@ -9,7 +9,7 @@ import { checkProperties, entityOf, type PropertyRule, requireId } from './entit
  * | property | |
  * |---|---|
  * | `id` | text of at least 16 characters, primary key; the visible part of the key |
- * | `account` | reference to the account; `deleteRule: 'cascade'` removes the keys with it |
+ * | `account` | reference to the account, with `deleteRule('cascade')` |
  * | `name` | text of at least 100 characters |
  * | `hash` | text of at least 43 characters; the SHA-256 of the secret part |
  * | `scopes` | nullable JSON; a list of permissions |
@@ -44,22 +44,20 @@ export interface ApiKeyModel {
 export const API_KEY_ID_LENGTH = 16;
 export const MAX_API_KEY_NAME_LENGTH = 100;
 
-const RULES: Readonly<Record<string, PropertyRule>> = {
-  id: { kind: 'text', length: API_KEY_ID_LENGTH },
-  account: { kind: 'account' },
-  name: { kind: 'text', length: MAX_API_KEY_NAME_LENGTH },
-  hash: { kind: 'text', length: 43 },
-  scopes: { kind: 'json', nullable: true },
-  expires_at: { kind: 'datetime', nullable: true },
-  last_used_at: { kind: 'datetime', nullable: true },
-  created_at: { kind: 'datetime' },
-};
+const PROPERTIES = ['id', 'account', 'name', 'hash', 'scopes', 'expires_at', 'last_used_at', 'created_at'] as const;
+const HASH_LENGTH = 43;
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
 export function checkApiKey(orm: MikroORM, schema: ApiKeySchema, { meta: account }: AccountModel): ApiKeyModel {
   const entity = schema as EntityName<ApiKeyEntity>;
-  const meta = entityOf(orm, 'apiKeys', entity);
-  checkProperties('apiKeys', meta, RULES, account);
-  requireId('apiKeys', meta);
-  return { entity, meta };
+  const contract = new EntityContract(orm, 'apiKeys', entity, PROPERTIES);
+  contract.requireKey('id');
+  contract.requireText('id');
+  contract.requireRoom('id', API_KEY_ID_LENGTH, 'an id');
+  contract.requireOwner('account', account);
+  contract.requireRoom('name', MAX_API_KEY_NAME_LENGTH, 'a name');
+  contract.requireRoom('hash', HASH_LENGTH, 'a hash');
+  contract.requireJson('scopes');
+  contract.requireNullable('scopes', 'expires_at', 'last_used_at');
+  return { entity, meta: contract.meta };
 }

@@ -11,98 +11,107 @@ import { ImproperlyConfigured } from '@viewset/core';
 /** The properties of an entity by name, of which any may be missing. */
 export type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
-/** What one property of an entity has to be. */
-export interface PropertyRule {
-  readonly kind: 'text' | 'integer' | 'datetime' | 'json' | 'account';
-  /** The fewest characters that a text must have room for. */
-  readonly length?: number;
-  /** True if the column must accept NULL. */
-  readonly nullable?: true;
-  readonly unique?: true;
-}
+/** What an entity that an option names has to have; every method throws ImproperlyConfigured that names option and property. */
+export class EntityContract<Entity extends object> {
+  readonly meta: EntityMetadata<Entity>;
+  readonly #option: string;
 
-/** Returns the metadata of an entity that an option names. Throws ImproperlyConfigured for an entity that the ORM does not know. */
-export function entityOf<Entity extends object>(
-  orm: MikroORM,
-  option: string,
-  entity: EntityName<Entity>,
-): EntityMetadata<Entity> {
-  const meta = orm.getMetadata().find(entity);
-  if (meta !== undefined && orm.getMetadata().has(meta.class)) return meta;
-  throw wrongEntity(option, 'must be an entity that the ORM knows (its option "entities")');
-}
-
-/** Throws ImproperlyConfigured, naming the property, for an entity that lacks one or has it in another form. */
-export function checkProperties(
-  option: string,
-  meta: EntityMetadata,
-  rules: Readonly<Record<string, PropertyRule>>,
-  account: EntityMetadata,
-): void {
-  requireProperties(option, meta, Object.keys(rules));
-  for (const [name, rule] of Object.entries(rules)) {
-    const property = (meta.properties as Properties)[name] as EntityProperty;
-    const expected = problemOf(meta, property, rule, account);
-    if (expected === undefined) continue;
-    throw wrongEntity(option, `must have "${name}" ${expected} (${meta.className}.${name})`);
+  constructor(orm: MikroORM, option: string, entity: EntityName<Entity>, properties: readonly string[]) {
+    this.#option = option;
+    const meta = orm.getMetadata().find(entity);
+    if (meta === undefined || !orm.getMetadata().has(meta.class)) {
+      throw this.wrong('must be an entity that the ORM knows (its option "entities")');
+    }
+    this.meta = meta;
+    const missing = lacking(meta, properties);
+    if (missing.length > 0) {
+      throw this.wrong(
+        `must have the properties ${properties.join(', ')}; ${meta.className} has no ${missing.join(', ')}`,
+      );
+    }
   }
-}
 
-export function requireProperties(option: string, meta: EntityMetadata, names: readonly string[]): void {
-  const missing = names.filter((name) => (meta.properties as Properties)[name] === undefined);
-  if (missing.length === 0) return;
-  throw wrongEntity(
-    option,
-    `must have the properties ${names.join(', ')}; ${meta.className} has no ${missing.join(', ')}`,
-  );
-}
+  requireKey(name: string): void {
+    const { primaryKeys, className } = this.meta;
+    if (primaryKeys.join(',') !== name) {
+      throw this.wrong(`must have "${name}" as its primary key, and no other (${className})`);
+    }
+  }
 
-/** Throws ImproperlyConfigured unless `id` is the only primary key. */
-export function requireId(option: string, meta: EntityMetadata): void {
-  if (meta.primaryKeys.join(',') === 'id') return;
-  throw wrongEntity(option, `must have "id" as its primary key, and no other (${meta.className})`);
-}
+  requireUnique(name: string): void {
+    const { uniques, className } = this.meta;
+    const isNamed = uniques.some((unique) => [unique.properties].flat().join(',') === name);
+    if (!isNamed && this.#property(name).unique !== true) {
+      throw this.wrong(`must have a unique property "${name}"; ${className}.${name} is not`);
+    }
+  }
 
-export function isUnique(meta: EntityMetadata, name: string): boolean {
-  const named = meta.uniques.some((unique) => [unique.properties].flat().join(',') === name);
-  return named || (meta.properties as Properties)[name]?.unique === true;
-}
+  /** A text without a length has room for anything. */
+  requireRoom(name: string, characters: number, content: string): void {
+    if ((this.#property(name).length ?? characters) < characters) {
+      throw this.wrong(`must have room for ${content}, ${characters} characters, in "${name}"`);
+    }
+  }
 
-export function isReference({ kind }: EntityProperty): boolean {
-  return kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+  requireText(name: string): void {
+    if (this.#property(name).runtimeType !== 'string') throw this.wrong(`must have "${name}" as a text`);
+  }
+
+  requireJson(name: string): void {
+    if (!isJson(this.#property(name))) throw this.wrong(`must have "${name}" as a JSON column`);
+  }
+
+  requireNullable(...names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#property(name).nullable !== true) throw this.wrong(`must have "${name}" nullable`);
+    }
+  }
+
+  /** For records that belong to an account, and are nothing without it. */
+  requireOwner(name: string, account: EntityMetadata): void {
+    if (this.requireReference(name, ['id']).root !== account.root) {
+      throw this.wrong(`must refer by "${name}" to ${account.className}`);
+    }
+    this.requireDeletionWith(name);
+  }
+
+  /** The entity that a property refers to, which has the properties. */
+  requireReference(name: string, properties: readonly string[]): EntityMetadata {
+    const { kind, targetMeta } = this.#property(name);
+    const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+    if (!isReference || targetMeta === undefined) {
+      throw this.wrong(`must have "${name}" as a reference to one entity; ${this.meta.className}.${name} is none`);
+    }
+    const missing = lacking(targetMeta, properties);
+    if (missing.length > 0) {
+      const target = `an entity with ${properties.join(' and ')}`;
+      throw this.wrong(`must refer by "${name}" to ${target}; ${targetMeta.className} has no ${missing.join(', ')}`);
+    }
+    return targetMeta;
+  }
+
+  /** For records that are nothing without the one that they refer to. */
+  requireDeletionWith(name: string): void {
+    if (this.#property(name).deleteRule !== 'cascade') {
+      throw this.wrong(
+        `must be deleted with its "${name}": ${this.meta.className}.${name} needs deleteRule('cascade')`,
+      );
+    }
+  }
+
+  wrong(problem: string): ImproperlyConfigured {
+    return new ImproperlyConfigured(`auth: option "${this.#option}" ${problem}`);
+  }
+
+  #property(name: string): EntityProperty {
+    return (this.meta.properties as Properties)[name]!;
+  }
 }
 
 export function isJson({ customType }: EntityProperty): boolean {
   return (customType as unknown) instanceof JsonType;
 }
 
-export function wrongEntity(option: string, problem: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`auth: option "${option}" ${problem}`);
+function lacking({ properties }: EntityMetadata, names: readonly string[]): string[] {
+  return names.filter((name) => (properties as Properties)[name] === undefined);
 }
-
-function problemOf(
-  meta: EntityMetadata,
-  property: EntityProperty,
-  { kind, length = 0, nullable, unique }: PropertyRule,
-  account: EntityMetadata,
-): string | undefined {
-  const [expected, fits] = KINDS[kind];
-  if (!fits(property, account)) return expected;
-  if ((property.length ?? length) < length) return `with room for ${length} characters`;
-  if (nullable === true && property.nullable !== true) return 'nullable';
-  if (unique === true && !isUnique(meta, property.name)) return 'unique';
-  return undefined;
-}
-
-const KINDS: Readonly<
-  Record<PropertyRule['kind'], readonly [string, (property: EntityProperty, account: EntityMetadata) => boolean]>
-> = {
-  text: ['as a text', ({ runtimeType }) => runtimeType === 'string'],
-  integer: ['as an integer', ({ runtimeType }) => runtimeType === 'number'],
-  datetime: ['as a date and time', ({ runtimeType }) => runtimeType === 'Date'],
-  json: ['as a JSON column', isJson],
-  account: [
-    'as a reference to the account',
-    (property, account) => isReference(property) && property.targetMeta?.class === account.class,
-  ],
-};
