@@ -10,6 +10,7 @@ import {
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
 import type { ApiKeySchema } from './api-key-contract.ts';
+import type { TwoFactorSchema } from './two-factor-contract.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import {
@@ -98,6 +99,8 @@ interface CommonOptions {
   readonly permissions?: readonly string[];
   /** The entity of API keys (see ApiKeyFields), or an object with it: switches API keys on. Default: off. */
   readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
+  /** The entity of second factors (see TwoFactorFields), or an object with it: switches two factors on. Default: off. */
+  readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
   /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
@@ -127,6 +130,13 @@ export interface ApiKeyOptions {
   readonly prefix?: string;
 }
 
+/** Two factors, with further options. */
+export interface TwoFactorOptions {
+  readonly entity: TwoFactorSchema;
+  /** The name that authenticator apps show. Default: the host of the request. */
+  readonly issuer?: string;
+}
+
 /** The options with their defaults, checked and frozen. */
 export interface ResolvedAuthOptions {
   readonly account: AccountSchema | NamedAccountSchema;
@@ -144,10 +154,13 @@ export interface ResolvedAuthOptions {
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
+  /** Derives the key of a purpose. */
+  readonly keyFor: (purpose: string) => Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly permissions: readonly string[] | undefined;
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
+  readonly twoFactor: TwoFactorOptions | undefined;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordRules: PasswordRules;
@@ -176,6 +189,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'defaultRole',
   'permissions',
   'apiKeys',
+  'twoFactor',
   'verificationEmail',
   'emailChangeNotice',
   'fields',
@@ -228,11 +242,13 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     ),
     mailer: options.mailer,
     store: options.store,
-    codeKey: resolveCodeKey(options),
+    codeKey: deriveKey(options, 'verification codes'),
+    keyFor: (purpose: string) => deriveKey(options, purpose),
     hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
     defaultRole,
     permissions,
     apiKeys: resolveApiKeys(options),
+    twoFactor: resolveTwoFactor(options),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
     passwordRules: new PasswordRules(options.passwords),
@@ -270,10 +286,10 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** Tokens and codes never share a key: with one secret for both, each has what HKDF (RFC 5869) makes of it. */
-function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
+/** No two purposes share a key: of one secret, each has what HKDF (RFC 5869) makes of it. */
+function deriveKey({ secret, codeSecret }: AuthOptions, purpose: string): Uint8Array {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
-  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', 'viewset verification codes', 32));
+  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', `viewset ${purpose}`, 32));
 }
 
 function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
@@ -305,6 +321,15 @@ function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOp
   const { entity, prefix = 'key' } = given;
   if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix };
   throw wrong('apiKeys', 'an entity, or { entity, prefix } with a prefix of letters and digits', prefix);
+}
+
+function resolveTwoFactor({ twoFactor }: AuthOptions): TwoFactorOptions | undefined {
+  if (twoFactor === undefined) return undefined;
+  const given: TwoFactorOptions = isEntityOption(twoFactor) ? twoFactor : { entity: twoFactor };
+  checkOptionNames('auth: option "twoFactor"', given, ['entity', 'issuer']);
+  const { issuer } = given;
+  if (issuer === undefined || (typeof issuer === 'string' && /^[^:]+$/.test(issuer))) return given;
+  throw wrong('twoFactor', 'an entity, or { entity, issuer } with an issuer without a colon', issuer);
 }
 
 /** Tells an object with an entity from an entity. */

@@ -1,5 +1,5 @@
 import type { EntityName, MikroORM } from '@mikro-orm/core';
-import { MemoryStore, readShape, requireTransactions } from '@viewset/core';
+import { MemoryStore, readShape, requireTransactions, type Store } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
@@ -16,11 +16,18 @@ import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import type { EmailSender } from './email-sender.ts';
 import { declarePermissions } from './has-permission.ts';
+import { LoginAttempts } from './login-attempts.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { RecoveryCodes } from './recovery-codes.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
+import type { TwoFactorParts } from './routes/two-factor.ts';
+import { askingSecondFactor } from './second-factor.ts';
+import { SecretBox } from './secret-box.ts';
+import { checkTwoFactor } from './two-factor-contract.ts';
+import { TwoFactors } from './two-factors.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -78,7 +85,9 @@ export const auth = fp(
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords });
-    const completeLogin = loginCompletion({ accounts, tokens });
+    const twoFactor = makeTwoFactor(orm, model, store, options);
+    const finishLogin = loginCompletion({ accounts, tokens });
+    const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
     const instance = makeInstance(options, { users, tokens, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, instance);
@@ -96,6 +105,8 @@ export const auth = fp(
         hasher,
         verifyLogin,
         completeLogin,
+        finishLogin,
+        twoFactor,
         checkPassword: passwordCheck({ hasher, wrongPasswords }),
         passwordRules,
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
@@ -136,6 +147,23 @@ function makeApiKeys(
   { apiKeys }: ResolvedAuthOptions,
 ): ApiKeys | undefined {
   return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
+}
+
+function makeTwoFactor(
+  orm: MikroORM,
+  model: AccountModel,
+  store: Store,
+  { twoFactor, keyFor }: ResolvedAuthOptions,
+): TwoFactorParts | undefined {
+  if (twoFactor === undefined) return undefined;
+  const box = new SecretBox(keyFor('secrets of second factors'));
+  const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
+  return {
+    twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
+    attempts: new LoginAttempts(store, keyFor('login attempts')),
+    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
+    issuer: twoFactor.issuer,
+  };
 }
 
 /** What says who sends a request. */

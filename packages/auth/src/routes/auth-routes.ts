@@ -12,7 +12,9 @@ import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
+import type { CompleteLogin } from './complete-login.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
+import { type TwoFactorParts, twoFactorRoutes } from './two-factor.ts';
 
 export type AuthRouteParts = LoginRouteParts &
   RegisterParts &
@@ -25,6 +27,9 @@ export type AuthRouteParts = LoginRouteParts &
   Pick<ApiKeyParts, 'permissions'> & {
     readonly me: MeParts['me'] | undefined;
     readonly apiKeys: ApiKeys | undefined;
+    readonly twoFactor: TwoFactorParts | undefined;
+    /** Ends a login without asking for a second factor. */
+    readonly finishLogin: CompleteLogin;
   };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
@@ -32,7 +37,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, apiKeys } = parts;
+  const { me, apiKeys, twoFactor } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -44,6 +49,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     changeEmailRoute(parts),
     confirmEmailRoute(parts),
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
+    ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
   ];
 }
 

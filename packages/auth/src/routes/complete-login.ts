@@ -7,6 +7,13 @@ import type { Accounts } from '../accounts.ts';
 import { refuseDisabled } from '../login-failures.ts';
 
 export const LOGGED_IN = Type.Object({ access_token: Type.String() });
+/** What a login answers if the account has two factors: the token by which the second one is sent. */
+export const SECOND_FACTOR = Type.Object({ two_factor_token: Type.String() });
+
+/** The end of a login, or the demand for a second factor. */
+export type LoginAnswer =
+  | (Static<typeof LOGGED_IN> & { readonly two_factor_token?: undefined })
+  | (Static<typeof SECOND_FACTOR> & { readonly access_token?: undefined });
 
 export interface CompleteLoginParts {
   readonly accounts: Accounts;
@@ -28,7 +35,7 @@ export type CompleteLogin = (
   reply: FastifyReply,
   account: AccountEntity,
   choices?: LoginChoices,
-) => Promise<Static<typeof LOGGED_IN>>;
+) => Promise<LoginAnswer>;
 
 export function loginCompletion({ accounts, tokens }: CompleteLoginParts): CompleteLogin {
   return async (request, _reply, account) => {

@@ -4,6 +4,7 @@ export const ROUTE_OPTIONS = {
   register: null,
   'send-verification-email': null,
   'api-keys': 'apiKeys',
+  'two-factor': 'twoFactor',
   'change-password': 'passwords',
   'forgot-password': 'passwords',
   'reset-password': 'passwords',

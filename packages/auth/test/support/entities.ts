@@ -38,3 +38,16 @@ export const ApiKey = defineEntity({
   },
 });
 export type ApiKey = InferEntity<typeof ApiKey>;
+
+export const TwoFactor = defineEntity({
+  name: 'TwoFactor',
+  properties: {
+    id: p.integer().primary(),
+    account: () => p.oneToOne(Account).deleteRule('cascade'),
+    secret: p.string().length(100),
+    last_step: p.integer().nullable(),
+    recovery_codes: p.string().length(500),
+    confirmed_at: p.datetime(3).nullable(),
+  },
+});
+export type TwoFactor = InferEntity<typeof TwoFactor>;
