@@ -16,7 +16,7 @@ import { EntityContract, isJson, type Properties } from './entity-contract.ts';
  * |---|---|
  * | `id` | integer, primary key |
  * | `email` | unique; stored trimmed and in lower case |
- * | `password` | at least 60 characters; stored as a bcrypt hash |
+ * | `password` | at least 60 characters, 120 with `argon2`; stored as a hash |
  * | `name` | |
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
@@ -72,25 +72,20 @@ export interface AccountModel {
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 type AccountProperty = (typeof PROPERTIES)[number];
-const BCRYPT_HASH_LENGTH = 60;
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
 export function checkAccount(
   orm: MikroORM,
   entity: AccountSchema | NamedAccountSchema,
-  fields: AccountNames = {},
+  fields: AccountNames | undefined,
+  hashes: { readonly kind: string; readonly length: number },
 ): AccountModel {
   const account = entity as EntityName<AccountEntity>;
   const names = namesOf(fields);
-  const contract = new EntityContract(
-    orm,
-    'account',
-    account,
-    PROPERTIES.map((property) => names[property]),
-  );
+  const contract = new EntityContract(orm, 'account', account, Object.values(names));
   contract.requireKey('id');
   contract.requireUnique(names.email);
-  contract.requireRoom(names.password, BCRYPT_HASH_LENGTH, 'a bcrypt hash');
+  contract.requireRoom(names.password, hashes.length, hashes.kind);
   const role = contract.requireReference(names.role, ['id', 'name']);
   const { meta } = contract;
   const properties = meta.properties as Properties;
@@ -143,7 +138,7 @@ export function ownFields({ names }: AccountModel, values: Partial<AccountEntity
   return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
 }
 
-function namesOf(fields: AccountNames): AccountModel['names'] {
+function namesOf(fields: AccountNames = {}): AccountModel['names'] {
   checkOptionNames('auth: option "fields"', fields, PROPERTIES.slice(1));
   for (const [property, name] of Object.entries<unknown>(fields)) {
     if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);

@@ -9,7 +9,10 @@ import { ImproperlyConfigured, ParseError, QuerySet, TargetObjectAlreadyExist, t
 import type { TObject } from 'typebox';
 import type { AccountModel } from './account-contract.ts';
 
-type BoundShape = ReturnType<WriteShape<object, object>['bind']>;
+/** A write shape of the account. */
+export type WrittenFields = Pick<WriteShape<object, object>, 'bind'>;
+
+type BoundShape = ReturnType<WrittenFields['bind']>;
 
 /** What an application lets people write of their accounts. */
 export class AccountInput {
@@ -22,7 +25,7 @@ export class AccountInput {
    */
   constructor(
     option: string,
-    shape: WriteShape<object, object>,
+    shape: WrittenFields,
     { meta, names }: AccountModel,
     allowed: readonly (keyof AccountModel['names'])[] = [],
   ) {
@@ -32,9 +35,9 @@ export class AccountInput {
     const isShape = typeof (shape as Partial<typeof shape> | null)?.bind === 'function';
     if (!isShape) throw refuse('must be a writeShape() of the account');
     this.#shape = shape.bind(this.#meta);
-    const reserved = Object.entries(names).filter(([property]) => !(allowed as readonly string[]).includes(property));
-    const own = reserved.map(([, name]) => name);
-    const wrong = this.#shape.fields.find(({ name }) => own.includes(name));
+    const reserved = new Set(Object.values(names));
+    for (const property of allowed) reserved.delete(names[property]);
+    const wrong = this.#shape.fields.find(({ name }) => reserved.has(name));
     if (wrong !== undefined) throw refuse(`cannot have "${wrong.name}", which only the package writes`);
     const special = this.#shape.fields.find(({ file, children }) => file !== undefined || children !== undefined);
     if (special !== undefined) throw refuse(`cannot have "${special.name}": files and children need a view`);

@@ -1,5 +1,6 @@
 import {
   type EntityManager,
+  type EntityName,
   ForeignKeyConstraintViolationException,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
@@ -58,8 +59,11 @@ export class AccountUser {
 }
 
 /** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
-export type UserOf<Shape extends ReadShape<object, object>> = AccountUser &
+export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
   Omit<NonNullable<Shape['output']>, keyof AccountUser>;
+
+/** A read shape of the account. */
+export type ShownFields = Pick<ReadShape<object, object>, 'schema' | 'bind'>;
 
 /** The fields that a registration gives an account. */
 export interface NewAccount {
@@ -79,15 +83,68 @@ interface KnownPassword {
 }
 
 /** An account and its role, as one row, with its further roles. */
-interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
+export interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
   readonly role_permissions?: unknown;
   readonly further_roles?: readonly RoleRow[];
 }
 
-interface RoleRow extends RoleFields {
+export interface RoleRow extends RoleFields {
   readonly permissions?: unknown;
+}
+
+/** @param shown what the application shows of its users beside */
+export function userOf(row: AccountRow, shown?: object): AccountUser {
+  const { id, email, name, is_active, role_id, role_name, role_permissions, further_roles } = row;
+  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+  const further = (further_roles ?? []).filter((each) => each.id !== role_id);
+  const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
+  const roles = [...(role === null ? [] : [role]), ...further.map((each) => ({ id: each.id, name: each.name }))];
+  const fields = {
+    ...{ id, email, name, is_active, role },
+    ...(further_roles && { roles }),
+    ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
+  };
+  return Object.assign(new AccountUser(fields), shown, fields);
+}
+
+/** A JSON column may hold anything. */
+function namesIn(permissions: unknown): string[] {
+  return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
+}
+
+/** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
+export function userFields({ names, hasPermissions }: AccountModel, prefix = ''): Readonly<Record<string, string>> {
+  const role = prefix + names.role;
+  return {
+    id: `${prefix}id`,
+    email: prefix + names.email,
+    name: prefix + names.name,
+    is_active: prefix + names.is_active,
+    role_id: `${role}.id`,
+    role_name: `${role}.name`,
+    ...(hasPermissions && { role_permissions: `${role}.permissions` }),
+  };
+}
+
+/** The read shape of the further roles of an account, as `further_roles`; undefined if accounts have none. */
+export function furtherRoles({ account, role, hasRoles, hasPermissions }: AccountModel): AnyShape | undefined {
+  if (!hasRoles) return undefined;
+  const names = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
+  const shape: AnyShape = readShape(role as EntityName<object>, names as never[]);
+  const further = { further_roles: many(shape, { from: 'roles' as never }) };
+  return readShape(account as EntityName<object>, [], further as never);
+}
+
+type AnyShape = ReadShape<object, object>;
+
+/** Read shapes of the account. */
+export interface AccountShapes {
+  /** What users show beside the fields of AccountUser. */
+  readonly users?: ShownFields | undefined;
+  /** What `/me` shows. */
+  readonly me?: ShownFields | undefined;
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
@@ -102,16 +159,13 @@ export class Accounts {
   /** Undefined if the option `me` is off. */
   readonly #shown: RecordFinder<AccountEntity, object> | undefined;
 
-  /**
-   * @param em the ORM's global entity manager
-   * @param shown what users show of their accounts, besides what every AccountUser does
-   */
+  /** @param em the ORM's global entity manager */
   constructor(
     model: AccountModel,
     defaultRole: string,
     hasher: PasswordHasher,
     em: EntityManager,
-    shown?: ReadShape<object, object>,
+    { users, me }: AccountShapes = {},
   ) {
     this.#model = model;
     this.#hasher = hasher;
@@ -120,11 +174,12 @@ export class Accounts {
     this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
     const platform = em.getPlatform();
     this.#ids = readShape(model.account, ['id']).bind(meta, platform);
-    const shape = userShape(model);
-    const own = shown?.bind(meta, platform);
+    const alone: AnyShape = readShape(model.account as EntityName<object>, [], userFields(model) as never);
+    const further = furtherRoles(model);
+    const row = (further === undefined ? alone : alone.and(further)) as ReadShape<object, AccountRow>;
     const active = this.#all(em).filter(this.#named({ is_active: true }));
-    this.#active = new RecordFinder(active, userProjection(shape.bind(meta, platform), own));
-    this.#shown = own && new RecordFinder(active, own);
+    this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
+    this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
   }
 
   /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
@@ -154,7 +209,7 @@ export class Accounts {
   async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
-    const account = this.#isId(id) ? await this.#one(active.filter({ id } as never)) : undefined;
+    const account = this.#isId(id) ? await this.#one(active.filter({ id })) : undefined;
     if (account === undefined) throw new Unauthorized();
     return account;
   }
@@ -221,15 +276,18 @@ export class Accounts {
    * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
    * TargetObjectAlreadyExist if records refer to it.
    *
-   * @param before a step of the same transaction, in front
+   * @param around a step of the same transaction, which has to call the function that it gets
    */
-  async delete(request: FastifyRequest, { password }: AccountEntity, before: () => Promise<unknown>): Promise<void> {
+  async delete(
+    request: FastifyRequest,
+    { password }: AccountEntity,
+    around: (remove: () => Promise<void>) => Promise<unknown>,
+  ): Promise<void> {
     try {
       await inTransaction(request, async () => {
         const account = await this.#locked(request);
         if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
-        await before();
-        await request.em.remove(account).flush();
+        await around(() => request.em.remove(account).flush());
       });
     } catch (error) {
       if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
@@ -271,7 +329,7 @@ export class Accounts {
   async #locked(request: FastifyRequest): Promise<AccountEntity> {
     const { id } = requireUser(request);
     const active = this.#all(request.em).filter(this.#named({ is_active: true }));
-    const account = this.#isId(id) ? await active.filter({ id } as never).entity({ lock: true }) : undefined;
+    const account = this.#isId(id) ? await active.filter({ id }).entity({ lock: true }) : undefined;
     if (account === undefined) throw new Unauthorized();
     return account;
   }
@@ -301,21 +359,6 @@ export class Accounts {
   }
 }
 
-/** Reads an account with all of its roles and what they carry. */
-function userShape({ account, role, names, hasRoles, hasPermissions }: AccountModel) {
-  const roleFields = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
-  const roleShape: object = readShape(role, roleFields as ('id' | 'name')[]);
-  return readShape(account, ['id'], {
-    email: names.email,
-    name: names.name,
-    is_active: names.is_active,
-    role_id: `${names.role}.id`,
-    role_name: `${names.role}.name`,
-    ...(hasPermissions && { role_permissions: `${names.role}.permissions` }),
-    ...(hasRoles && { further_roles: many(roleShape as ReadShape<object, object>, { from: 'roles' as never }) }),
-  } as never) as ReadShape<AccountEntity, AccountRow>;
-}
-
 /** Makes users of rows that hold an account, its roles, and what the application shows of it. */
 function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
   const width = account.paths.length;
@@ -332,27 +375,6 @@ function userProjection(account: Projection<AccountRow>, shown?: Projection<obje
     readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
     populate: [...account.populate, ...(shown?.populate ?? [])],
   };
-}
-
-function userOf(row: AccountRow, shown: object | undefined): AccountUser {
-  const { role_id, role_name, role_permissions, further_roles, ...account } = row;
-  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-  const further = (further_roles ?? []).filter(({ id }) => id !== role_id);
-  const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
-  const fields = {
-    ...account,
-    role,
-    ...(further_roles && {
-      roles: [...(role === null ? [] : [role]), ...further.map(({ id, name }) => ({ id, name }))],
-    }),
-    ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
-  };
-  return Object.assign(Object.create(AccountUser.prototype) as object, shown, fields) as AccountUser;
-}
-
-/** A JSON column may hold anything. */
-function namesIn(permissions: unknown): string[] {
-  return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
 }
 
 /** @param field the field of the body that has the address */

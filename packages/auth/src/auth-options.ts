@@ -1,16 +1,12 @@
 import { hkdfSync } from 'node:crypto';
-import {
-  checkOptionNames,
-  ImproperlyConfigured,
-  type ReadShape,
-  type Store,
-  type WriteShape,
-  wrongOption,
-} from '@viewset/core';
+import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
+import type { WrittenFields } from './account-input.ts';
+import type { ShownFields } from './accounts.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
 import type { ApiKeySchema } from './api-key-contract.ts';
 import type { TwoFactorSchema } from './two-factor-contract.ts';
+import type { Argon2Options } from './argon2-hashing.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
 import {
@@ -21,6 +17,7 @@ import {
   type VerificationEmail,
 } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
+import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { type PasswordOptions, PasswordRules } from './password-rules.ts';
 import {
@@ -31,6 +28,8 @@ import {
   type MailingRoute,
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
+import type { AccountDeletion } from './routes/me.ts';
+import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
 /**
@@ -71,6 +70,13 @@ interface CommonOptions {
   readonly expirationDelta?: number;
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
+  /**
+   * The entity of sessions (see SessionFields), or SessionOptions, and tokens can be taken back: a login begins a session, refresh
+   * tokens renew it, logout ends it. Default: no sessions.
+   */
+  readonly sessions?: SessionSchema | SessionOptions;
+  /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
+  readonly tokenScheme?: string;
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
@@ -89,10 +95,12 @@ interface CommonOptions {
   readonly nonAuthEndpoints?: readonly string[];
   /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
   readonly store?: Store;
-  /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
+  /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
+  /** Hashes passwords with Argon2id instead of bcrypt; an account moves to it when it logs in. Default: bcrypt alone. */
+  readonly argon2?: Argon2Options;
   /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
   /** The names that `HasPermission` may ask for: a view that asks for another one fails at startup. Default: any name. */
@@ -110,17 +118,20 @@ interface CommonOptions {
   /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
   readonly me?: MeOptions;
   /** The application's own fields of an account, which a registration takes in its body. */
-  readonly registrationFields?: WriteShape<object, object>;
+  readonly registrationFields?: WrittenFields;
 }
 
 /** What people see of their own account, and may change. */
 export interface MeOptions {
   /** What `/me` answers; `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
-  readonly read?: ReadShape<object, object>;
+  readonly read?: ShownFields;
   /** What a PATCH takes. Default: there is no PATCH. */
-  readonly write?: WriteShape<object, object>;
-  /** False: people cannot delete their accounts. Default: true. */
-  readonly canDelete?: boolean;
+  readonly write?: WrittenFields;
+  /**
+   * False: people cannot delete their accounts. A function: has the account deleted by the function that it gets, in a transaction of
+   * `request.em` that ends with it; what it throws keeps the account. Default: true.
+   */
+  readonly delete?: boolean | AccountDeletion;
 }
 
 /** API keys, with further options. */
@@ -144,6 +155,9 @@ export interface ResolvedAuthOptions {
   readonly token: TokenOptions;
   readonly urlPrefix: string;
   readonly routes: ReadonlySet<AuthRouteName>;
+  /** Undefined: sessions are off. */
+  readonly sessions: ResolvedSessionOptions | undefined;
+  readonly tokenScheme: string;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
   readonly storeUser: StoreUser | undefined;
@@ -156,6 +170,8 @@ export interface ResolvedAuthOptions {
   readonly codeKey: Uint8Array;
   /** Derives the key of a purpose. */
   readonly keyFor: (purpose: string) => Uint8Array;
+  readonly refreshKey: Uint8Array;
+  readonly deviceKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly permissions: readonly string[] | undefined;
@@ -165,7 +181,7 @@ export interface ResolvedAuthOptions {
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordRules: PasswordRules;
   readonly me: MeOptions | undefined;
-  readonly registrationFields: WriteShape<object, object> | undefined;
+  readonly registrationFields: WrittenFields | undefined;
 }
 
 const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
@@ -176,6 +192,8 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'expirationDelta',
   'urlPrefix',
   'routes',
+  'sessions',
+  'tokenScheme',
   'authenticate',
   'retrieveUser',
   'storeUser',
@@ -186,6 +204,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'store',
   'codeSecret',
   'bcryptRounds',
+  'argon2',
   'defaultRole',
   'permissions',
   'apiKeys',
@@ -223,15 +242,18 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (!areNames) throw wrong('permissions', 'a list of names', permissions);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
+  const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
   checkMailer(options, routes);
   const { me, registrationFields } = options;
-  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
+  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'delete']);
   return Object.freeze({
     account: options.account,
     fields: options.fields,
     token: resolveToken(options),
     urlPrefix,
     routes,
+    sessions: options.sessions === undefined ? undefined : resolveSessionOptions(options.sessions),
+    tokenScheme: resolveScheme(options.tokenScheme),
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
@@ -244,14 +266,16 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     store: options.store,
     codeKey: deriveKey(options, 'verification codes'),
     keyFor: (purpose: string) => deriveKey(options, purpose),
-    hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
+    refreshKey: deriveKey(options, 'refresh tokens'),
+    deviceKey: deriveKey(options, 'device cookies'),
+    hasher,
     defaultRole,
     permissions,
     apiKeys: resolveApiKeys(options),
     twoFactor: resolveTwoFactor(options),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
-    passwordRules: new PasswordRules(options.passwords),
+    passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),
     me,
     registrationFields,
   });
@@ -290,6 +314,12 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
 function deriveKey({ secret, codeSecret }: AuthOptions, purpose: string): Uint8Array {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
   return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', `viewset ${purpose}`, 32));
+}
+
+/** The characters of a scheme are those of RFC 9110 that no regular expression gives a meaning. */
+function resolveScheme(scheme: string = 'Bearer'): string {
+  if (typeof scheme === 'string' && /^[a-z][a-z0-9-]*$/i.test(scheme)) return scheme;
+  throw wrong('tokenScheme', 'a word, such as "Token"', scheme);
 }
 
 function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {

@@ -5,17 +5,21 @@ export type { CompleteLogin, LoginAnswer, LoginChoices } from './routes/complete
 export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { ApiKeyOptions, AuthOptions, MeOptions, TwoFactorOptions } from './auth-options.ts';
+export type { AccountDeletion } from './routes/me.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
+export type { SessionFields, SessionSchema } from './session-contract.ts';
+export type { SessionOptions } from './session-options.ts';
 export { AccountUser, type UserOf } from './accounts.ts';
 export type { ApiKeyFields, ApiKeySchema } from './api-key-contract.ts';
 export { ApiKeyUser, type UsedApiKey } from './api-keys.ts';
 export type { TwoFactorFields, TwoFactorSchema } from './two-factor-contract.ts';
 export { HasPermission } from './has-permission.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
-export { passwordField, type PasswordLengths } from './password-field.ts';
-export { PasswordHasher } from './password-hasher.ts';
+export type { Argon2Library, Argon2Options } from './argon2-hashing.ts';
+export { passwordField, type PasswordFieldOptions, type PasswordLengths } from './password-field.ts';
+export { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
 export type { IsCommonPassword, PasswordOptions, PasswordOwner } from './password-rules.ts';
 export { type TakenCode, VerificationCodes } from './verification-codes.ts';
 

@@ -1,7 +1,7 @@
 import { checkOptionNames, InvalidUsage, wrongOption } from '@viewset/core';
 import { type TString, Type } from 'typebox';
 import { type PasswordLengths, passwordField } from './password-field.ts';
-import { MAX_PASSWORD_BYTES, normalizePassword } from './password-hasher.ts';
+import { normalizePassword } from './password-hasher.ts';
 
 /** Whom a password is for. */
 export interface PasswordOwner {
@@ -28,14 +28,17 @@ export class PasswordRules {
   readonly documented: TString;
   readonly #isCommon: IsCommonPassword | undefined;
 
-  /** Throws ImproperlyConfigured for a wrong option. */
-  constructor(options: PasswordOptions = {}) {
+  /**
+   * @param maxBytes the most bytes of UTF-8 that the hasher takes
+   * @throws ImproperlyConfigured for a wrong option
+   */
+  constructor(options: PasswordOptions = {}, maxBytes: number) {
     checkOptionNames('auth: option "passwords"', options, ['minLength', 'maxLength', 'commonPasswords']);
     const { commonPasswords, ...given } = options;
     const lengths = { ...DEFAULT_LENGTHS, ...given };
-    this.field = passwordField(lengths);
-    const description = `At most ${MAX_PASSWORD_BYTES} bytes of UTF-8`;
-    this.documented = Type.String({ ...lengths, pattern: '^[^\\u0000]*$', description });
+    this.field = passwordField({ ...lengths, maxBytes });
+    const bound = Number.isFinite(maxBytes) ? { description: `At most ${maxBytes} bytes of UTF-8` } : {};
+    this.documented = Type.String({ ...lengths, pattern: '^[^\\u0000]*$', ...bound });
     this.#isCommon = resolveCommon(commonPasswords);
   }
 

@@ -1,5 +1,5 @@
 import { createHmac, randomInt } from 'node:crypto';
-import { ImproperlyConfigured, type Store, TooManyRequests } from '@viewset/core';
+import { type Store, TooManyRequests, wrongOption } from '@viewset/core';
 import { SealedText } from './sealed-text.ts';
 
 /** The lifetime of a code, and the span in which sends are counted, in seconds. */
@@ -44,7 +44,7 @@ export class VerificationCodes {
    */
   constructor(store: Store, secret: Uint8Array, purpose = REGISTRATION) {
     if (typeof purpose !== 'string' || !/^[a-z\d-]+$/.test(purpose)) {
-      throw new ImproperlyConfigured(`VerificationCodes: a purpose must be like "invitation", not ${String(purpose)}`);
+      throw wrongOption('VerificationCodes', 'purpose', 'a name such as "invitation"', purpose);
     }
     this.purpose = purpose;
     this.#store = store;

@@ -1,10 +1,10 @@
-import { InvalidUsage, NotFound, requireUser, securityEvent } from '@viewset/core';
+import { InvalidUsage, NotFound, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { MAX_API_KEY_NAME_LENGTH } from '../api-key-contract.ts';
 import type { ApiKeys } from '../api-keys.ts';
 import { bodyReader } from '../request-body.ts';
-import { type AuthRoute, NOTHING } from './auth-route.ts';
+import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 
 export interface ApiKeyParts {
   readonly apiKeys: ApiKeys;
@@ -92,11 +92,6 @@ export function apiKeyRoutes({ apiKeys, permissions }: ApiKeyParts): readonly Au
       },
     },
   ];
-}
-
-function accountOf(request: FastifyRequest): number {
-  const { id }: { readonly id: unknown } = requireUser(request);
-  return id as number;
 }
 
 function newKey(

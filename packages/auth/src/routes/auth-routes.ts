@@ -1,13 +1,15 @@
 import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
-import type { AuthRoute } from './auth-route.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
+import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
+import { logoutAllRoute, logoutRoute } from './logout.ts';
+import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
@@ -15,8 +17,9 @@ import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts
 import type { CompleteLogin } from './complete-login.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
 import { type TwoFactorParts, twoFactorRoutes } from './two-factor.ts';
+import { endSessionRoute, listSessionsRoute } from './sessions.ts';
 
-export type AuthRouteParts = LoginRouteParts &
+export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   RegisterParts &
   SendParts &
   ChangePasswordParts &
@@ -25,11 +28,14 @@ export type AuthRouteParts = LoginRouteParts &
   ChangeEmailParts &
   ConfirmEmailParts &
   Pick<ApiKeyParts, 'permissions'> & {
-    readonly me: MeParts['me'] | undefined;
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
     /** Ends a login without asking for a second factor. */
     readonly finishLogin: CompleteLogin;
+    /** Undefined: sessions are off. */
+    readonly sessions: RefreshParts | undefined;
+    /** Undefined: people have no routes of their own account. */
+    readonly me: MeParts['me'] | undefined;
   };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
@@ -37,7 +43,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, apiKeys, twoFactor } = parts;
+  const { me, sessions, apiKeys, twoFactor } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -48,6 +54,15 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     ...(me === undefined ? [] : meRoutes({ ...parts, me })),
     changeEmailRoute(parts),
     confirmEmailRoute(parts),
+    ...(sessions === undefined
+      ? []
+      : [
+          refreshRoute(sessions),
+          logoutRoute(sessions),
+          logoutAllRoute(sessions),
+          listSessionsRoute(sessions),
+          endSessionRoute(sessions),
+        ]),
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
   ];
