@@ -102,7 +102,11 @@ export function userOf(row: AccountRow, shown?: object): AccountUser {
   const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
   const roles = [...(role === null ? [] : [role]), ...further.map((each) => ({ id: each.id, name: each.name }))];
   const fields = {
-    ...{ id, email, name, is_active, role },
+    id,
+    email,
+    name,
+    is_active,
+    role,
     ...(further_roles && { roles }),
     ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
   };

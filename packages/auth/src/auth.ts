@@ -5,7 +5,6 @@ import {
   MemoryStore,
   readShape,
   requireTransactions,
-  type Store,
   wrongOption,
 } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -22,8 +21,7 @@ import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
-import { checkApiKey } from './api-key-contract.ts';
-import { ApiKeyPayload, ApiKeys } from './api-keys.ts';
+import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import {
   Authentication,
@@ -36,27 +34,23 @@ import { CachedUsers, type UserSource } from './cached-users.ts';
 import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
-import type { EmailSender } from './email-sender.ts';
+import type { EmailSender, VerificationEmail } from './email-sender.ts';
 import { declarePermissions } from './has-permission.ts';
-import { LoginAttempts } from './login-attempts.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
-import { RecoveryCodes } from './recovery-codes.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import { oauthParts } from './oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
-import type { TwoFactorParts } from './routes/two-factor.ts';
-import { askingSecondFactor } from './second-factor.ts';
-import { SecretBox } from './secret-box.ts';
+import { askingSecondFactor, twoFactorParts } from './second-factor.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
 import { Sessions } from './sessions.ts';
 import { TokenUsers } from './token-users.ts';
-import { checkTwoFactor } from './two-factor-contract.ts';
-import { TwoFactors } from './two-factors.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -101,26 +95,25 @@ export const auth = fp(
     const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
-    if (hasher.rounds !== options.hasher.rounds) {
-      const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
-      app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
-    }
+    warnOfRounds(app, hasher, options);
     const me = options.me && resolveMe(options.me, model);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
-    const apiKeys = makeApiKeys(orm, accounts, model, options);
     const store = options.store ?? ownStore(app);
+    const wiring = { orm, model, accounts, store, options };
+    const apiKeys = apiKeysOf(wiring);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const devices = new DeviceCookies(options.deviceKey);
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const twoFactor = makeTwoFactor(orm, model, store, options);
+    const twoFactor = twoFactorParts(wiring);
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
     const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
+    const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
@@ -131,8 +124,6 @@ export const auth = fp(
     const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
     const mails = new Mails(options.mailer ?? NO_MAILER);
     app.addHook('onClose', () => mails.close());
-    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
-    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
@@ -142,6 +133,7 @@ export const auth = fp(
         completeLogin,
         finishLogin,
         twoFactor,
+        oauth,
         apiKeys,
         permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
@@ -150,12 +142,7 @@ export const auth = fp(
         me,
         sessions: refreshes,
         devices,
-        codes,
-        codeMails: mailsOf(codes),
-        resetCodes,
-        resetMails: mailsOf(resetCodes),
-        emailChangeCodes,
-        emailChangeMails: mailsOf(emailChangeCodes),
+        ...codeParts(codes, mails, options.verificationEmail),
         emailChangeNotice,
         mails,
       });
@@ -164,8 +151,28 @@ export const auth = fp(
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
+function warnOfRounds(app: FastifyInstance, { rounds: used }: PasswordHasher, { hasher }: ResolvedAuthOptions): void {
+  if (used === hasher.rounds) return;
+  const rounds = { bcryptRounds: hasher.rounds, used };
+  app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
+}
+
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
+
+/** The codes of each purpose, with the mails that carry them. */
+function codeParts(codes: VerificationCodes, mails: Mails, words: VerificationEmail) {
+  const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, words);
+  const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+  return {
+    codes,
+    codeMails: mailsOf(codes),
+    resetCodes,
+    resetMails: mailsOf(resetCodes),
+    emailChangeCodes,
+    emailChangeMails: mailsOf(emailChangeCodes),
+  };
+}
 
 function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
@@ -206,34 +213,8 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
-function makeApiKeys(
-  orm: MikroORM,
-  accounts: Accounts,
-  model: AccountModel,
-  { apiKeys }: ResolvedAuthOptions,
-): ApiKeys | undefined {
-  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
-}
-
-function makeTwoFactor(
-  orm: MikroORM,
-  model: AccountModel,
-  store: Store,
-  { twoFactor, keyFor }: ResolvedAuthOptions,
-): TwoFactorParts | undefined {
-  if (twoFactor === undefined) return undefined;
-  const box = new SecretBox(keyFor('secrets of second factors'));
-  const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
-  return {
-    twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
-    attempts: new LoginAttempts(store, keyFor('login attempts')),
-    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
-    issuer: twoFactor.issuer,
-  };
-}
-
 /** What says who sends a request. */
-interface Identities {
+interface Senders {
   readonly users: TokenUsers;
   readonly tokens: AccessTokens;
   readonly header: AuthorizationHeader;
@@ -242,7 +223,7 @@ interface Identities {
 
 function makeInstance(
   options: ResolvedAuthOptions,
-  { users, tokens, header, apiKeys }: Identities,
+  { users, tokens, header, apiKeys }: Senders,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const hasSessions = options.sessions !== undefined;

@@ -66,3 +66,15 @@ export const Session = defineEntity({
   },
 });
 export type Session = InferEntity<typeof Session>;
+
+export const Identity = defineEntity({
+  name: 'Identity',
+  properties: {
+    id: p.integer().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    provider: p.string().length(50),
+    subject: p.string().length(255),
+  },
+  uniques: [{ properties: ['provider', 'subject'] }],
+});
+export type Identity = InferEntity<typeof Identity>;
