@@ -6,6 +6,12 @@ import type { Test } from 'tap';
 
 export const CLIENT = { clientId: 'shop', clientSecret: 'a secret of the shop' };
 
+/** Made once: it takes its time. */
+const KEYS = ['one', 'two'].map((kid) => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), use: 'sig', kid };
+});
+
 /** The person who is logged in at the service. */
 export interface Person {
   readonly sub: string;
@@ -23,6 +29,7 @@ export class TestProvider {
   #server: Server | undefined;
   #handler: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
   readonly #redirectUris: string[] = [];
+  readonly #keys = [...KEYS];
 
   async start(t: Test): Promise<this> {
     this.#server = createServer((request, response) => {
@@ -40,15 +47,15 @@ export class TestProvider {
     this.#server?.close();
   }
 
-  /** Serves with new keys, and forgets everything else. */
+  /** Serves with another key than before, and forgets everything else. */
   serve(redirectUri: string): void {
     this.#redirectUris.push(redirectUri);
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = this.#keys.reverse()[0]!;
     const configuration: Configuration = {
       clients: [
         { client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret, redirect_uris: [...this.#redirectUris] },
       ],
-      jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', kid: randomBytes(4).toString('hex') }] },
+      jwks: { keys: [key] },
       cookies: { keys: ['a key of cookies'] },
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
       features: { devInteractions: { enabled: false } },
