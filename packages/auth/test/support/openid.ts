@@ -50,12 +50,13 @@ export class TestProvider {
   /** Serves with another key than before, and forgets everything else. */
   serve(redirectUri: string): void {
     this.#redirectUris.push(redirectUri);
-    const key = this.#keys.reverse()[0]!;
+    this.#keys.push(this.#keys.shift()!);
+    const [key] = this.#keys;
     const configuration: Configuration = {
       clients: [
         { client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret, redirect_uris: [...this.#redirectUris] },
       ],
-      jwks: { keys: [key] },
+      jwks: { keys: [key!] },
       cookies: { keys: ['a key of cookies'] },
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
       features: { devInteractions: { enabled: false } },
