@@ -17,7 +17,10 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { keepAdministrator } from './administrators.ts';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
+import { ApiKey } from './entities/api-key.ts';
+import { Identity } from './entities/identity.ts';
 import { Session } from './entities/session.ts';
+import { TwoFactor } from './entities/two-factor.ts';
 import { addHealthChecks } from './health-checks.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
@@ -90,6 +93,9 @@ export async function buildApp(
     account: Account,
     urlPrefix: '/api/auth',
     ...(settings.sessions ? { sessions: Session } : {}),
+    apiKeys: { entity: ApiKey, prefix: 'shop' },
+    twoFactor: { entity: TwoFactor, issuer: 'Shop' },
+    ...(Object.keys(settings.oauth).length > 0 ? { oauth: { identity: Identity, providers: settings.oauth } } : {}),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     userCacheSeconds: settings.userCacheSeconds,

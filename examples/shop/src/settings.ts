@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { OAuthProvider } from '@viewset/auth';
 import { isatty } from 'node:tty';
 import { Environment } from './environment.ts';
 
@@ -40,6 +41,8 @@ export interface Settings {
   readonly bcryptRounds: number;
   /** True if a login begins a session, which ends with the logout. */
   readonly sessions: boolean;
+  /** The services that people may log in by, by name: OAUTH_<NAME>_ISSUER, _CLIENT_ID and _CLIENT_SECRET. */
+  readonly oauth: Readonly<Record<string, OAuthProvider>>;
   /** True if a person reads what the shop writes. */
   readonly terminal: boolean;
   /** True if browsers are shown the explorer. */
@@ -88,6 +91,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
     sessions: environment.onOff('SESSIONS') ?? true,
+    oauth: environment.oauthProviders(),
     terminal: isatty(process.stdout.fd),
     explorer: environment.onOff('EXPLORER') ?? !production,
   });

@@ -127,10 +127,13 @@ t.test('on SQLite a start adds what the file of an earlier version lacks, and ke
   t.equal(await missingStatements(databaseUrl), '');
 });
 
+/** What the first version lacked. */
+const LATER_TABLES = ['session', 'api_key', 'two_factor', 'identity'];
+
 t.test('on PostgreSQL a database of an earlier version gets what it lacks', { skip }, async (t) => {
   const databaseUrl = await freshDatabase(t, 'postgresql');
   t.equal((await migrate(databaseUrl)).code, 0);
-  await onServer(databaseUrl, 'drop table session');
+  for (const table of LATER_TABLES) await onServer(databaseUrl, `drop table ${table}`);
   await onServer(databaseUrl, `delete from ${MIGRATIONS_TABLE} where name <> '${NAMES[0]}'`);
   t.equal((await migrate(databaseUrl, PRODUCTION)).code, 0);
   t.equal(await missingStatements(databaseUrl), '');

@@ -56,6 +56,23 @@ t.test('values', async (t) => {
   t.equal(readSettings({ JWT_SECRET: SECRET, SECRET_KEY: 'y'.repeat(32) }).jwtSecret, SECRET);
 });
 
+t.test('the services that people may log in by', async (t) => {
+  t.same(readSettings({ OAUTH_GOOGLE_ISSUER: '' }).oauth, {});
+  const variables = {
+    OAUTH_MY_ID_ISSUER: 'https://id.example.com',
+    OAUTH_MY_ID_CLIENT_ID: 'shop',
+    OAUTH_MY_ID_CLIENT_SECRET: 'a secret',
+  };
+  const provider = { issuer: 'https://id.example.com', clientId: 'shop', clientSecret: 'a secret' };
+  t.same(readSettings(variables).oauth, { 'my-id': provider });
+  for (const name of Object.keys(variables)) {
+    t.throws(() => readSettings({ ...variables, [name]: '' }), {
+      name: 'ImproperlyConfigured',
+      message: `${name} must be set besides the others of its service`,
+    });
+  }
+});
+
 const WRONG: Record<string, string[]> = {
   PORT: ['-1', '65536', '3000.5', 'http', '0x10', ' 1', '99999999999'],
   DATABASE_URL: ['shop.sqlite', 'sqlite:', 'mysql://x', 'postgres:// x', 'https://example.com'],

@@ -7,6 +7,7 @@ import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
+import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
@@ -14,16 +15,19 @@ import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
+import { declarePermissions } from './has-permission.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { PasswordRules } from './password-rules.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
+import { oauthParts } from './oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
+import { askingSecondFactor, twoFactorParts } from './second-factor.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
 import { Sessions } from './sessions.ts';
@@ -79,17 +83,23 @@ export const auth = fp(
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
     const store = options.store ?? ownStore(app);
+    const wiring = { orm, model, accounts, store, options };
+    const apiKeys = apiKeysOf(wiring);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const devices = new DeviceCookies(options.deviceKey);
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const twoFactor = twoFactorParts(wiring);
+    const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
+    const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
-    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
+    const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
+    if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
     const { registrationFields: fields } = options;
     const passwordRules = new PasswordRules(options.passwords, hasher.maxBytes);
@@ -101,6 +111,11 @@ export const auth = fp(
         hasher,
         verifyLogin,
         completeLogin,
+        finishLogin,
+        twoFactor,
+        oauth,
+        apiKeys,
+        permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
@@ -188,23 +203,34 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
+/** What says who sends a request. */
+interface Senders {
+  readonly users: TokenUsers;
+  readonly tokens: AccessTokens;
+  readonly header: AuthorizationHeader;
+  readonly apiKeys: ApiKeys | undefined;
+}
+
 function makeInstance(
   options: ResolvedAuthOptions,
-  users: TokenUsers,
-  tokens: AccessTokens,
-  header: AuthorizationHeader,
+  { users, tokens, header, apiKeys }: Senders,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = users.find(request, payload);
+    const user: unknown =
+      payload instanceof ApiKeyPayload ? apiKeys?.user(request, payload) : users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
     ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate:
-      options.authenticate ?? ((request) => tokens.read(header.requireToken(request.headers.authorization))),
+      options.authenticate ??
+      ((request) => {
+        const token = header.requireToken(request.headers.authorization);
+        return apiKeys?.payload(token) ?? tokens.read(token);
+      }),
     retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??
@@ -250,6 +276,11 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
       );
     }
   });
+}
+
+function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]): void {
+  const forget = declarePermissions(permissions);
+  app.addHook('onClose', async () => forget());
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

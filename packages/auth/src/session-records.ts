@@ -2,15 +2,23 @@ import type { EntityManager } from '@mikro-orm/core';
 import { type Projection, QuerySet, type ReadShape, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountModel } from './account-contract.ts';
-import { type AccountRow, type AccountUser, type ShownFields, userFields, userOf } from './accounts.ts';
+import {
+  type AccountRow,
+  type AccountUser,
+  furtherRoles,
+  type RoleRow,
+  type ShownFields,
+  userFields,
+  userOf,
+} from './accounts.ts';
 import type { UserSource } from './cached-users.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
 /** A session together with its account and the account's role, as one row; times as ISO texts. */
 interface LiveRow extends AccountRow {
   readonly expires_at: string;
-  /** What the application shows of the account. */
-  readonly account?: object;
+  /** What the application shows of the account, and its further roles. */
+  readonly account?: { readonly further_roles?: readonly RoleRow[] };
 }
 
 /** The same, with what a refresh needs to know. */
@@ -50,7 +58,10 @@ export class SessionRecords implements UserSource {
    */
   constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
-    const ofAccount = { ...userFields(account, 'account.'), ...(shown && { account: shown }) };
+    const further = furtherRoles(account);
+    const own = shown as ReadShape<object, object> | undefined;
+    const nested = own === undefined || further === undefined ? (own ?? further) : own.and(further);
+    const ofAccount = { ...userFields(account, 'account.'), ...(nested && { account: nested }) };
     const bind = <Row extends LiveRow>(times: readonly (keyof Row & keyof SessionFields)[]): Projection<Row> => {
       const shape = readShape(model.session, times as never, ofAccount as never) as ReadShape<SessionEntity, Row>;
       return shape.bind(model.meta, em.getPlatform());
@@ -67,7 +78,9 @@ export class SessionRecords implements UserSource {
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     const row = live(await this.#users.find(new PrimarySource(request), id));
-    return row === undefined ? null : userOf(row, row.account);
+    if (row === undefined) return null;
+    const { further_roles, ...shown } = row.account ?? {};
+    return userOf(further_roles === undefined ? row : { ...row, further_roles }, shown);
   }
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */
