@@ -1,15 +1,16 @@
 import type { EntityMetadata, EntityName, MikroORM } from '@mikro-orm/core';
+import { checkOptionNames, wrongOption } from '@viewset/core';
 import { EntityContract } from './entity-contract.ts';
 
 /**
- * The properties that an entity needs to serve as the account, under these names. The entity may have any others, as long
- * as an account can be made without them (nullable, `default` or `onCreate`).
+ * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
+ * have any others, as long as an account can be made without them (nullable, `default` or `onCreate`), or `registrationFields` has them.
  *
  * | property | |
  * |---|---|
  * | `id` | integer, primary key |
  * | `email` | unique; stored trimmed and in lower case |
- * | `password` | at least 60 characters; stored as a bcrypt hash |
+ * | `password` | at least 60 characters, 120 with `argon2`; stored as a hash |
  * | `name` | |
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
@@ -27,6 +28,16 @@ export interface AccountFields {
 /** Any entity that has at least these fields, as the ORM takes it: of `defineEntity`, an EntitySchema or a class. */
 export type AccountSchema = { readonly '~entity': AccountFields } | (abstract new (...args: never[]) => AccountFields);
 
+/** The properties that may have names of your own: `{ name: 'username', is_active: 'isActive' }`. */
+export type AccountNames<Entity = never> = {
+  readonly [Field in Exclude<AccountProperty, 'id'>]?: [Entity] extends [never] ? string : keyof Entity & string;
+};
+
+/** Any entity with an integer `id`, whose other properties the option `fields` names. */
+export type NamedAccountSchema =
+  | { readonly '~entity': { id: number } }
+  | (abstract new (...args: never[]) => { id: number });
+
 /** An account with its role loaded. */
 export interface AccountEntity extends AccountFields {
   role?: RoleFields | null;
@@ -42,18 +53,48 @@ export interface AccountModel {
   readonly account: EntityName<AccountEntity>;
   readonly role: EntityName<RoleFields>;
   readonly meta: EntityMetadata<AccountEntity>;
+  /** The name that the entity has for each property. */
+  readonly names: Readonly<Record<AccountProperty, string>>;
 }
 
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
-const BCRYPT_HASH_LENGTH = 60;
+type AccountProperty = (typeof PROPERTIES)[number];
 
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
-export function checkAccount(orm: MikroORM, entity: AccountSchema): AccountModel {
+export function checkAccount(
+  orm: MikroORM,
+  entity: AccountSchema | NamedAccountSchema,
+  fields: AccountNames | undefined,
+  hashes: { readonly kind: string; readonly length: number },
+): AccountModel {
   const account = entity as EntityName<AccountEntity>;
-  const contract = new EntityContract(orm, 'account', account, PROPERTIES);
+  const names = namesOf(fields);
+  const contract = new EntityContract(orm, 'account', account, Object.values(names));
   contract.requireKey('id');
-  contract.requireUnique('email');
-  contract.requireRoom('password', BCRYPT_HASH_LENGTH, 'a bcrypt hash');
-  const role = contract.requireReference('role', ['id', 'name']).class as EntityName<RoleFields>;
-  return { account, role, meta: contract.meta };
+  contract.requireUnique(names.email);
+  contract.requireRoom(names.password, hashes.length, hashes.kind);
+  const role = contract.requireReference(names.role, ['id', 'name']).class as EntityName<RoleFields>;
+  return { account, role, meta: contract.meta, names };
+}
+
+/** Returns the account with the names of the contract. An entity that has them is returned as it is. */
+export function knownAccount({ names }: AccountModel, entity: object): AccountEntity {
+  if (PROPERTIES.every((property) => names[property] === property)) return entity as AccountEntity;
+  const values = entity as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(PROPERTIES.map((property) => [property, values[names[property]]])) as never;
+}
+
+/** Returns values of an account with the names of the entity. */
+export function ownFields({ names }: AccountModel, values: Partial<AccountEntity>): object {
+  const given = Object.entries(values) as [AccountProperty, unknown][];
+  return Object.fromEntries(given.map(([property, value]) => [names[property], value]));
+}
+
+function namesOf(fields: AccountNames = {}): AccountModel['names'] {
+  checkOptionNames('auth: option "fields"', fields, PROPERTIES.slice(1));
+  for (const [property, name] of Object.entries<unknown>(fields)) {
+    if (typeof name !== 'string') throw wrongOption('auth', `fields.${property}`, 'the name of a property', name);
+  }
+  const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
+  return Object.fromEntries(own) as AccountModel['names'];
 }

@@ -7,8 +7,14 @@ import {
   ChangeSetType,
   Utils,
 } from '@mikro-orm/core';
-import { InvalidUsage, wrongOption } from '@viewset/core';
-import type { AccountFields, AccountModel, AccountSchema } from './account-contract.ts';
+import { checkOptionNames, InvalidUsage, wrongOption } from '@viewset/core';
+import type {
+  AccountFields,
+  AccountModel,
+  AccountNames,
+  AccountSchema,
+  NamedAccountSchema,
+} from './account-contract.ts';
 import { normalizeEmail } from './email-address.ts';
 import { TOO_MANY_BYTES } from './password-field.ts';
 import { PasswordHasher } from './password-hasher.ts';
@@ -20,6 +26,8 @@ const hashes = new WeakMap<object, string>();
 export function markHashed(account: object, hash: string): void {
   hashes.set(account, hash);
 }
+
+type SubscribedNames = Pick<AccountNames, 'email' | 'password'>;
 
 /**
  * Keeps what must hold of every account that goes through the unit of work, whoever saves it: the password is stored
@@ -40,8 +48,10 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
   readonly #account: EntityName<AccountFields>;
   readonly #className: string;
   readonly #hasher: PasswordHasher;
+  readonly #names: Required<SubscribedNames>;
 
-  constructor(account: AccountSchema, hasher: PasswordHasher) {
+  /** @param fields the entity's own names of the two properties */
+  constructor(account: AccountSchema | NamedAccountSchema, hasher: PasswordHasher, fields: SubscribedNames = {}) {
     if (account === undefined || account === null) {
       throw wrongOption('AccountSubscriber', 'account', 'the entity of accounts', account);
     }
@@ -51,6 +61,8 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     this.#account = account as EntityName<AccountFields>;
     this.#className = Utils.className(this.#account);
     this.#hasher = hasher;
+    checkOptionNames('AccountSubscriber', fields, ['email', 'password']);
+    this.#names = { email: 'email', password: 'password', ...fields };
   }
 
   /** Tells @viewset/core that writes of other entities need no flush for this one's sake. */
@@ -70,28 +82,30 @@ export class AccountSubscriber implements EventSubscriber<AccountFields> {
     );
     await Promise.all(
       accounts.map(async (save) => {
-        const account = save.entity as AccountFields;
-        const payload = save.payload as Partial<AccountFields>;
-        if (typeof payload.email === 'string') payload.email = account.email = normalizeEmail(payload.email);
-        if (typeof payload.password === 'string') payload.password = account.password = await this.#hashOf(account);
+        const account = save.entity as Record<string, unknown>;
+        const payload = save.payload as Record<string, unknown>;
+        const { email, password } = this.#names;
+        const [address, text] = [payload[email], payload[password]];
+        if (typeof address === 'string') payload[email] = account[email] = normalizeEmail(address);
+        if (typeof text === 'string') payload[password] = account[password] = await this.#hashOf(account, text);
       }),
     );
   }
 
   /** A flush that failed may be tried again: the hash that it left in the account is not hashed once more. */
-  async #hashOf(account: AccountFields): Promise<string> {
+  async #hashOf(account: object, password: string): Promise<string> {
     const known = hashes.get(account);
-    if (known !== undefined && known === account.password) return known;
-    const hash = await this.#hasher.hash(account.password).catch(refused);
+    if (known !== undefined && known === password) return known;
+    const hash = await this.#hasher.hash(password).catch((error: unknown) => refuse(error, this.#names.password));
     hashes.set(account, hash);
     return hash;
   }
 }
 
 /** A password came from a client, whatever write shape took it in. */
-function refused(error: unknown): never {
+function refuse(error: unknown, field: string): never {
   if (!(error instanceof RangeError)) throw error;
-  const details = [{ in: 'body', path: '/password', message: TOO_MANY_BYTES }] as const;
+  const details = [{ in: 'body', path: `/${field}`, message: TOO_MANY_BYTES }] as const;
   throw new InvalidUsage(`The password ${TOO_MANY_BYTES}`, { details, cause: error });
 }
 
@@ -102,13 +116,15 @@ const hashers = new WeakMap<EventManager, WeakMap<object, PasswordHasher>>();
  * Registers an AccountSubscriber with the ORM, once, and answers its hasher: that of the first application. The others
  * are to compare with the same, since a decoy of another cost would tell unknown accounts from known ones.
  */
-export function sharedHasher(orm: MikroORM, { meta }: AccountModel, hasher: PasswordHasher): PasswordHasher {
+export function sharedHasher(orm: MikroORM, { meta, names }: AccountModel, hasher: PasswordHasher): PasswordHasher {
   const events = orm.em.getEventManager();
   const known = hashers.get(events) ?? new WeakMap<object, PasswordHasher>();
   hashers.set(events, known);
   const shared = known.get(meta);
   if (shared !== undefined) return shared;
-  events.registerSubscriber(new AccountSubscriber(meta.class, hasher));
+  events.registerSubscriber(
+    new AccountSubscriber(meta.class, hasher, { email: names.email, password: names.password }),
+  );
   known.set(meta, hasher);
   return hasher;
 }

@@ -1,7 +1,23 @@
-import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import {
+  type EntityManager,
+  ForeignKeyConstraintViolationException,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/core';
 import type { FastifyRequest } from 'fastify';
-import { InvalidUsage, inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
-import type { AccountEntity, AccountModel, RoleFields } from './account-contract.ts';
+import {
+  InvalidUsage,
+  inTransaction,
+  type Projection,
+  QuerySet,
+  type ReadShape,
+  readShape,
+  RecordFinder,
+  requireUser,
+  TargetObjectAlreadyExist,
+  Unauthorized,
+} from '@viewset/core';
+import { type AccountEntity, type AccountModel, knownAccount, ownFields, type RoleFields } from './account-contract.ts';
+import type { AccountInput } from './account-input.ts';
 import { markHashed } from './account-subscriber.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 
@@ -34,11 +50,28 @@ export class AccountUser {
   }
 }
 
+/** The user of an application that shows the fields of a read shape too: those of AccountUser come first. */
+export type UserOf<Shape extends { readonly output?: object }> = AccountUser &
+  Omit<NonNullable<Shape['output']>, keyof AccountUser>;
+
+/** A read shape of the account. */
+export type ShownFields = Pick<ReadShape<object, object>, 'schema' | 'bind'>;
+
 /** The fields that a registration gives an account. */
 export interface NewAccount {
   readonly email: string;
   readonly password: string;
   readonly name: string;
+  /** The application's own fields of the body. */
+  readonly own?: object;
+}
+
+/** What is known of the account whose password changes. */
+interface KnownPassword {
+  readonly id: number;
+  readonly email: string;
+  /** The hash that it has. */
+  readonly password?: string;
 }
 
 /** An account and its role, as one row. */
@@ -47,81 +80,194 @@ export interface AccountRow extends Omit<AccountUser, 'role'> {
   readonly role_name: string | null;
 }
 
-export function userOf({ id, email, name, is_active, role_id, role_name }: AccountRow): AccountUser {
+/** @param shown what the application shows of its users beside */
+export function userOf({ role_id, role_name, ...row }: AccountRow, shown?: object): AccountUser {
+  const { id, email, name, is_active } = row;
   const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-  return new AccountUser({ id, email, name, is_active, role });
+  const fields = { id, email, name, is_active, role };
+  return Object.assign(new AccountUser(fields), shown, fields);
+}
+
+/** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
+export function userFields({ names }: AccountModel, prefix = ''): Readonly<Record<keyof AccountRow, string>> {
+  return {
+    id: `${prefix}id`,
+    email: prefix + names.email,
+    name: prefix + names.name,
+    is_active: prefix + names.is_active,
+    role_id: `${prefix}${names.role}.id`,
+    role_name: `${prefix}${names.role}.name`,
+  };
+}
+
+/** Read shapes of the account. */
+export interface AccountShapes {
+  /** What users show beside the fields of AccountUser. */
+  readonly users?: ShownFields | undefined;
+  /** What `/me` shows. */
+  readonly me?: ShownFields | undefined;
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
-
 /** Every query that authentication makes of accounts. */
 export class Accounts {
   readonly #model: AccountModel;
   readonly #defaultRole: string;
   readonly #hasher: PasswordHasher;
   readonly #maxId: number;
-  readonly #active: RecordFinder<AccountEntity, AccountRow>;
+  readonly #active: RecordFinder<AccountEntity, AccountUser>;
+  readonly #ids: Projection<{ readonly id: number }>;
+  /** Undefined if the option `me` is off. */
+  readonly #shown: RecordFinder<AccountEntity, object> | undefined;
 
-  constructor(model: AccountModel, defaultRole: string, hasher: PasswordHasher, em: EntityManager) {
+  /** @param em the ORM's global entity manager */
+  constructor(
+    model: AccountModel,
+    defaultRole: string,
+    hasher: PasswordHasher,
+    em: EntityManager,
+    { users, me }: AccountShapes = {},
+  ) {
     this.#model = model;
     this.#hasher = hasher;
     this.#defaultRole = defaultRole;
-    const shape = readShape(model.account, ['id', 'email', 'name', 'is_active'], {
-      role_id: 'role.id',
-      role_name: 'role.name',
-    });
-    this.#maxId = /big/i.test(model.meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
-    const active = QuerySet.of(em, model.account).filter({ is_active: true });
-    this.#active = new RecordFinder(active, shape.bind(model.meta, em.getPlatform()));
+    const { meta } = model;
+    this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
+    const platform = em.getPlatform();
+    this.#ids = readShape(model.account, ['id']).bind(meta, platform);
+    const row = readShape(model.account, [], userFields(model) as never) as ReadShape<AccountEntity, AccountRow>;
+    const active = this.#all(em).filter(this.#named({ is_active: true }));
+    this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
+    this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
   }
 
   /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
-    if (!this.#isId(id)) return null;
-    const row = await this.#active.find(request, id);
-    return row === undefined ? null : userOf(row);
+    return this.#isId(id) ? ((await this.#active.find(request, id)) ?? null) : null;
   }
 
   /** @param email normalized */
   byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
-    return QuerySet.of(em, this.#model.account)
-      .filter({ email })
-      .entity({ populate: ['role'] });
+    return this.#one(this.#all(em).filter(this.#named({ email })));
+  }
+
+  /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
+  async activeId(em: EntityManager, email: string): Promise<number | undefined> {
+    const found = await this.#all(em)
+      .filter(this.#named({ email, is_active: true }))
+      .first(this.#ids);
+    return found?.id;
+  }
+
+  /** Finds the account of whoever is logged in. Throws Unauthorized if nobody is, or the account is gone or disabled by now. */
+  async ofRequest(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await this.#one(active.filter({ id })) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
   }
 
   /** Throws InvalidUsage if the address has an account. */
   async requireUnregistered(em: EntityManager, email: string): Promise<void> {
-    if (await QuerySet.of(em, this.#model.account).filter({ email }).exists()) throw taken();
+    if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
   /** Sets `last_login` and nothing else. False if the account is gone or disabled by now. */
-  async recordLogin(em: EntityManager, id: number): Promise<boolean> {
-    const now = new Date();
-    return (await em.nativeUpdate(this.#model.account, { id, is_active: true }, { last_login: now })) > 0;
+  recordLogin(em: EntityManager, id: number): Promise<boolean> {
+    return this.#update(em, { id, is_active: true }, { last_login: new Date() });
   }
 
   /** Stores another hash of the same password, unless the password has been changed meanwhile. */
   async replaceHash(em: EntityManager, { id, password }: AccountEntity, hash: string): Promise<void> {
-    await em.nativeUpdate(this.#model.account, { id, password }, { password: hash });
+    await this.#update(em, { id, password }, { password: hash });
+  }
+
+  /**
+   * Stores the hash of a new password. False if the account is not as it is known any more, or is disabled by now: of many changes of a
+   * known password at once, one is made.
+   */
+  changePassword(em: EntityManager, known: KnownPassword, hash: string): Promise<boolean> {
+    return this.#update(em, { ...known, is_active: true }, { password: hash });
+  }
+
+  /**
+   * Gives the account another address, unless it has got one meanwhile. Throws InvalidUsage if the address has an account, and
+   * Unauthorized if the account is gone or disabled by now.
+   */
+  async changeEmail(em: EntityManager, { id, email }: AccountEntity, address: string): Promise<void> {
+    try {
+      if (await this.#update(em, { id, email, is_active: true }, { email: address })) return;
+    } catch (error) {
+      throw this.#isTaken(error) ? taken('new_email', error) : error;
+    }
+    throw new Unauthorized();
+  }
+
+  /** Returns what `/me` shows of the account of whoever is logged in. Throws Unauthorized if it is gone or disabled by now. */
+  async shown(request: FastifyRequest): Promise<object> {
+    const { id } = requireUser(request);
+    const record = this.#isId(id) ? await this.#shown?.find(request, id) : undefined;
+    if (record === undefined) throw new Unauthorized();
+    return record;
+  }
+
+  /** Stores what the owner of the account sent of it. Throws TargetObjectAlreadyExist for a value that another account has. */
+  async change(request: FastifyRequest, input: AccountInput, data: object): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        const { em } = request;
+        em.assign(account, (await input.resolve(em, data)) as never);
+        await em.flush();
+      });
+    } catch (error) {
+      throw input.conflictOf(error, data);
+    }
+  }
+
+  /**
+   * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
+   * TargetObjectAlreadyExist if records refer to it.
+   *
+   * @param before a step of the same transaction, in front
+   */
+  async delete(request: FastifyRequest, { password }: AccountEntity, before: () => Promise<unknown>): Promise<void> {
+    try {
+      await inTransaction(request, async () => {
+        const account = await this.#locked(request);
+        if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
+        await before();
+        await request.em.remove(account).flush();
+      });
+    } catch (error) {
+      if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
+      throw new TargetObjectAlreadyExist('Other records refer to the account', { cause: error });
+    }
   }
 
   /** Throws InvalidUsage if somebody else was faster with the address. */
-  async create(request: FastifyRequest, { email, password, name }: NewAccount): Promise<AccountEntity> {
+  async create(
+    request: FastifyRequest,
+    { email, password, name, own = {} }: NewAccount,
+    input?: AccountInput,
+  ): Promise<AccountEntity> {
     // Before the transaction, so that no connection waits for bcrypt.
     const hash = await this.#hasher.hash(password);
     try {
       return await inTransaction(request, async () => {
         const { em } = request;
         const role = await QuerySet.of(em, this.#model.role).filter({ name: this.#defaultRole }).entity();
-        const fields = { email, password: hash, name, is_active: true, role: role ?? null };
-        const account = em.create(this.#model.account, fields as never);
+        const fields = ownFields(this.#model, { email, password: hash, name, is_active: true, role: role ?? null });
+        const more = await input?.resolve(em, own);
+        const account = em.create(this.#model.account, { ...more, ...fields } as never);
         markHashed(account, hash);
         await em.persist(account).flush();
-        return account;
+        return knownAccount(this.#model, account);
       });
     } catch (error) {
-      if (error instanceof UniqueConstraintViolationException && this.#concernsEmail(error)) throw taken(error);
-      throw error;
+      if (this.#isTaken(error)) throw taken('email', error);
+      throw input === undefined ? error : input.conflictOf(error, own);
     }
   }
 
@@ -130,12 +276,54 @@ export class Accounts {
     return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= this.#maxId;
   }
 
-  #concernsEmail(error: UniqueConstraintViolationException): boolean {
-    return this.#model.meta.properties.email.fieldNames.some((column) => error.message.includes(column));
+  /** Finds the account of whoever is logged in as an entity, which nobody else changes until the transaction ends. */
+  async #locked(request: FastifyRequest): Promise<AccountEntity> {
+    const { id } = requireUser(request);
+    const active = this.#all(request.em).filter(this.#named({ is_active: true }));
+    const account = this.#isId(id) ? await active.filter({ id }).entity({ lock: true }) : undefined;
+    if (account === undefined) throw new Unauthorized();
+    return account;
+  }
+
+  #all(em: EntityManager): QuerySet<AccountEntity> {
+    return QuerySet.of(em, this.#model.account);
+  }
+
+  async #one(accounts: QuerySet<AccountEntity>): Promise<AccountEntity | undefined> {
+    const account = await accounts.entity({ populate: [this.#model.names.role] });
+    return account && knownAccount(this.#model, account);
+  }
+
+  /** Names fields as the entity does. */
+  #named(fields: Partial<AccountEntity>): never {
+    return ownFields(this.#model, fields) as never;
+  }
+
+  async #update(em: EntityManager, where: Partial<AccountEntity>, data: Partial<AccountEntity>): Promise<boolean> {
+    return (await em.nativeUpdate(this.#model.account, this.#named(where), this.#named(data))) > 0;
+  }
+
+  #isTaken(error: unknown): error is UniqueConstraintViolationException {
+    if (!(error instanceof UniqueConstraintViolationException)) return false;
+    const { fieldNames } = this.#model.meta.properties[this.#model.names.email as 'email'];
+    return fieldNames.some((column) => error.message.includes(column));
   }
 }
 
-function taken(cause?: unknown): InvalidUsage {
-  const details = [{ in: 'body', path: '/email', message: 'is already registered' }] as const;
+/** Makes users of rows that hold an account, its role, and what the application shows of it. */
+function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
+  const width = account.paths.length;
+  return {
+    paths: [...account.paths, ...(shown?.paths ?? [])],
+    ...(shown?.related === undefined ? {} : { related: shown.related }),
+    readRow: (row, children) => userOf(account.readRow(row), shown?.readRow(row.slice(width), children)),
+    readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
+    populate: [...account.populate, ...(shown?.populate ?? [])],
+  };
+}
+
+/** @param field the field of the body that has the address */
+function taken(field: string, cause?: unknown): InvalidUsage {
+  const details = [{ in: 'body', path: `/${field}`, message: 'is already registered' }] as const;
   return new InvalidUsage('The e-mail address is already registered', { details, cause });
 }

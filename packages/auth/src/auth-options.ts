@@ -1,21 +1,62 @@
 import { hkdfSync } from 'node:crypto';
 import { checkOptionNames, ImproperlyConfigured, type Store, wrongOption } from '@viewset/core';
 import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.ts';
-import type { AccountSchema } from './account-contract.ts';
+import type { WrittenFields } from './account-input.ts';
+import type { ShownFields } from './accounts.ts';
+import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
+import type { Argon2Options } from './argon2-hashing.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
-import { type EmailSender, verificationEmail, type VerificationEmail } from './email-sender.ts';
+import {
+  emailChangeNotice,
+  type EmailChangeNotice,
+  type EmailSender,
+  verificationEmail,
+  type VerificationEmail,
+} from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
-import { AUTH_ROUTE_NAMES, type AuthRouteName, LISTED_ROUTES, ROUTE_OPTIONS } from './routes/route-names.ts';
+import { type PasswordOptions, PasswordRules } from './password-rules.ts';
+import {
+  AUTH_ROUTE_NAMES,
+  type AuthRouteName,
+  LISTED_ROUTES,
+  MAILING_ROUTES,
+  type MailingRoute,
+  ROUTE_OPTIONS,
+} from './routes/route-names.ts';
 import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
-/** The options of the `auth` plugin. `account`, `mailer` and `secret` (or `keys` and `codeSecret`) are required. */
-export interface AuthOptions {
-  /** The entity of accounts; see AccountFields for what it needs. */
-  readonly account: AccountSchema;
+/**
+ * The options of the `auth` plugin. `account` and `secret` (or `keys` and `codeSecret`) are required, and `mailer`, unless no route
+ * that sends mail is on.
+ */
+export type AuthOptions = CommonOptions & AccountOptions & MailerOptions;
+
+type AccountOptions =
+  | {
+      /** The entity of accounts; see AccountFields for what it needs. */
+      readonly account: AccountSchema;
+      readonly fields?: undefined;
+    }
+  | {
+      readonly account: NamedAccountSchema;
+      /** The names that the entity has for the properties of AccountFields, where they are its own. */
+      readonly fields: AccountNames;
+    };
+
+type MailerOptions =
+  | {
+      /** Sends the verification codes and notices; closed with the application. */
+      readonly mailer: EmailSender;
+      /** The routes that there are, by name. Default: every route whose option is on. */
+      readonly routes?: readonly AuthRouteName[];
+    }
+  | { readonly mailer?: EmailSender; readonly routes: readonly Exclude<AuthRouteName, MailingRoute>[] };
+
+interface CommonOptions {
   /** Signs tokens (HS256) and keys verification codes; at least 32 bytes, the same in every process. */
   readonly secret?: string;
   /** The algorithm of tokens; a token of any other is refused. Default: HS256. */
@@ -26,8 +67,6 @@ export interface AuthOptions {
   readonly expirationDelta?: number;
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
-  /** The routes that there are, by name. Default: every route whose option is on. */
-  readonly routes?: readonly AuthRouteName[];
   /**
    * The entity of sessions (see SessionFields), or SessionOptions, and tokens can be taken back: a login begins a session, refresh
    * tokens renew it, logout ends it. Default: no sessions.
@@ -51,23 +90,42 @@ export interface AuthOptions {
   readonly clock?: () => number;
   /** Paths that need no token (see NonAuthEndpoints). Default: login, registration and the sending of codes. */
   readonly nonAuthEndpoints?: readonly string[];
-  /** Sends the verification codes; closed with the application. */
-  readonly mailer: EmailSender;
   /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
   readonly store?: Store;
   /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
+  /** Hashes passwords with Argon2id instead of bcrypt; an account moves to it when it logs in. Default: bcrypt alone. */
+  readonly argon2?: Argon2Options;
   /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
+  /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
+  readonly emailChangeNotice?: EmailChangeNotice;
+  /** Switches on the routes of passwords: `change-password`, `forgot-password`, `reset-password`. Has the rules of new passwords. */
+  readonly passwords?: PasswordOptions;
+  /** Switches on the routes of one's own account: `me`, `change-email`, `confirm-email`. Has the shapes of the account. */
+  readonly me?: MeOptions;
+  /** The application's own fields of an account, which a registration takes in its body. */
+  readonly registrationFields?: WrittenFields;
+}
+
+/** What people see of their own account, and may change. */
+export interface MeOptions {
+  /** What `/me` answers; `request.user` has its fields too. Default: `id`, `email`, `name`, `role` (by name) and `is_active`. */
+  readonly read?: ShownFields;
+  /** What a PATCH takes. Default: there is no PATCH. */
+  readonly write?: WrittenFields;
+  /** False: people cannot delete their accounts. Default: true. */
+  readonly canDelete?: boolean;
 }
 
 /** The options with their defaults, checked and frozen. */
 export interface ResolvedAuthOptions {
-  readonly account: AccountSchema;
+  readonly account: AccountSchema | NamedAccountSchema;
+  readonly fields: AccountNames | undefined;
   readonly token: TokenOptions;
   readonly urlPrefix: string;
   readonly routes: ReadonlySet<AuthRouteName>;
@@ -80,7 +138,8 @@ export interface ResolvedAuthOptions {
   /** Undefined: nothing is cached. */
   readonly userCache: UserCacheOptions | undefined;
   readonly endpoints: NonAuthEndpoints;
-  readonly mailer: EmailSender;
+  /** Undefined only if no route sends mail. */
+  readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
   readonly refreshKey: Uint8Array;
@@ -88,6 +147,10 @@ export interface ResolvedAuthOptions {
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly verificationEmail: VerificationEmail;
+  readonly emailChangeNotice: EmailChangeNotice;
+  readonly passwordRules: PasswordRules;
+  readonly me: MeOptions | undefined;
+  readonly registrationFields: WrittenFields | undefined;
 }
 
 const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
@@ -110,18 +173,28 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'store',
   'codeSecret',
   'bcryptRounds',
+  'argon2',
   'defaultRole',
   'verificationEmail',
+  'emailChangeNotice',
+  'fields',
+  'passwords',
+  'me',
+  'registrationFields',
 ];
-const FUNCTIONS = ['authenticate', 'retrieveUser', 'storeUser', 'clock', 'verificationEmail'] as const;
+const FUNCTIONS = [
+  'authenticate',
+  'retrieveUser',
+  'storeUser',
+  'clock',
+  'verificationEmail',
+  'emailChangeNotice',
+] as const;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): ResolvedAuthOptions {
   checkOptionNames('auth', options, OPTION_NAMES);
   if (options.account === undefined) throw wrong('account', 'the entity of accounts', options.account);
-  if (typeof options.mailer?.send !== 'function') {
-    throw wrong('mailer', 'an EmailSender (SmtpEmailSender; LogEmailSender for development)', options.mailer);
-  }
   for (const name of FUNCTIONS) {
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== 'function') throw wrong(name, 'a function', given);
@@ -132,8 +205,13 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
+  const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
+  checkMailer(options, routes);
+  const { me, registrationFields } = options;
+  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
   return Object.freeze({
     account: options.account,
+    fields: options.fields,
     token: resolveToken(options),
     urlPrefix,
     routes,
@@ -152,9 +230,13 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     codeKey: deriveKey(options, 'verification codes'),
     refreshKey: deriveKey(options, 'refresh tokens'),
     deviceKey: deriveKey(options, 'device cookies'),
-    hasher: new PasswordHasher({ rounds: options.bcryptRounds }),
+    hasher,
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
+    emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
+    passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),
+    me,
+    registrationFields,
   });
 }
 
@@ -214,6 +296,14 @@ function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
     throw new ImproperlyConfigured(`auth: the route "${off}" needs the option "${ROUTE_OPTIONS[off]}"`);
   }
   return new Set(routes);
+}
+
+function checkMailer({ mailer }: AuthOptions, routes: ReadonlySet<AuthRouteName>): void {
+  const isSender = typeof (mailer as Partial<EmailSender> | null | undefined)?.send === 'function';
+  const needs = MAILING_ROUTES.find((name) => routes.has(name));
+  if (isSender || (mailer === undefined && needs === undefined)) return;
+  const expected = 'an EmailSender (SmtpEmailSender; LogEmailSender for development)';
+  throw wrong('mailer', needs === undefined ? expected : `${expected}, which the route "${needs}" needs`, mailer);
 }
 
 function resolvePrefix(urlPrefix: string): string {

@@ -1,5 +1,12 @@
-import type { MikroORM } from '@mikro-orm/core';
-import { type CurrentUser, ImproperlyConfigured, MemoryStore, requireTransactions } from '@viewset/core';
+import type { EntityName, MikroORM } from '@mikro-orm/core';
+import {
+  type CurrentUser,
+  ImproperlyConfigured,
+  MemoryStore,
+  readShape,
+  requireTransactions,
+  wrongOption,
+} from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import {
@@ -11,9 +18,10 @@ import {
   type TokenAccount,
 } from './access-tokens.ts';
 import { type AccountModel, checkAccount } from './account-contract.ts';
+import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
-import { type AuthOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
+import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import {
   Authentication,
   type Authenticate,
@@ -22,12 +30,17 @@ import {
   type StoreUser,
 } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
+import { passwordCheck } from './check-password.ts';
+import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
+import type { EmailSender } from './email-sender.ts';
+import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
+import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
@@ -43,6 +56,8 @@ export interface AuthInstance {
   issueToken(account: TokenAccount): string;
   /** The account of an address and a password, with everything that the login route does for it before it logs in. */
   readonly verifyLogin: VerifyLogin;
+  /** The verification codes of registrations; `codes.for('invitation')` makes those of a purpose of your own. */
+  readonly codes: VerificationCodes;
   /** Ends a login of any kind, as the login route does. */
   readonly completeLogin: CompleteLogin;
   readonly authenticate: Authenticate;
@@ -72,14 +87,16 @@ export const auth = fp(
   async (app: FastifyInstance, given: AuthOptions): Promise<void> => {
     const options = resolveAuthOptions(given, app.prefix);
     const { orm } = app.viewset;
-    const model = checkAccount(orm, options.account);
+    const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
     if (hasher.rounds !== options.hasher.rounds) {
       const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em);
+    const me = options.me && resolveMe(options.me, model);
+    const shown = options.me?.read;
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
@@ -91,28 +108,66 @@ export const auth = fp(
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
     const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
     const header = new AuthorizationHeader(options.tokenScheme);
-    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin });
+    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
     warnOfEndpoints(app, options.endpoints);
-    const { mailer, verificationEmail } = options;
+    const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
+    const mails = new Mails(options.mailer ?? NO_MAILER);
+    app.addHook('onClose', () => mails.close());
+    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
-      const parts = { accounts, codes, mailer, verificationEmail, verifyLogin, completeLogin, sessions: refreshes };
-      addAuthRoutes(scope, options.urlPrefix, options.routes, parts);
+      addAuthRoutes(scope, options.urlPrefix, options.routes, {
+        accounts,
+        hasher,
+        verifyLogin,
+        completeLogin,
+        checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
+        passwordRules,
+        registrationInput: fields && new AccountInput('registrationFields', fields, model),
+        me,
+        sessions: refreshes,
+        devices,
+        codes,
+        codeMails: mailsOf(codes),
+        resetCodes,
+        resetMails: mailsOf(resetCodes),
+        emailChangeCodes,
+        emailChangeMails: mailsOf(emailChangeCodes),
+        emailChangeNotice,
+        mails,
+      });
     });
   },
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
+/** In the place of a mailer where no route sends mail. */
+const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
+
+function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
+  const { email, name, is_active, role } = model.names;
+  const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
+  if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
+  const usual = { email, name, role: `${role}.name`, is_active };
+  return {
+    read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),
+    input: write && new AccountInput('me.write', write, model, ['name']),
+    canDelete,
+  };
+}
+
 /** What finds users by their session; undefined if sessions are off. */
 function sessionRecords(
   orm: MikroORM,
-  { sessions }: ResolvedAuthOptions,
+  { sessions, me }: ResolvedAuthOptions,
   account: AccountModel,
 ): SessionRecords | undefined {
-  return sessions && new SessionRecords(checkSession(orm, sessions.entity, account), orm.em);
+  if (sessions === undefined) return undefined;
+  return new SessionRecords(checkSession(orm, sessions.entity, account), account, orm.em, me?.read);
 }
 
 function cached(source: UserSource, orm: MikroORM, { userCache }: ResolvedAuthOptions): UserSource {
@@ -134,7 +189,7 @@ function makeInstance(
   users: TokenUsers,
   tokens: AccessTokens,
   header: AuthorizationHeader,
-  logins: Pick<AuthInstance, 'verifyLogin' | 'completeLogin'>,
+  parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const hasSessions = options.sessions !== undefined;
   const authenticate = (request: FastifyRequest): AuthPayload => {
@@ -148,7 +203,7 @@ function makeInstance(
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
-    ...logins,
+    ...parts,
     issueToken: (account) => {
       if (!hasSessions) return tokens.issue(claimsOf(account));
       throw new ImproperlyConfigured('auth: with sessions, completeLogin() makes tokens; issueToken() has no session');
@@ -174,7 +229,6 @@ function addHooks(
   const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
-  app.addHook('onClose', async () => options.mailer.close?.());
 }
 
 /** Says of each route if it needs a token, for documents, and of its URLs, some of which may be open. */

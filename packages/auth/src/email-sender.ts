@@ -44,13 +44,35 @@ export interface EmailText {
   readonly isHtml?: boolean;
 }
 
-/** Words the mail that carries a verification code. Replace it to speak another language, or with another voice. */
-export type VerificationEmail = (code: string, validMinutes: number) => EmailText | Promise<EmailText>;
+/**
+ * Words the mail that carries a verification code. Replace it to speak another language, or with another voice.
+ *
+ * @param purpose what the code is for: `registration`, `password-reset` or `email-change`
+ */
+export type VerificationEmail = (code: string, validMinutes: number, purpose: string) => EmailText | Promise<EmailText>;
 
-export const verificationEmail: VerificationEmail = (code, validMinutes) => ({
-  subject: 'Your verification code',
+const PURPOSES: Readonly<Record<string, readonly [subject: string, code: string]>> = {
+  'password-reset': ['Your new password', 'code for a new password'],
+  'email-change': ['Your new e-mail address', 'code for this e-mail address'],
+};
+
+export const verificationEmail: VerificationEmail = (code, validMinutes, purpose) => {
+  const [subject, name] = PURPOSES[purpose] ?? ['Your verification code', 'verification code'];
+  return {
+    subject,
+    content:
+      `Your ${name} is ${code}.\n\n` +
+      `It is valid for ${validMinutes} minutes and can be used once.\n` +
+      'If you did not ask for it, you can ignore this mail.\n',
+  };
+};
+
+/** Words the mail to the address of an account whose owner asked for another address. */
+export type EmailChangeNotice = () => EmailText | Promise<EmailText>;
+
+export const emailChangeNotice: EmailChangeNotice = () => ({
+  subject: 'Your e-mail address is about to change',
   content:
-    `Your verification code is ${code}.\n\n` +
-    `It is valid for ${validMinutes} minutes and can be used once.\n` +
-    'If you did not ask for it, you can ignore this mail.\n',
+    'Somebody who knows your password asked to give your account another e-mail address.\n\n' +
+    'If that was not you, change your password now.\n',
 });

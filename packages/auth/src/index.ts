@@ -4,21 +4,30 @@ export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
-export type { AuthOptions } from './auth-options.ts';
+export type { AuthOptions, MeOptions } from './auth-options.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
-export type { AccountFields, AccountSchema } from './account-contract.ts';
+export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
 export type { SessionFields, SessionSchema } from './session-contract.ts';
 export type { SessionOptions } from './session-options.ts';
-export { AccountUser } from './accounts.ts';
+export { AccountUser, type UserOf } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
-export { passwordField, type PasswordLengths } from './password-field.ts';
-export { PasswordHasher } from './password-hasher.ts';
+export type { Argon2Library, Argon2Options } from './argon2-hashing.ts';
+export { passwordField, type PasswordFieldOptions, type PasswordLengths } from './password-field.ts';
+export { PasswordHasher, type PasswordHasherOptions } from './password-hasher.ts';
+export type { IsCommonPassword, PasswordOptions, PasswordOwner } from './password-rules.ts';
+export { type TakenCode, VerificationCodes } from './verification-codes.ts';
 
 export type { Authenticate, AuthPayload, RetrieveUser, StoreUser } from './authentication.ts';
 export { NonAuthEndpoints } from './non-auth-endpoints.ts';
 export type { TokenAlgorithm, TokenKeys } from './signing-keys.ts';
 
-export { LogEmailSender, type EmailSender, type EmailText, type VerificationEmail } from './email-sender.ts';
+export {
+  LogEmailSender,
+  type EmailChangeNotice,
+  type EmailSender,
+  type EmailText,
+  type VerificationEmail,
+} from './email-sender.ts';
 export { SmtpEmailSender, type SmtpOptions } from './smtp-email-sender.ts';
 export { isEmail, normalizeEmail } from './email-address.ts';

@@ -10,8 +10,17 @@ export interface PasswordLengths {
   readonly maxLength?: number;
 }
 
+export interface PasswordFieldOptions extends PasswordLengths {
+  /** The most bytes of UTF-8. Default: 72, which is all that bcrypt reads; with `argon2` there is no need of a bound. */
+  readonly maxBytes?: number;
+}
+
 /** Says why bcrypt does not take a password (it would cut it in silence). */
-export const TOO_MANY_BYTES = `must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`;
+export const TOO_MANY_BYTES = tooManyBytes(MAX_PASSWORD_BYTES);
+
+function tooManyBytes(maxBytes: number): string {
+  return `must be at most ${maxBytes} bytes of UTF-8`;
+}
 
 /**
  * Makes the schema of a password in a body, for the write shapes of views of accounts: its length in characters, and at most 72 bytes of
@@ -20,19 +29,22 @@ export const TOO_MANY_BYTES = `must be at most ${MAX_PASSWORD_BYTES} bytes of UT
  * @throws ImproperlyConfigured for an unknown option, and for lengths that are no whole numbers or leave no password
  * @example
  * writeShape(Account, ['name', 'email'], { password: passwordField({ minLength: 12 }) });
- * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must have at least 12 characters' }]
+ * // POST {"password":"short", …} → 400, details: [{ in: 'body', path: '/password', message: 'must be at least 12 characters' }]
  */
-export function passwordField(lengths: PasswordLengths = {}): TString {
-  checkOptionNames('passwordField()', lengths, ['minLength', 'maxLength']);
-  const { minLength = 6, maxLength = 50 } = lengths;
+export function passwordField(options: PasswordFieldOptions = {}): TString {
+  checkOptionNames('passwordField()', options, ['minLength', 'maxLength', 'maxBytes']);
+  const { minLength = 6, maxLength = 50, maxBytes = MAX_PASSWORD_BYTES } = options;
   if (!Number.isSafeInteger(minLength) || minLength < 1) {
     throw wrongOption('passwordField()', 'minLength', 'a whole number above 0', minLength);
   }
   if (!Number.isSafeInteger(maxLength) || maxLength < minLength) {
     throw wrongOption('passwordField()', 'maxLength', `a whole number of at least ${minLength}`, maxLength);
   }
+  if (typeof maxBytes !== 'number' || !(maxBytes >= 1)) {
+    throw wrongOption('passwordField()', 'maxBytes', 'a number above 0', maxBytes);
+  }
   // A password that is too long in characters is told so, and not also that it is too long in bytes.
   const fits = (text: unknown): boolean =>
-    typeof text !== 'string' || Buffer.byteLength(text) <= MAX_PASSWORD_BYTES || Array.from(text).length > maxLength;
-  return Type.Refine(Type.String({ minLength, maxLength }), fits, () => TOO_MANY_BYTES);
+    typeof text !== 'string' || Buffer.byteLength(text) <= maxBytes || Array.from(text).length > maxLength;
+  return Type.Refine(Type.String({ minLength, maxLength }), fits, () => tooManyBytes(maxBytes));
 }

@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt';
 import { checkOptionNames, wrongOption } from '@viewset/core';
+import { Argon2Hashing, type Argon2Options, isArgon2Hash } from './argon2-hashing.ts';
 import { inBcryptQueue } from './bcrypt-queue.ts';
 
 /** bcrypt reads this many bytes of a password and ignores the rest, so no more are ever taken. */
@@ -8,13 +9,21 @@ export const MAX_PASSWORD_BYTES = 72;
 const MIN_ROUNDS = 4;
 const MAX_ROUNDS = 20;
 const BCRYPT_HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const BCRYPT_HASHES = { kind: 'a bcrypt hash', length: 60 };
+/** 97 characters, and room for larger parameters. */
+const ARGON2_HASHES = { kind: 'a hash of Argon2id', length: 120 };
 /** A salt and the hash of nothing: a comparison with it takes the time of any other. */
 const DECOY = `abcdefghijklmnopqrstuu${'A'.repeat(31)}`;
+
+export interface PasswordHasherOptions {
+  readonly rounds?: number | undefined;
+  readonly argon2?: Argon2Options | undefined;
+}
 
 /** The outcome of a comparison. */
 export interface PasswordCheck {
   readonly matches: boolean;
-  /** True if the hash is to be replaced: it has fewer rounds than new ones, or is of a password that was not normalized. */
+  /** True if the hash is to be replaced: it costs less than new ones, is of another kind, or of a password that was not normalized. */
   readonly isOutdated: boolean;
 }
 
@@ -32,6 +41,9 @@ export function normalizePassword(text: string): string {
  * wrong costs the same: without a hash to compare with, and with a hash of fewer rounds, the rest of the time is spent too.
  * A hash of more rounds than this hasher's raises that cost for all, from the first comparison with one on.
  *
+ * With `argon2` new hashes are Argon2id's, and those of bcrypt still match. Each wrong password then costs a comparison of both
+ * kinds, so that the time does not tell which kind an account has.
+ *
  * @example
  * const hasher = new PasswordHasher({ rounds: 12 });
  * const hash = await hasher.hash('correct horse');
@@ -40,29 +52,43 @@ export function normalizePassword(text: string): string {
  */
 export class PasswordHasher {
   readonly rounds: number;
+  readonly #argon2: Argon2Hashing | undefined;
   /** The rounds that a wrong password costs. */
   #cost: number;
 
   /**
    * @param options rounds: bcrypt's cost, 2^rounds key expansions; 12 by default, about a quarter of a second.
-   * Throws ImproperlyConfigured unless it is an integer from 4 to 20.
+   * argon2: makes new hashes with Argon2id. Throws ImproperlyConfigured for a wrong option, and unless `rounds` is an integer from 4 to 20.
    */
-  constructor(options: { readonly rounds?: number | undefined } = {}) {
-    checkOptionNames('PasswordHasher', options, ['rounds']);
-    const { rounds = 12 } = options;
+  constructor(options: PasswordHasherOptions = {}) {
+    checkOptionNames('PasswordHasher', options, ['rounds', 'argon2']);
+    const { rounds = 12, argon2 } = options;
     if (!Number.isInteger(rounds) || rounds < MIN_ROUNDS || rounds > MAX_ROUNDS) {
       throw wrongOption('auth', 'bcryptRounds', `an integer from ${MIN_ROUNDS} to ${MAX_ROUNDS}`, rounds);
     }
     this.rounds = rounds;
+    this.#argon2 = argon2 && new Argon2Hashing(argon2);
     this.#cost = rounds;
   }
 
+  /** The most bytes of a password that this hasher takes. */
+  get maxBytes(): number {
+    return this.#argon2 === undefined ? MAX_PASSWORD_BYTES : Infinity;
+  }
+
+  /** The kind of new hashes, and the room that one may take, in characters. */
+  get hashes(): { readonly kind: string; readonly length: number } {
+    return this.#argon2 === undefined ? BCRYPT_HASHES : ARGON2_HASHES;
+  }
+
   /**
-   * Normalizes a password and hashes it. Throws RangeError for one over 72 bytes: a hash of its beginning would let many
-   * passwords in.
+   * Normalizes a password and hashes it. Throws RangeError for one over 72 bytes, unless Argon2id hashes it: a hash of its
+   * beginning would let many passwords in.
    */
   async hash(password: string): Promise<string> {
     const text = normalizePassword(password);
+    const argon2 = this.#argon2;
+    if (argon2 !== undefined) return inBcryptQueue(() => argon2.hash(text));
     if (isTooLong(text)) throw new RangeError(`A password must be at most ${MAX_PASSWORD_BYTES} bytes of UTF-8`);
     return inBcryptQueue(() => bcrypt.hash(text, this.rounds));
   }
@@ -77,14 +103,20 @@ export class PasswordHasher {
    * as it came too, since hashes from before were made of it so; the time depends on the password, never on the hash.
    */
   async check(password: string, hash: string | undefined): Promise<PasswordCheck> {
+    const argon2 = this.#argon2;
+    const ofArgon2 = argon2 !== undefined && hash !== undefined && isArgon2Hash(hash) ? hash : undefined;
     const rounds = Number(BCRYPT_HASH.exec(hash ?? '')?.[1] ?? 0);
     const known = rounds === 0 ? undefined : { hash: hash!, rounds };
     this.#cost = Math.max(this.#cost, Math.min(rounds, MAX_ROUNDS));
     const normalized = normalizePassword(password);
     for (const text of new Set([normalized, password])) {
+      const isOther = text !== normalized;
+      if (argon2 !== undefined && (await inBcryptQueue(() => argon2.matches(text, ofArgon2)))) {
+        return { matches: true, isOutdated: isOther || argon2.isOutdated(hash!) };
+      }
       if (await this.#equals(text, known)) {
-        const isOld = rounds < this.rounds || text !== normalized;
-        return { matches: true, isOutdated: isOld && !isTooLong(normalized) };
+        const isOld = argon2 !== undefined || rounds < this.rounds || isOther;
+        return { matches: true, isOutdated: isOld && Buffer.byteLength(normalized) <= this.maxBytes };
       }
     }
     return { matches: false, isOutdated: false };
@@ -104,9 +136,9 @@ export class PasswordHasher {
   }
 }
 
-/** True of a text that bcrypt may have made. */
+/** True of a text that one of the hashers may have made. */
 export function isPasswordHash(text: string): boolean {
-  return BCRYPT_HASH.test(text);
+  return BCRYPT_HASH.test(text) || isArgon2Hash(text);
 }
 
 function decoy(rounds: number): string {

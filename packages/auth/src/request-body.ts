@@ -1,28 +1,32 @@
 import { compileValidator, InvalidUsage, ParseError } from '@viewset/core';
 import { type Static, type TSchema, Type } from 'typebox';
 import { isEmail, MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
-import { passwordField } from './password-field.ts';
-import { MAX_PASSWORD_BYTES, normalizePassword } from './password-hasher.ts';
+import { normalizePassword } from './password-hasher.ts';
+import type { PasswordRules } from './password-rules.ts';
 
-const MIN_PASSWORD_LENGTH = 6;
-const MAX_PASSWORD_LENGTH = 50;
 const MAX_NAME_LENGTH = 100;
 
 const email = Type.String({ format: 'email', maxLength: MAX_EMAIL_LENGTH });
-const password = { minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_LENGTH };
 const name = { minLength: 1, maxLength: MAX_NAME_LENGTH };
 /** No body may have a NUL character. A reader refuses it by itself, with a better message. */
 const withoutNul = { pattern: '^[^\\u0000]*$' };
+const password = Type.String(withoutNul);
+const code = Type.String({ pattern: '^[0-9]{6}$' });
 
 /** The bodies as they are documented; the readers below check them, in the order that the specification gives. */
-export const LOGIN_BODY = Type.Object({ email, password: Type.String(withoutNul) });
-export const REGISTER_BODY = Type.Object({
-  email,
-  password: Type.String({ ...password, ...withoutNul, description: `At most ${MAX_PASSWORD_BYTES} bytes of UTF-8` }),
-  name: Type.String({ ...name, ...withoutNul }),
-  code: Type.String({ pattern: '^[0-9]{6}$' }),
-});
+export const LOGIN_BODY = Type.Object({ email, password });
 export const SEND_BODY = Type.Object({ email });
+export const CONFIRM_BODY = Type.Object({ code });
+export const DELETE_BODY = Type.Object({ password });
+export const CHANGE_EMAIL_BODY = Type.Object({ new_email: email, password });
+
+/** The bodies with a new password, as documented. */
+export const registerBody = ({ documented }: PasswordRules) =>
+  Type.Object({ email, password: documented, name: Type.String({ ...name, ...withoutNul }), code });
+export const changePasswordBody = ({ documented }: PasswordRules) =>
+  Type.Object({ current_password: password, new_password: documented });
+export const resetPasswordBody = ({ documented }: PasswordRules) =>
+  Type.Object({ email, code, new_password: documented });
 const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
 const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
 /** With sessions. */
@@ -40,21 +44,32 @@ const Credential = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 type Normalize = (text: string) => string;
 
 /**
- * The readers of the three routes' bodies. Each throws InvalidUsage with every offending field in its details, and
+ * The readers of the routes' bodies. Each throws InvalidUsage with every offending field in its details, and
  * ParseError if there is no body. Addresses come out trimmed and in lower case, the password of a new account normalized.
  */
 export const readCredentials = bodyReader(Type.Object({ email: Credential, password: Credential }), {
   email: normalizeEmail,
 });
 /** The Account write shape of the specification. */
-export const readAccount = bodyReader(
-  Type.Object({ email: Email, password: passwordField(), name: Type.String(name) }),
-  {
+export const accountReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ email: Email, password: field, name: Type.String(name) }), {
     email: normalizeEmail,
     password: normalizePassword,
-  },
-);
+  });
 export const readAddress = bodyReader(Type.Object({ email: Email }), { email: normalizeEmail });
+export const passwordChangeReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ current_password: Type.String(), new_password: field }), {
+    new_password: normalizePassword,
+  });
+export const passwordResetReader = ({ field }: PasswordRules) =>
+  bodyReader(Type.Object({ email: Email, new_password: field }), {
+    email: normalizeEmail,
+    new_password: normalizePassword,
+  });
+export const readEmailChange = bodyReader(Type.Object({ new_email: Email, password: Type.String() }), {
+  new_email: normalizeEmail,
+});
+export const readPassword = bodyReader(Type.Object({ password: Type.String() }), {});
 
 export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
 
@@ -67,15 +82,16 @@ export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 
-/** The verification code: asked for only after the rest of the registration is in order. */
-export function readCode(body: unknown): string {
-  if ((body as { code?: unknown } | null)?.code === null) throw wrongCode('is required');
+/** The verification code: asked for only after the rest of the body is in order. */
+export function readCode(body: unknown, event: string): string {
+  if ((body as { code?: unknown } | null)?.code === null) throw wrongCode('is required', event);
   return readCodeField(body).code;
 }
 
-export function wrongCode(message: string): InvalidUsage {
+/** @param event the security event of a code that is wrong */
+export function wrongCode(message: string, event: string): InvalidUsage {
   const details = [{ in: 'body', path: '/code', message }] as const;
-  return new InvalidUsage(`The verification code ${message}`, { details, event: 'auth.registration_failed' });
+  return new InvalidUsage(`The verification code ${message}`, { details, event });
 }
 
 /** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */

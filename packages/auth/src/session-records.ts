@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { type Projection, QuerySet, readShape, RecordFinder } from '@viewset/core';
+import { type Projection, QuerySet, type ReadShape, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
-import { type AccountRow, type AccountUser, userOf } from './accounts.ts';
+import type { AccountModel } from './account-contract.ts';
+import { type AccountRow, type AccountUser, type ShownFields, userFields, userOf } from './accounts.ts';
 import type { UserSource } from './cached-users.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
@@ -11,6 +12,8 @@ export interface SessionRow extends AccountRow {
   readonly created_at: string;
   readonly last_used_at: string;
   readonly expires_at: string;
+  /** What the application shows of the account. */
+  readonly account?: object;
 }
 
 /** A session as its account sees it. */
@@ -34,19 +37,18 @@ export class SessionRecords implements UserSource {
   readonly #ofActiveAccounts: RecordFinder<SessionEntity, SessionRow>;
   readonly #listed: Projection<ListedSession>;
 
-  /** @param em the ORM's global entity manager */
-  constructor(model: SessionModel, em: EntityManager) {
+  /**
+   * @param em the ORM's global entity manager
+   * @param shown what users show of their accounts, besides what every AccountUser does
+   */
+  constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
-    const whole = readShape(model.session, ['token_hash', 'created_at', 'last_used_at', 'expires_at'], {
-      id: 'account.id',
-      email: 'account.email',
-      name: 'account.name',
-      is_active: 'account.is_active',
-      role_id: 'account.role.id',
-      role_name: 'account.role.name',
-    });
+    const ofAccount = { ...userFields(account, 'account.'), ...(shown && { account: shown }) };
+    const names = ['token_hash', 'created_at', 'last_used_at', 'expires_at'] as const;
+    const whole = readShape(model.session, names, ofAccount as never) as ReadShape<SessionEntity, SessionRow>;
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
-    const records = QuerySet.of(em, model.session).filter({ account__is_active: true });
+    const active = { [`account__${account.names.is_active}`]: true };
+    const records = QuerySet.of(em, model.session).filter(active);
     this.#ofActiveAccounts = new RecordFinder(records, whole.bind(model.meta, em.getPlatform()));
     this.#listed = listed.bind(model.meta, em.getPlatform());
   }
@@ -54,7 +56,7 @@ export class SessionRecords implements UserSource {
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     const row = await this.find(request, id);
-    return row === undefined ? null : userOf(row);
+    return row === undefined ? null : userOf(row, row.account);
   }
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */

@@ -1,5 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
-import { type Store, TooManyRequests } from '@viewset/core';
+import { type Store, TooManyRequests, wrongOption } from '@viewset/core';
+import { SealedText } from './sealed-text.ts';
 
 /** The lifetime of a code, and the span in which sends are counted, in seconds. */
 export const CODE_LIFETIME_SECONDS = 600;
@@ -7,73 +8,135 @@ export const CODE_LIFETIME_SECONDS = 600;
 const MAX_TRIES = 5;
 /** This many codes are sent to one address within CODE_LIFETIME_SECONDS. */
 const MAX_SENDS = 5;
+const REGISTRATION = 'registration';
 
 /** A code that has been taken out of the store: what it takes to put it back as it was. */
 export interface TakenCode {
   readonly ttlMs: number;
   readonly tries: number;
+  /** The text that was given to `issue` with the code; empty if there was none. */
+  readonly note: string;
 }
 
 /**
- * Verification codes: six digits, one per address, valid for 600 seconds, used up by the first right answer or the
- * fifth wrong one. The store never sees a code or an address, only keyed hashes of them, and each operation is one
- * atomic step of the store's, so that the rules hold across processes.
+ * Verification codes: six digits, one per address and purpose, valid for 600 seconds, used up by the first right answer or the
+ * fifth wrong one. A code for one purpose is wrong for every other. The store never sees a code or an address, only keyed
+ * hashes of them, and each operation is one atomic step of the store's, so that the rules hold across processes.
+ *
+ * The plugin's own, for registrations, are `app.auth.codes`; `for` makes those of another purpose.
+ *
+ * @example
+ * const invitations = app.auth.codes.for('invitation');
+ * const code = await invitations.issue('ann@example.com');             // '049261'
+ * (await invitations.take('ann@example.com', code)) !== undefined;     // true, once
  */
 export class VerificationCodes {
+  readonly purpose: string;
   readonly #store: Store;
   readonly #secret: Uint8Array;
+  readonly #notes: SealedText;
+  /** In front of what is hashed; registrations have none. */
+  readonly #prefix: string;
 
-  constructor(store: Store, secret: Uint8Array) {
+  /**
+   * @param secret at least 32 bytes, the same in every process
+   * @throws ImproperlyConfigured for a purpose that is not made of lower-case letters, digits and hyphens
+   */
+  constructor(store: Store, secret: Uint8Array, purpose = REGISTRATION) {
+    if (typeof purpose !== 'string' || !/^[a-z\d-]+$/.test(purpose)) {
+      throw wrongOption('VerificationCodes', 'purpose', 'a name such as "invitation"', purpose);
+    }
+    this.purpose = purpose;
     this.#store = store;
     this.#secret = secret;
+    this.#notes = new SealedText(secret);
+    this.#prefix = purpose === REGISTRATION ? '' : `${purpose}:`;
+  }
+
+  /** Makes the codes of another purpose, in the same store. Sends to an address are counted together. */
+  for(purpose: string): VerificationCodes {
+    return new VerificationCodes(this.#store, this.#secret, purpose);
   }
 
   /**
-   * Counts one send to the address, and answers what `uncountSend` needs. Throws TooManyRequests for the sixth within
-   * 600 seconds.
+   * Counts one send to the address, for whatever purpose, and answers what `uncountSend` needs. Throws TooManyRequests for the
+   * sixth within 600 seconds.
    */
   async countSend(address: string): Promise<number> {
-    const hit = await this.#store.hit(this.#key('sends', address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
+    const hit = await this.#store.hit(this.#sends(address), MAX_SENDS, CODE_LIFETIME_SECONDS * 1000);
     if ((hit.allowed as unknown) === true) return hit.stamp;
     throw new TooManyRequests(hit.retryAfterMs / 1000, 'Too many verification codes were asked for; try again later');
   }
 
   /** Takes back a send that failed. */
   async uncountSend(address: string, stamp: number): Promise<void> {
-    await this.#store.undo(this.#key('sends', address), stamp);
+    await this.#store.undo(this.#sends(address), stamp);
   }
 
-  /** Makes a new code, uniformly random, and keeps it in the place of an earlier one, with all its tries. */
-  async issue(address: string): Promise<string> {
+  /**
+   * Makes a new code, uniformly random, and keeps it in the place of an earlier one, with all its tries.
+   *
+   * @param note kept with the code, encrypted, and returned by `take`: what the code is to confirm
+   */
+  async issue(address: string, note = ''): Promise<string> {
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    await this.#store.put(this.#key('code', address), this.#hash(address, code), CODE_LIFETIME_SECONDS * 1000);
+    const value = this.#hash(address, code) + this.#sealed(note);
+    await this.#store.put(this.#key(address), value, CODE_LIFETIME_SECONDS * 1000);
     return code;
   }
 
   /** Takes a code back that never reached its address; a newer one stays. */
   async revoke(address: string, code: string): Promise<void> {
-    await this.#store.remove(this.#key('code', address), this.#hash(address, code));
+    const [key, hash] = [this.#key(address), this.#hash(address, code)];
+    if (await this.#store.remove(key, hash)) return;
+    const stored = await this.#store.read(key);
+    if (stored?.startsWith(`${hash}.`) === true) await this.#store.remove(key, stored);
+  }
+
+  /** Voids the code of an address, whatever it is. */
+  async cancel(address: string): Promise<void> {
+    await this.#store.remove(this.#key(address));
   }
 
   /** Uses the code up and answers what `restore` needs, or undefined if the code is wrong, missing, expired or void. */
   async take(address: string, code: string): Promise<TakenCode | undefined> {
-    const taken = await this.#store.take(this.#key('code', address), this.#hash(address, code), MAX_TRIES);
-    return taken.outcome === 'matched' ? { ttlMs: taken.ttlMs, tries: taken.tries } : undefined;
+    return this.#take(address, code, '');
+  }
+
+  /** Uses up a code that has a note, as `take` does. */
+  async takeNoted(address: string, code: string): Promise<TakenCode | undefined> {
+    const stored = (await this.#store.read(this.#key(address))) ?? '';
+    return this.#take(address, code, stored.slice(this.#hash(address, code).length));
   }
 
   /** Puts a code back that was taken for something that then failed, unless a newer one has come in between. */
-  async restore(address: string, code: string, taken: TakenCode): Promise<void> {
-    if (taken.ttlMs <= 0) return;
-    const options = { onlyIfAbsent: true, tries: taken.tries };
-    await this.#store.put(this.#key('code', address), this.#hash(address, code), taken.ttlMs, options);
+  async restore(address: string, code: string, { ttlMs, tries, note }: TakenCode): Promise<void> {
+    if (ttlMs <= 0) return;
+    const value = this.#hash(address, code) + this.#sealed(note);
+    await this.#store.put(this.#key(address), value, ttlMs, { onlyIfAbsent: true, tries });
   }
 
-  #key(kind: 'code' | 'sends', address: string): string {
-    return `auth:${kind}:${this.#hmac(`key\n${address}`)}`;
+  async #take(address: string, code: string, sealed: string): Promise<TakenCode | undefined> {
+    const taken = await this.#store.take(this.#key(address), this.#hash(address, code) + sealed, MAX_TRIES);
+    if (taken.outcome !== 'matched') return undefined;
+    const note = sealed === '' ? '' : this.#notes.open(sealed.slice(1));
+    return { ttlMs: taken.ttlMs, tries: taken.tries, note };
+  }
+
+  #sealed(note: string): string {
+    return note === '' ? '' : `.${this.#notes.seal(note)}`;
+  }
+
+  #sends(address: string): string {
+    return `auth:sends:${this.#hmac(`key\n${address}`)}`;
+  }
+
+  #key(address: string): string {
+    return `auth:code:${this.#hmac(`${this.#prefix}key\n${address}`)}`;
   }
 
   #hash(address: string, code: string): string {
-    return this.#hmac(`code\n${address}\n${code}`);
+    return this.#hmac(`${this.#prefix}code\n${address}\n${code}`);
   }
 
   #hmac(text: string): string {

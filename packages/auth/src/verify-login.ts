@@ -61,7 +61,7 @@ async function findAccount(
 }
 
 /** Runs a step of the limit of wrong passwords. If the store is down, logins pass uncounted, as requests pass throttles. */
-async function limited(request: FastifyRequest, step: () => Promise<unknown>): Promise<void> {
+export async function limited(request: FastifyRequest, step: () => Promise<unknown>): Promise<void> {
   try {
     await step();
   } catch (error) {

@@ -1,5 +1,6 @@
 import { ImproperlyConfigured } from '@viewset/core';
 import t from 'tap';
+import * as argon2Library from '@node-rs/argon2';
 import { PasswordHasher } from '../src/password-hasher.ts';
 import { watchComparisons } from './support/comparisons.ts';
 
@@ -56,4 +57,60 @@ t.test('rounds out of bounds are refused', async (t) => {
     t.throws(() => new PasswordHasher({ rounds }), ImproperlyConfigured);
   }
   t.equal(new PasswordHasher().rounds, 12);
+});
+
+const argon2 = { library: argon2Library, memoryKiB: 64, passes: 1 };
+
+t.test('with argon2 new hashes are Argon2id’s, those of bcrypt match and are outdated', async (t) => {
+  const moved = new PasswordHasher({ rounds: 4, argon2 });
+  const hash = await moved.hash('correct horse');
+  t.match(hash, /^\$argon2id\$v=19\$m=64,t=1,p=1\$/);
+  t.match(await moved.check('correct horse', hash), { matches: true, isOutdated: false });
+  t.match(await moved.check('correct horsf', hash), { matches: false });
+  const old = await hasher.hash('correct horse');
+  t.match(await moved.check('correct horse', old), { matches: true, isOutdated: true });
+  t.match(await moved.check('correct horsf', old), { matches: false });
+  t.match(await hasher.check('correct horse', hash), { matches: false }, 'bcrypt alone knows no other hash');
+  const dearer = new PasswordHasher({ rounds: 4, argon2: { ...argon2, passes: 2 } });
+  t.match(await dearer.check('correct horse', hash), { matches: true, isOutdated: true });
+});
+
+t.test('with argon2 every byte of a long password counts', async (t) => {
+  const moved = new PasswordHasher({ rounds: 4, argon2 });
+  const long = 'x'.repeat(200);
+  const hash = await moved.hash(long);
+  t.equal(await moved.matches(long, hash), true);
+  t.equal(await moved.matches(`${long}y`, hash), false);
+  t.equal(await moved.matches(long.slice(1), hash), false);
+});
+
+t.test('with argon2 each wrong password costs a comparison of both kinds', async (t) => {
+  const verified: string[] = [];
+  const library = {
+    hash: argon2Library.hash,
+    verify: (hash: string, password: string) => (
+      verified.push(hash.slice(0, 24)),
+      argon2Library.verify(hash, password)
+    ),
+  };
+  const moved = new PasswordHasher({ rounds: 5, argon2: { ...argon2, library } });
+  const comparisons = watchComparisons(t);
+  for (const stored of [undefined, 'no hash', await hasher.hash('correct horse'), await moved.hash('correct horse')]) {
+    verified.length = comparisons.length = 0;
+    t.equal(await moved.matches('wrong', stored), false);
+    t.strictSame(verified, ['$argon2id$v=19$m=64,t=1,']);
+    t.ok(comparisons.length > 0);
+  }
+});
+
+t.test('wrong options of argon2 are refused', async (t) => {
+  for (const wrong of [
+    {},
+    { library: {} },
+    { ...argon2, passes: 0 },
+    { ...argon2, memoryKiB: 7.5 },
+    { ...argon2, lanes: 2 },
+  ]) {
+    t.throws(() => new PasswordHasher({ argon2: wrong as never }), ImproperlyConfigured);
+  }
 });

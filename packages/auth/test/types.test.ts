@@ -1,9 +1,9 @@
 /** What must compile, and what must not: the assertions are the compiler's, over this file. */
 import { defineEntity, EntitySchema, p } from '@mikro-orm/core';
-import { type CurrentUser, getCurrentUser } from '@viewset/core';
+import { type CurrentUser, getCurrentUser, readShape } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import t from 'tap';
-import type { AccountSchema, AccountUser, AuthOptions, EmailSender } from '../src/index.ts';
+import type { AccountSchema, AccountUser, AuthOptions, EmailSender, UserOf } from '../src/index.ts';
 import './support/app.ts';
 import { Account } from './support/entities.ts';
 
@@ -13,6 +13,9 @@ export const good: AuthOptions = { account: Account, secret: 'x', mailer };
 export const noAccount: AuthOptions = { secret: 'x', mailer };
 // @ts-expect-error: no mailer, so that no code ends in a log by accident
 export const noMailer: AuthOptions = { account: Account, secret: 'x' };
+export const noMail: AuthOptions = { account: Account, secret: 'x', routes: ['login', 'me'] };
+// @ts-expect-error: a route that sends mail, and no mailer
+export const mailRoute: AuthOptions = { account: Account, secret: 'x', routes: ['login', 'forgot-password'] };
 // @ts-expect-error: a misspelt option
 export const misspelt: AuthOptions = { account: Account, secert: 'x', mailer };
 // @ts-expect-error: no algorithm of ours
@@ -27,6 +30,15 @@ const properties = {
   password: p.string(),
   is_active: p.boolean().default(true),
 };
+const Named = defineEntity({
+  name: 'Named',
+  properties: { id: p.integer().primary(), username: p.string(), mail: p.string().unique() },
+});
+export const named: AuthOptions = { account: Named, fields: { name: 'username', email: 'mail' }, secret: 'x', mailer };
+// @ts-expect-error: names of its own without the option that tells them
+export const unnamed: AuthOptions = { account: Named, secret: 'x', mailer };
+// @ts-expect-error: a misspelt field
+export const misspeltField: AuthOptions = { account: Named, fields: { nam: 'username' }, secret: 'x', mailer };
 const Nameless = defineEntity({ name: 'Nameless', properties: { ...properties, name: p.integer() } });
 const { password: _password, ...others } = properties;
 const Passwordless = defineEntity({ name: 'Passwordless', properties: others });
@@ -56,6 +68,16 @@ export function whoIs(request: FastifyRequest): string | undefined {
   // @ts-expect-error: the user has no password
   void same?.password;
   return user?.role?.name;
+}
+
+const read = readShape(Account, ['id', 'created_at'], { role: 'role.name', boss: 'role.name' });
+const options: AuthOptions = { account: Account, me: { read }, secret: 'x', mailer };
+export function whatUsersShow(user: UserOf<typeof read>): readonly unknown[] {
+  const role: string | undefined = user.role?.name;
+  const created: string = user.created_at;
+  // @ts-expect-error: the shape has no such field
+  void user.last_login;
+  return [role, created, user.boss, user.email, options];
 }
 
 t.pass('this file compiles');

@@ -1,4 +1,4 @@
-import { MemoryStore } from '@viewset/core';
+import { ImproperlyConfigured, MemoryStore } from '@viewset/core';
 import t from 'tap';
 import { CODE_LIFETIME_SECONDS, VerificationCodes } from '../src/verification-codes.ts';
 
@@ -137,6 +137,47 @@ t.test('the store sees neither codes nor addresses', async (t) => {
   await codes.countSend(ANN);
   const code = await codes.issue(ANN);
   await codes.take(ANN, code);
-  t.ok(seen.length >= 3);
+  await codes.issue('7', ANN);
+  t.ok(seen.length >= 4);
   t.notMatch(JSON.stringify(seen), new RegExp(`ann|example|"${code}"`));
+});
+
+t.test('a code for one purpose is wrong for every other', async (t) => {
+  const { codes } = setUp();
+  const resets = codes.for('password-reset');
+  const [code, reset] = [await codes.issue(ANN), await resets.issue(ANN)];
+  if (code !== reset) t.equal(await resets.take(ANN, code), undefined);
+  t.equal(await codes.for('invitation').take(ANN, code), undefined);
+  t.ok(await codes.take(ANN, code));
+  t.ok(await resets.take(ANN, reset));
+  for (const purpose of ['', 'Reset', 'a\nb', 1 as never]) t.throws(() => codes.for(purpose), ImproperlyConfigured);
+});
+
+t.test('sends to an address are counted together, whatever they are for', async (t) => {
+  const { codes } = setUp();
+  for (let send = 0; send < 5; send++) await codes.for(`purpose-${send}`).countSend(ANN);
+  await t.rejects(codes.countSend(ANN), { name: 'TooManyRequests' });
+});
+
+t.test('a note is kept with a code, and only the right code brings it', async (t) => {
+  const { codes } = setUp();
+  const changes = codes.for('email-change');
+  const code = await changes.issue('7', 'new@example.com');
+  t.equal(await changes.take('7', code), undefined, 'the note is part of what is compared');
+  t.equal(await changes.takeNoted('7', wrong(code)), undefined);
+  const taken = await changes.takeNoted('7', code);
+  t.match(taken, { note: 'new@example.com', tries: 2 });
+  t.equal(await changes.takeNoted('7', code), undefined, 'once');
+  await changes.restore('7', code, taken!);
+  t.match(await changes.takeNoted('7', code), { note: 'new@example.com' });
+});
+
+t.test('five wrong tries void a code with a note, and a cancelled code is void', async (t) => {
+  const { codes } = setUp();
+  const first = await codes.issue('7', 'new@example.com');
+  for (let round = 0; round < 5; round++) t.equal(await codes.takeNoted('7', wrong(first)), undefined);
+  t.equal(await codes.takeNoted('7', first), undefined);
+  const second = await codes.issue('7', 'new@example.com');
+  await codes.cancel('7');
+  t.equal(await codes.takeNoted('7', second), undefined);
 });

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { LOGIN_BODY, REGISTER_BODY, SEND_BODY } from '../request-body.ts';
+import type { LOGIN_BODY, registerBody, SEND_BODY } from '../request-body.ts';
 import type { MESSAGE } from './auth-route.ts';
 import type { LOGGED_IN } from './complete-login.ts';
 import type { REGISTERED } from './register.ts';
@@ -25,6 +25,6 @@ interface Post<Body, Data> {
  */
 export interface AuthApi {
   readonly login: Post<Static<typeof LOGIN_BODY>, Static<typeof LOGGED_IN>>;
-  readonly register: Post<Static<typeof REGISTER_BODY>, Static<typeof REGISTERED>>;
+  readonly register: Post<Static<ReturnType<typeof registerBody>>, Static<typeof REGISTERED>>;
   readonly sendVerificationEmail: Post<Static<typeof SEND_BODY>, Static<typeof MESSAGE>>;
 }

@@ -1,14 +1,20 @@
-import { securityEvent } from '@viewset/core';
+import { InvalidUsageCollector, securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { type Static, type TObject, Type } from 'typebox';
+import type { AccountInput } from '../account-input.ts';
 import type { Accounts } from '../accounts.ts';
-import { readAccount, readCode, REGISTER_BODY, wrongCode } from '../request-body.ts';
-import type { TakenCode, VerificationCodes } from '../verification-codes.ts';
+import type { PasswordRules } from '../password-rules.ts';
+import { accountReader, readCode, registerBody } from '../request-body.ts';
+import { useCode } from '../use-code.ts';
+import type { VerificationCodes } from '../verification-codes.ts';
 import type { AuthRoute } from './auth-route.ts';
 
 export interface RegisterParts {
   readonly accounts: Accounts;
   readonly codes: VerificationCodes;
+  readonly passwordRules: PasswordRules;
+  /** The application's own fields; undefined if it has none. */
+  readonly registrationInput: AccountInput | undefined;
 }
 
 export const REGISTERED = Type.Object({
@@ -24,7 +30,7 @@ export function registerRoute(parts: RegisterParts): AuthRoute {
     operationId: 'register',
     summary: 'Make an account, with the code that was sent to its address',
     description: 'Uses up the code. An address that has an account already is refused.',
-    body: REGISTER_BODY,
+    body: documentedBody(parts),
     status: 201,
     answer: REGISTERED,
     errors: [],
@@ -33,39 +39,31 @@ export function registerRoute(parts: RegisterParts): AuthRoute {
   };
 }
 
+function documentedBody({ passwordRules, registrationInput }: RegisterParts): TObject {
+  const body = registerBody(passwordRules);
+  const own = registrationInput?.documented('create');
+  return own === undefined ? body : Type.Object({ ...own.properties, ...body.properties });
+}
+
 /**
- * Makes an account for whoever has the code that was sent to its address. The code is taken before anything is looked
- * up or hashed: of many requests with one code a single one goes on, and without the code nothing is learned of the
- * account. If that one then fails, the code is put back as it was.
+ * Makes an account for whoever has the code that was sent to its address. Without the code nothing is learned of the account.
  */
-function registerHandler({ accounts, codes }: RegisterParts) {
+function registerHandler({ accounts, codes, passwordRules, registrationInput }: RegisterParts) {
+  const readAccount = accountReader(passwordRules);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Static<typeof REGISTERED>> => {
-    const account = readAccount(request.body);
-    const code = readCode(request.body);
-    const taken = await codes.take(account.email, code);
-    if (taken === undefined) throw wrongCode('is wrong or has expired');
-    try {
+    const [account, own] = InvalidUsageCollector.both(
+      () => readAccount(request.body),
+      () => registrationInput?.read(request.body, 'create') ?? {},
+    );
+    const event = 'auth.registration_failed';
+    const code = readCode(request.body, event);
+    await passwordRules.refuseCommon(account.password, account, 'password');
+    return useCode(request, codes, { key: account.email, code, event }, async () => {
       await accounts.requireUnregistered(request.em, account.email);
-      const { id, email, name } = await accounts.create(request, account);
+      const { id, email, name } = await accounts.create(request, { ...account, own }, registrationInput);
       request.log.info({ ...securityEvent(request, 'auth.registered'), account: id }, 'an account was registered');
       reply.code(201);
       return { message: 'The account is registered', user: { id, email, name } };
-    } catch (error) {
-      await restore(codes, { email: account.email, code, taken }, request);
-      throw error;
-    }
+    });
   };
-}
-
-/** The registration's own failure is what the client hears of; that the code is lost too, the log. */
-async function restore(
-  codes: VerificationCodes,
-  { email, code, taken }: { email: string; code: string; taken: TakenCode },
-  request: FastifyRequest,
-): Promise<void> {
-  try {
-    await codes.restore(email, code, taken);
-  } catch (error) {
-    request.log.warn({ err: error }, 'a verification code could not be put back after a failed registration');
-  }
 }

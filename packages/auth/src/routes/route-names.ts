@@ -3,6 +3,12 @@ export const ROUTE_OPTIONS = {
   login: null,
   register: null,
   'send-verification-email': null,
+  'change-password': 'passwords',
+  'forgot-password': 'passwords',
+  'reset-password': 'passwords',
+  me: 'me',
+  'change-email': 'me',
+  'confirm-email': 'me',
   refresh: 'sessions',
   logout: 'sessions',
   'logout-all': 'sessions',
@@ -13,6 +19,14 @@ export const ROUTE_OPTIONS = {
 export type AuthRouteName = keyof typeof ROUTE_OPTIONS;
 
 export const AUTH_ROUTE_NAMES = Object.keys(ROUTE_OPTIONS) as readonly AuthRouteName[];
+
+/** The routes that send mail. */
+export const MAILING_ROUTES = [
+  'send-verification-email',
+  'forgot-password',
+  'change-email',
+] as const satisfies readonly AuthRouteName[];
+export type MailingRoute = (typeof MAILING_ROUTES)[number];
 
 /** The routes that need no token as long as `nonAuthEndpoints` is left to its default. */
 export const LISTED_ROUTES: readonly AuthRouteName[] = ['login', 'register', 'send-verification-email'];

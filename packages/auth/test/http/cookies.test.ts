@@ -20,7 +20,7 @@ async function start(t: Test, server: FastifyServerOptions = {}, options: Partia
   t.teardown(() => app.close());
   await app.register(viewset, { orm });
   const common = { account: Account, secret: SECRET, bcryptRounds: 4, mailer: new MailBox(), sessions: Session };
-  await app.register(auth, { ...common, urlPrefix: '/api/auth', ...options });
+  await app.register(auth, { ...common, urlPrefix: '/api/auth', ...options } as AuthOptions);
   await orm.em
     .fork()
     .persist(orm.em.fork().create(Account, { email, password: PASSWORD, name: 'Ann' } as never))

@@ -22,6 +22,8 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
   };
   for (const userCacheSeconds of [0, 0.5, 300]) await start({ ...good, userCacheSeconds });
   await start(good);
+  const { mailer: _mailer, ...mailless } = good;
+  await start({ ...mailless, routes: ['login', 'register'] });
   const keys = makeKeys({ type: 'ed25519' });
   const wrong: [object, RegExp][] = [
     [{ ...good, secert: 'x' }, /unknown option "secert"; did you mean "secret"\?/],
@@ -66,6 +68,20 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, nonAuthEndpoints: ['login'] }, /"nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\).*"login" came/],
     [{ ...good, nonAuthEndpoints: '/a,/b' }, /"nonAuthEndpoints"/],
     [{ ...good, mailer: undefined }, /option "mailer" must be an EmailSender/],
+    [{ ...mailless, passwords: {} }, /option "mailer" must be .*, which the route "send-verification-email" needs/],
+    [{ ...mailless, passwords: {}, routes: ['forgot-password'] }, /which the route "forgot-password" needs/],
+    [{ ...mailless, mailer: {}, routes: [] }, /option "mailer" must be an EmailSender/],
+    [{ ...good, routes: ['forgot-password'] }, /the route "forgot-password" needs the option "passwords"/],
+    [{ ...good, routes: ['me'] }, /the route "me" needs the option "me"/],
+    [{ ...good, passwords: { minLength: 0 } }, /option "minLength" must be a whole number above 0, but 0 came/],
+    [{ ...good, passwords: { length: 5 } }, /option "passwords": unknown option "length"/],
+    [
+      { ...good, passwords: { commonPasswords: 5 } },
+      /option "passwords\.commonPasswords" must be a list of passwords, or/,
+    ],
+    [{ ...good, me: { write: {} } }, /option "me\.write" must be a writeShape\(\)/],
+    [{ ...good, me: { read: {} } }, /option "me\.read" must be a readShape\(\)/],
+    [{ ...good, emailChangeNotice: 5 }, /option "emailChangeNotice" must be a function/],
     [{ ...good, account: undefined }, /option "account" must be/],
     [{ ...good, bcryptRounds: 99 }, /option "bcryptRounds" must be an integer from 4 to 20, but 99 came/],
     [

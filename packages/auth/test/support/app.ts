@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MikroORM } from '@mikro-orm/core';
 import { getCurrentUser, serverOptions, viewset } from '@viewset/core';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -19,10 +20,13 @@ export class MailBox implements EmailSender {
   readonly mails: { recipient: string; subject: string; content: string; isHtml: boolean | undefined }[] = [];
   /** Makes the next sends fail. */
   failure: Error | undefined;
+  /** The time that each send takes. */
+  delayMs = 0;
   closed = 0;
 
   async send(recipient: string, subject: string, content: string, isHtml?: boolean): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
+    if (this.delayMs > 0) await sleep(this.delayMs);
     this.mails.push({ recipient, subject, content, isHtml });
   }
 
@@ -43,6 +47,8 @@ export class TestApp {
   readonly app: FastifyInstance;
   readonly orm: MikroORM;
   readonly mailer = new MailBox();
+  /** The entity of accounts that the plugin was given. */
+  #account = Account;
   #url = '';
 
   constructor(orm: MikroORM) {
@@ -52,8 +58,10 @@ export class TestApp {
 
   async start(options: Partial<AuthOptions>, addRoutes: (app: FastifyInstance) => void): Promise<void> {
     const { app, orm, mailer } = this;
+    if (options.account !== undefined) this.#account = options.account as typeof Account;
     await app.register(viewset, { orm });
-    await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, ...options });
+    const standard = { account: Account, secret: SECRET, bcryptRounds: 4, mailer };
+    await app.register(auth, { ...standard, ...options } as AuthOptions);
     app.get('/me', async (request) => ({ user: getCurrentUser(request) }));
     addRoutes(app);
     this.#url = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -94,12 +102,20 @@ export class TestApp {
     return /\b\d{6}\b/.exec(this.mailer.mails.at(-1)?.content ?? '')?.[0] ?? '';
   }
 
+  /** Waits for the mail of this place: some are sent when the answer is out. */
+  async mail(place: number): Promise<MailBox['mails'][number]> {
+    for (let wait = 0; this.mailer.mails.length <= place && wait < 500; wait++) await sleep(10);
+    const mail = this.mailer.mails[place];
+    if (mail === undefined) throw new Error(`There is no mail ${place}`);
+    return mail;
+  }
+
   async addAccount(
     email: string,
     more: { is_active?: boolean; role?: Role | null; password?: string } = {},
   ): Promise<Account> {
     const em = this.orm.em.fork();
-    const account = em.create(Account, { email, password: PASSWORD, name: 'Ann', is_active: true, ...more });
+    const account = em.create(this.#account, { email, password: PASSWORD, name: 'Ann', is_active: true, ...more });
     await em.persist(account).flush();
     return account;
   }
@@ -112,7 +128,7 @@ export class TestApp {
   }
 
   async stored(email: string): Promise<Account | null> {
-    return this.orm.em.fork().findOne(Account, { email }, { populate: ['role'] });
+    return this.orm.em.fork().findOne(this.#account, { email }, { populate: ['role'] });
   }
 }
 

@@ -84,6 +84,10 @@ export class MemoryStore implements Store {
     return true;
   }
 
+  read(key: string): string | undefined {
+    return this.#values.get(key, this.#clock())?.value.value;
+  }
+
   take(key: string, value: string, maxTries: number): TakeResult {
     const now = this.#clock();
     const entry = this.#values.get(key, now);

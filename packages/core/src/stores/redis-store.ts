@@ -61,6 +61,12 @@ export class RedisStore implements Store {
     return (await this.#connection.run((client) => client.call('set', ...entry, ...condition))) !== null;
   }
 
+  async read(key: string): Promise<string | undefined> {
+    const stored = await this.#connection.run((client) => client.call('get', this.#value(key)));
+    // A value stands behind the number of its wrong tries and a colon.
+    return typeof stored === 'string' ? stored.slice(stored.indexOf(':') + 1) : undefined;
+  }
+
   async take(key: string, value: string, maxTries: number): Promise<TakeResult> {
     const answer = await this.#runScript(TAKE, this.#value(key), value, maxTries);
     const [outcome, ttlMs, tries] = answer as [TakeResult['outcome'], number?, number?];

@@ -60,6 +60,8 @@ export interface Store {
 
   /** Keeps a value for `ttlMs` milliseconds, with its tries at `tries`. Returns false if `onlyIfAbsent` kept it out. */
   put(key: string, value: string, ttlMs: number, options?: PutOptions): Awaitable<boolean>;
+  /** Returns a value and leaves it there; undefined if there is none. It counts no try. */
+  read(key: string): Awaitable<string | undefined>;
   /** Compares, and takes the value out if it is equal. Of many equal calls at once exactly one is `matched`. */
   take(key: string, value: string, maxTries: number): Awaitable<TakeResult>;
   /** Removes a value (if `value` is given: only that one). Returns true if something was removed. */

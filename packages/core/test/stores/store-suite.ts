@@ -179,6 +179,14 @@ export function testStore(t: Test, store: Store): void {
     t.equal(await store.remove('gone', 'c'), false);
   });
 
+  t.test('read returns a value, leaves it, and counts no try', async (t) => {
+    t.equal(await store.read('seen'), undefined);
+    await store.put('seen', 'a:b', 60_000, { tries: 3 });
+    for (let round = 0; round < 6; round++) t.equal(await store.read('seen'), 'a:b');
+    t.match(await store.take('seen', 'a:b', 5), { outcome: 'matched', tries: 3 });
+    t.equal(await store.read('seen'), undefined);
+  });
+
   t.test('any text is a key and a value, and counters and values are apart', async (t) => {
     for (const text of ['', ' ', ':', '{tag}', 'a:b:c', 'é\u{1F600}', '%s "quoted"\n', 'x'.repeat(5000)]) {
       t.ok((await store.hit(text, 1, 60_000)).allowed);

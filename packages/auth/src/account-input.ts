@@ -1,0 +1,80 @@
+import {
+  type EntityManager,
+  type EntityMetadata,
+  type EntityName,
+  ForeignKeyConstraintViolationException,
+  UniqueConstraintViolationException,
+} from '@mikro-orm/core';
+import { ImproperlyConfigured, ParseError, QuerySet, TargetObjectAlreadyExist, type WriteShape } from '@viewset/core';
+import type { TObject } from 'typebox';
+import type { AccountModel } from './account-contract.ts';
+
+/** A write shape of the account. */
+export type WrittenFields = Pick<WriteShape<object, object>, 'bind'>;
+
+type BoundShape = ReturnType<WrittenFields['bind']>;
+
+/** What an application lets people write of their accounts. */
+export class AccountInput {
+  readonly #shape: BoundShape;
+  readonly #meta: EntityMetadata;
+
+  /**
+   * @param option the plugin's option that has the shape, for messages
+   * @throws ImproperlyConfigured for a property that is the package's own, and for files and children, which need a view
+   */
+  constructor(
+    option: string,
+    shape: WrittenFields,
+    { meta, names }: AccountModel,
+    allowed: readonly (keyof AccountModel['names'])[] = [],
+  ) {
+    this.#meta = meta as EntityMetadata;
+    const refuse = (problem: string): ImproperlyConfigured =>
+      new ImproperlyConfigured(`auth: option "${option}" ${problem}`);
+    const isShape = typeof (shape as Partial<typeof shape> | null)?.bind === 'function';
+    if (!isShape) throw refuse('must be a writeShape() of the account');
+    this.#shape = shape.bind(this.#meta);
+    const reserved = new Set(Object.values(names));
+    for (const property of allowed) reserved.delete(names[property]);
+    const wrong = this.#shape.fields.find(({ name }) => reserved.has(name));
+    if (wrong !== undefined) throw refuse(`cannot have "${wrong.name}", which only the package writes`);
+    const special = this.#shape.fields.find(({ file, children }) => file !== undefined || children !== undefined);
+    if (special !== undefined) throw refuse(`cannot have "${special.name}": files and children need a view`);
+  }
+
+  /** The schema of a body, for documents. */
+  documented(mode: 'create' | 'change'): TObject {
+    return this.#shape.documented(mode).json;
+  }
+
+  /** Throws InvalidUsage with a detail for every offending field, and ParseError if there is no body. */
+  read(body: unknown, mode: 'create' | 'change'): object {
+    if (body === undefined) throw new ParseError('A JSON body is required');
+    return this.#shape.validate(body, mode);
+  }
+
+  /** Puts entities in the place of references. Throws InvalidUsage for those that lead nowhere. */
+  async resolve(em: EntityManager, data: object): Promise<object> {
+    const [resolved] = await this.#shape.resolveReferences([{ data, path: '' }], ({ target }, condition) =>
+      QuerySet.of(em, target.class as EntityName<object>)
+        .where(condition)
+        .entities(),
+    );
+    return resolved!;
+  }
+
+  /** Makes the 409 of a value that another account has, and returns any other error as it is. */
+  conflictOf(error: unknown, data: object): unknown {
+    if (error instanceof ForeignKeyConstraintViolationException) {
+      return new TargetObjectAlreadyExist('The account refers to a record that is gone', { cause: error });
+    }
+    if (!(error instanceof UniqueConstraintViolationException)) return error;
+    const taken = this.#meta.props.filter(
+      ({ name, fieldNames }) =>
+        name in data && (fieldNames ?? []).some((column) => new RegExp(`\\b${column}\\b`).test(error.message)),
+    );
+    const details = taken.map(({ name }) => ({ in: 'body', path: `/${name}`, message: 'is taken' }) as const);
+    return new TargetObjectAlreadyExist('Another account has this value already', { details, cause: error });
+  }
+}

@@ -1,0 +1,59 @@
+import type { FastifyRequest } from 'fastify';
+import type { VerificationEmail } from './email-sender.ts';
+import type { Mails } from './mails.ts';
+import { CODE_LIFETIME_SECONDS, type VerificationCodes } from './verification-codes.ts';
+
+/** What a code is for, beside its purpose. */
+export interface CodeSubject {
+  /** The address that the code goes to. */
+  readonly email: string;
+  /** What the code is kept by. Default: the address. */
+  readonly key?: string;
+  /** What the code is to confirm. */
+  readonly note?: string;
+}
+
+/** Codes of one purpose that go out by mail. */
+export class CodeMails {
+  readonly #codes: VerificationCodes;
+  readonly #mails: Mails;
+  readonly #words: VerificationEmail;
+
+  constructor(codes: VerificationCodes, mails: Mails, words: VerificationEmail) {
+    this.#codes = codes;
+    this.#mails = mails;
+    this.#words = words;
+  }
+
+  /** Makes a code and sends it. Throws TooManyRequests, and ServiceUnavailable if the mail could not be sent. */
+  async send(request: FastifyRequest, subject: CodeSubject): Promise<void> {
+    const deliver = await this.prepare(request, subject);
+    await deliver();
+  }
+
+  /**
+   * Makes a code, and returns the function that sends it. A code that was not sent, for whatever reason, is taken back, and the
+   * send does not count.
+   */
+  async prepare(request: FastifyRequest, { email, key = email, note }: CodeSubject): Promise<() => Promise<void>> {
+    const codes = this.#codes;
+    const stamp = await codes.countSend(email);
+    let code: string | undefined;
+    const unlessItFails = async <Result>(step: () => Promise<Result>): Promise<Result> => {
+      try {
+        return await step();
+      } catch (failure) {
+        const revoked = code === undefined ? undefined : codes.revoke(key, code);
+        await Promise.all([revoked, codes.uncountSend(email, stamp)]).catch((error: unknown) => {
+          request.log.warn({ err: error }, 'a verification code that was not sent could not be taken back');
+        });
+        throw failure;
+      }
+    };
+    const made = await unlessItFails(async () => (code = await codes.issue(key, note)));
+    return () =>
+      unlessItFails(async () => {
+        await this.#mails.send(email, await this.#words(made, CODE_LIFETIME_SECONDS / 60, codes.purpose));
+      });
+  }
+}

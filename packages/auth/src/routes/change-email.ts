@@ -1,0 +1,49 @@
+import { securityEvent } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Accounts } from '../accounts.ts';
+import type { CheckPassword } from '../check-password.ts';
+import type { CodeMails } from '../code-mails.ts';
+import type { EmailChangeNotice } from '../email-sender.ts';
+import type { Mails } from '../mails.ts';
+import { CHANGE_EMAIL_BODY, readEmailChange } from '../request-body.ts';
+import { type AuthRoute, MESSAGE } from './auth-route.ts';
+
+export interface ChangeEmailParts {
+  readonly accounts: Accounts;
+  readonly checkPassword: CheckPassword;
+  readonly mails: Mails;
+  readonly emailChangeMails: CodeMails;
+  readonly emailChangeNotice: EmailChangeNotice;
+}
+
+export function changeEmailRoute(parts: ChangeEmailParts): AuthRoute {
+  return {
+    name: 'change-email',
+    method: 'POST',
+    path: 'change-email',
+    operationId: 'changeEmail',
+    summary: 'Ask for another e-mail address of your account',
+    description:
+      'A code goes to the new address, a notice to the old one. Answers alike if the new address has an account.',
+    body: CHANGE_EMAIL_BODY,
+    status: 200,
+    answer: MESSAGE,
+    errors: [401, 429],
+    access: 'token',
+    handler: changeEmailHandler(parts),
+  };
+}
+
+function changeEmailHandler(parts: ChangeEmailParts) {
+  const { accounts, checkPassword, mails, emailChangeMails, emailChangeNotice } = parts;
+  return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {
+    const { new_email, password } = readEmailChange(request.body);
+    const account = await accounts.ofRequest(request);
+    await checkPassword(request, account, password, 'password');
+    await emailChangeMails.send(request, { email: new_email, key: String(account.id), note: new_email });
+    mails.afterwards(request, async () => mails.send(account.email, await emailChangeNotice()));
+    request.log.info(securityEvent(request, 'auth.email_change_asked'), 'a new e-mail address was asked for');
+    return { message: 'A code has been sent to the new address' };
+  };
+}

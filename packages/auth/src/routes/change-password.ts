@@ -1,0 +1,63 @@
+import { InvalidUsage, inTransaction, securityEvent } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts.ts';
+import type { CheckPassword } from '../check-password.ts';
+import type { PasswordHasher } from '../password-hasher.ts';
+import type { PasswordRules } from '../password-rules.ts';
+import { changePasswordBody, passwordChangeReader } from '../request-body.ts';
+import type { VerificationCodes } from '../verification-codes.ts';
+import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
+
+export interface ChangePasswordParts {
+  readonly accounts: Accounts;
+  readonly hasher: PasswordHasher;
+  readonly checkPassword: CheckPassword;
+  readonly passwordRules: PasswordRules;
+  readonly resetCodes: VerificationCodes;
+  readonly sessions?: SessionParts | undefined;
+}
+
+export function changePasswordRoute(parts: ChangePasswordParts): AuthRoute {
+  return {
+    name: 'change-password',
+    method: 'POST',
+    path: 'change-password',
+    operationId: 'changePassword',
+    summary: 'Change the password of your account',
+    description: 'Ends all other sessions. A wrong current password counts as a wrong password of the account.',
+    body: changePasswordBody(parts.passwordRules),
+    status: 204,
+    answer: NOTHING,
+    errors: [401, 429],
+    access: 'token',
+    handler: changePasswordHandler(parts),
+  };
+}
+
+/** Another change of the password was faster. */
+function changedMeanwhile(): InvalidUsage {
+  const details = [{ in: 'body', path: '/current_password', message: 'is not the password any more' }] as const;
+  return new InvalidUsage('The password has been changed meanwhile', { details });
+}
+
+function changePasswordHandler(parts: ChangePasswordParts) {
+  const { accounts, hasher, checkPassword, passwordRules, resetCodes, sessions } = parts;
+  const readBody = passwordChangeReader(passwordRules);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { current_password, new_password } = readBody(request.body);
+    const account = await accounts.ofRequest(request);
+    await checkPassword(request, account, current_password, 'current_password');
+    await passwordRules.refuseCommon(new_password, account, 'new_password');
+    // Before the transaction, so that no connection waits for the hash.
+    const hash = await hasher.hash(new_password);
+    await inTransaction(request, async () => {
+      const { id, email, password } = account;
+      if (!(await accounts.changePassword(request.em, { id, email, password }, hash))) throw changedMeanwhile();
+      await sessions?.sessions.endAll(request.em, account.id, { except: sessions.currentSession(request) });
+    });
+    await resetCodes.cancel(account.email);
+    request.log.info(securityEvent(request, 'auth.password_changed'), 'a password was changed');
+    reply.code(204);
+  };
+}

@@ -1,0 +1,51 @@
+import { securityEvent } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Accounts } from '../accounts.ts';
+import type { CodeMails } from '../code-mails.ts';
+import type { Mails } from '../mails.ts';
+import { readAddress, SEND_BODY } from '../request-body.ts';
+import { type AuthRoute, MESSAGE } from './auth-route.ts';
+
+export interface ForgotPasswordParts {
+  readonly accounts: Accounts;
+  readonly mails: Mails;
+  readonly resetMails: CodeMails;
+}
+
+export function forgotPasswordRoute(parts: ForgotPasswordParts): AuthRoute {
+  return {
+    name: 'forgot-password',
+    method: 'POST',
+    path: 'forgot-password',
+    operationId: 'forgotPassword',
+    summary: 'Send a code for a new password to the address of an account',
+    description: 'Answers alike, after the same time, if the address has an account and if it has none.',
+    body: SEND_BODY,
+    status: 200,
+    answer: MESSAGE,
+    errors: [429],
+    access: 'anybody',
+    handler: forgotPasswordHandler(parts),
+  };
+}
+
+/**
+ * Does the same for every address until the answer is out: counts the send, makes a code and asks for the account. Only then is
+ * the mail sent, if there is an active account. So a mailer that fails is told to the log alone.
+ */
+function forgotPasswordHandler({ accounts, mails, resetMails }: ForgotPasswordParts) {
+  return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {
+    const { email } = readAddress(request.body);
+    const deliver = await resetMails.prepare(request, { email });
+    const id = await accounts.activeId(request.em, email);
+    if (id !== undefined) {
+      mails.afterwards(request, async () => {
+        await deliver();
+        const event = { ...securityEvent(request, 'auth.reset_code_sent'), account: id };
+        request.log.info(event, 'a code for a new password was sent');
+      });
+    }
+    return { message: 'If the address has an account, a code has been sent to it' };
+  };
+}

@@ -1,0 +1,92 @@
+import { securityEvent } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AccountInput } from '../account-input.ts';
+import type { Accounts, ShownFields } from '../accounts.ts';
+import type { CheckPassword } from '../check-password.ts';
+import { DELETE_BODY, readPassword } from '../request-body.ts';
+import type { VerificationCodes } from '../verification-codes.ts';
+import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
+
+export interface MeParts {
+  readonly accounts: Accounts;
+  readonly checkPassword: CheckPassword;
+  readonly resetCodes: VerificationCodes;
+  readonly emailChangeCodes: VerificationCodes;
+  readonly sessions?: SessionParts | undefined;
+  readonly me: {
+    readonly read: ShownFields;
+    /** Undefined: people cannot change their accounts. */
+    readonly input: AccountInput | undefined;
+    readonly canDelete: boolean;
+  };
+}
+
+const ROUTE = { name: 'me', path: 'me', access: 'token' } as const;
+
+/** The routes of one's own account: those that the option `me` switches on. */
+export function meRoutes(parts: MeParts): readonly AuthRoute[] {
+  const { read, input, canDelete } = parts.me;
+  const routes: AuthRoute[] = [
+    {
+      ...ROUTE,
+      method: 'GET',
+      operationId: 'me',
+      summary: 'Get your account',
+      description: 'The account of the token.',
+      status: 200,
+      answer: read.schema,
+      errors: [401],
+      handler: (request) => parts.accounts.shown(request),
+    },
+  ];
+  if (input !== undefined) routes.push(changeRoute(parts, input));
+  if (canDelete) routes.push(deleteRoute(parts));
+  return routes;
+}
+
+function changeRoute({ accounts, me }: MeParts, input: AccountInput): AuthRoute {
+  return {
+    ...ROUTE,
+    method: 'PATCH',
+    operationId: 'changeMe',
+    summary: 'Change your account',
+    description: 'Fields that are not sent stay as they are.',
+    body: input.documented('change'),
+    status: 200,
+    answer: me.read.schema,
+    errors: [401, 409],
+    async handler(request: FastifyRequest) {
+      const data = input.read(request.body, 'change');
+      await accounts.change(request, input, data);
+      request.log.info(securityEvent(request, 'auth.account_changed'), 'an account was changed by its owner');
+      return accounts.shown(request);
+    },
+  };
+}
+
+function deleteRoute(parts: MeParts): AuthRoute {
+  const { accounts, checkPassword, sessions, resetCodes, emailChangeCodes } = parts;
+  return {
+    ...ROUTE,
+    method: 'DELETE',
+    operationId: 'deleteMe',
+    summary: 'Delete your account',
+    description: 'Takes the password. A wrong one counts as a wrong password of the account.',
+    body: DELETE_BODY,
+    status: 204,
+    answer: NOTHING,
+    errors: [401, 409, 429],
+    async handler(request: FastifyRequest, reply: FastifyReply) {
+      const { password } = readPassword(request.body);
+      const account = await accounts.ofRequest(request);
+      await checkPassword(request, account, password, 'password');
+      await accounts.delete(request, account, async () => sessions?.sessions.endAll(request.em, account.id));
+      sessions?.cookie.clear(request, reply);
+      await Promise.all([resetCodes.cancel(account.email), emailChangeCodes.cancel(String(account.id))]);
+      const event = { ...securityEvent(request, 'auth.account_deleted'), target: account.id };
+      request.log.info(event, 'an account was deleted by its owner');
+      reply.code(204);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { inTransaction, securityEvent } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts.ts';
+import type { PasswordHasher } from '../password-hasher.ts';
+import type { PasswordRules } from '../password-rules.ts';
+import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from '../request-body.ts';
+import { useCode } from '../use-code.ts';
+import type { VerificationCodes } from '../verification-codes.ts';
+import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
+
+export interface ResetPasswordParts {
+  readonly accounts: Accounts;
+  readonly hasher: PasswordHasher;
+  readonly passwordRules: PasswordRules;
+  readonly resetCodes: VerificationCodes;
+  readonly sessions?: SessionParts | undefined;
+}
+
+export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
+  return {
+    name: 'reset-password',
+    method: 'POST',
+    path: 'reset-password',
+    operationId: 'resetPassword',
+    summary: 'Set a new password, with the code that was sent to the address',
+    description: 'Uses up the code, and ends every session of the account.',
+    body: resetPasswordBody(parts.passwordRules),
+    status: 204,
+    answer: NOTHING,
+    errors: [],
+    access: 'anybody',
+    handler: resetPasswordHandler(parts),
+  };
+}
+
+const EVENT = 'auth.reset_failed';
+
+function resetPasswordHandler({ accounts, hasher, passwordRules, resetCodes, sessions }: ResetPasswordParts) {
+  const readBody = passwordResetReader(passwordRules);
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { email, new_password } = readBody(request.body);
+    const code = readCode(request.body, EVENT);
+    await useCode(request, resetCodes, { key: email, code, event: EVENT }, async () => {
+      const account = await accounts.byEmail(request.em, email);
+      // The account may have gone, or been disabled, since the code was sent.
+      if (account?.is_active !== true) throw wrongCode('is wrong or has expired', EVENT);
+      await passwordRules.refuseCommon(new_password, account, 'new_password');
+      const hash = await hasher.hash(new_password);
+      await inTransaction(request, async () => {
+        const { id } = account;
+        const isChanged = await accounts.changePassword(request.em, { id, email }, hash);
+        if (!isChanged) throw wrongCode('is wrong or has expired', EVENT);
+        await sessions?.sessions.endAll(request.em, account.id);
+      });
+      const event = { ...securityEvent(request, 'auth.password_reset'), account: account.id };
+      request.log.info(event, 'a password was reset');
+    });
+    reply.code(204);
+  };
+}
