@@ -151,6 +151,11 @@ export class Accounts {
     return this.#one(this.#all(em).filter(this.#named({ email })));
   }
 
+  /** Finds an account with its role loaded, also one that is disabled. */
+  async byId(em: EntityManager, id: number): Promise<AccountEntity | undefined> {
+    return this.#isId(id) ? this.#one(this.#all(em).filter({ id } as never)) : undefined;
+  }
+
   /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
   async activeId(em: EntityManager, email: string): Promise<number | undefined> {
     const found = await this.#all(em)

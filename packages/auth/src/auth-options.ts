@@ -16,6 +16,8 @@ import {
 } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
+import type { PasskeySchema } from './passkey-contract.ts';
+import { type PasskeyOptions, resolvePasskeyOptions, type ResolvedPasskeyOptions } from './passkey-options.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { type PasswordOptions, PasswordRules } from './password-rules.ts';
 import {
@@ -72,6 +74,11 @@ interface CommonOptions {
    * tokens renew it, logout ends it. Default: no sessions.
    */
   readonly sessions?: SessionSchema | SessionOptions;
+  /**
+   * The entity of passkeys (see PasskeyFields), or PasskeyOptions, and people can log in with passkeys. Needs the package
+   * `@simplewebauthn/server`. Default: no passkeys.
+   */
+  readonly passkeys?: PasskeySchema | PasskeyOptions;
   /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
   readonly tokenScheme?: string;
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
@@ -131,6 +138,8 @@ export interface ResolvedAuthOptions {
   readonly routes: ReadonlySet<AuthRouteName>;
   /** Undefined: sessions are off. */
   readonly sessions: ResolvedSessionOptions | undefined;
+  /** Undefined: passkeys are off. */
+  readonly passkeys: ResolvedPasskeyOptions | undefined;
   readonly tokenScheme: string;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
@@ -144,6 +153,7 @@ export interface ResolvedAuthOptions {
   readonly codeKey: Uint8Array;
   readonly refreshKey: Uint8Array;
   readonly deviceKey: Uint8Array;
+  readonly passkeyKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly verificationEmail: VerificationEmail;
@@ -162,6 +172,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'urlPrefix',
   'routes',
   'sessions',
+  'passkeys',
   'tokenScheme',
   'authenticate',
   'retrieveUser',
@@ -216,6 +227,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     urlPrefix,
     routes,
     sessions: options.sessions === undefined ? undefined : resolveSessionOptions(options.sessions),
+    passkeys: options.passkeys === undefined ? undefined : resolvePasskeyOptions(options.passkeys),
     tokenScheme: resolveScheme(options.tokenScheme),
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
@@ -230,6 +242,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     codeKey: deriveKey(options, 'verification codes'),
     refreshKey: deriveKey(options, 'refresh tokens'),
     deviceKey: deriveKey(options, 'device cookies'),
+    passkeyKey: deriveKey(options, 'challenges of passkeys'),
     hasher,
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,

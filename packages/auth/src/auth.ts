@@ -5,6 +5,7 @@ import {
   MemoryStore,
   readShape,
   requireTransactions,
+  type Store,
   wrongOption,
 } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -36,6 +37,10 @@ import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { PasskeyChallenges } from './passkey-challenges.ts';
+import { checkPasskey } from './passkey-contract.ts';
+import { PasskeyRecords } from './passkey-records.ts';
+import { Passkeys } from './passkeys.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
@@ -48,6 +53,7 @@ import { Sessions } from './sessions.ts';
 import { TokenUsers } from './token-users.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
+import { loadWebAuthn } from './webauthn-library.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
 
 /** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
@@ -107,6 +113,7 @@ export const auth = fp(
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
     const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const passkeys = await makePasskeys(orm, options, model, store);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
@@ -130,6 +137,8 @@ export const auth = fp(
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
         me,
         sessions: refreshes,
+        passkeys,
+        hasPasswordLogin: options.routes.has('login'),
         devices,
         codes,
         codeMails: mailsOf(codes),
@@ -168,6 +177,22 @@ function sessionRecords(
 ): SessionRecords | undefined {
   if (sessions === undefined) return undefined;
   return new SessionRecords(checkSession(orm, sessions.entity, account), account, orm.em, me?.read);
+}
+
+/** Undefined if passkeys are off. */
+async function makePasskeys(
+  orm: MikroORM,
+  { passkeys, passkeyKey }: ResolvedAuthOptions,
+  account: AccountModel,
+  store: Store,
+): Promise<Passkeys | undefined> {
+  if (passkeys === undefined) return undefined;
+  return new Passkeys({
+    library: await loadWebAuthn(),
+    records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, account)),
+    challenges: new PasskeyChallenges(store, passkeyKey),
+    relyingParty: passkeys.relyingParty,
+  });
 }
 
 function cached(source: UserSource, orm: MikroORM, { userCache }: ResolvedAuthOptions): UserSource {

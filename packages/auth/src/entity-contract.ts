@@ -1,7 +1,9 @@
 import {
+  BigIntType,
   type EntityMetadata,
   type EntityName,
   type EntityProperty,
+  JsonType,
   type MikroORM,
   ReferenceKind,
 } from '@mikro-orm/core';
@@ -51,6 +53,35 @@ export class EntityContract<Entity extends object> {
     }
   }
 
+  requireText(name: string): void {
+    if (this.#property(name).runtimeType !== 'string') throw this.wrong(`must have "${name}" as a text`);
+  }
+
+  requireJson(name: string): void {
+    if (!isJson(this.#property(name))) throw this.wrong(`must have "${name}" as a JSON column`);
+  }
+
+  /** For numbers that do not fit 32 bits with a sign. */
+  requireBigInteger(name: string): void {
+    const { customType } = this.#property(name) as { customType: unknown };
+    if (customType instanceof BigIntType && customType.mode === 'number') return;
+    throw this.wrong(`must have "${name}" as p.bigint('number')`);
+  }
+
+  requireNullable(...names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#property(name).nullable !== true) throw this.wrong(`must have "${name}" nullable`);
+    }
+  }
+
+  /** For records that belong to an account, and are nothing without it. */
+  requireOwner(name: string, account: EntityMetadata): void {
+    if (this.requireReference(name, ['id']).root !== account.root) {
+      throw this.wrong(`must refer by "${name}" to ${account.className}`);
+    }
+    this.requireDeletionWith(name);
+  }
+
   /** The entity that a property refers to, which has the properties. */
   requireReference(name: string, properties: readonly string[]): EntityMetadata {
     const { kind, targetMeta } = this.#property(name);
@@ -82,6 +113,10 @@ export class EntityContract<Entity extends object> {
   #property(name: string): EntityProperty {
     return (this.meta.properties as Properties)[name]!;
   }
+}
+
+function isJson({ customType }: EntityProperty): boolean {
+  return (customType as unknown) instanceof JsonType;
 }
 
 function lacking({ properties }: EntityMetadata, names: readonly string[]): string[] {

@@ -1,5 +1,6 @@
 import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance } from 'fastify';
+import type { Passkeys } from '../passkeys.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
@@ -7,6 +8,8 @@ import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
+import { passkeyLoginRoutes } from './passkey-login.ts';
+import { type PasskeyParts, passkeyRoutes } from './passkeys.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
@@ -22,7 +25,10 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ForgotPasswordParts &
   ResetPasswordParts &
   ChangeEmailParts &
-  ConfirmEmailParts & {
+  ConfirmEmailParts &
+  Pick<PasskeyParts, 'hasPasswordLogin'> & {
+    /** Undefined: passkeys are off. */
+    readonly passkeys: Passkeys | undefined;
     /** Undefined: sessions are off. */
     readonly sessions: RefreshParts | undefined;
     /** Undefined: people have no routes of their own account. */
@@ -34,7 +40,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions } = parts;
+  const { me, sessions, passkeys } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -54,6 +60,9 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
           listSessionsRoute(sessions),
           endSessionRoute(sessions),
         ]),
+    ...(passkeys === undefined
+      ? []
+      : [...passkeyRoutes({ ...parts, passkeys }), ...passkeyLoginRoutes({ ...parts, passkeys })]),
   ];
 }
 

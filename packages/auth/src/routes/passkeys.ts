@@ -1,0 +1,172 @@
+import { InvalidUsage, NotFound, securityEvent } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { AccountEntity } from '../account-contract.ts';
+import type { Accounts } from '../accounts.ts';
+import type { CheckPassword } from '../check-password.ts';
+import { ASSERTION, NEW_CREDENTIAL } from '../passkey-answers.ts';
+import { MAX_PASSKEY_NAME_LENGTH } from '../passkey-contract.ts';
+import type { Passkeys, ShownPasskey } from '../passkeys.ts';
+import { isPasswordHash } from '../password-hasher.ts';
+import { bodyReader } from '../request-body.ts';
+import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
+
+export interface PasskeyParts {
+  readonly accounts: Accounts;
+  readonly checkPassword: CheckPassword;
+  readonly passkeys: Passkeys;
+  /** True if people can log in with a password. */
+  readonly hasPasswordLogin: boolean;
+}
+
+const PASSKEY = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    created_at: Type.String({ format: 'date-time' }),
+    last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  },
+  { title: 'Passkey' },
+);
+export const PASSKEYS = Type.Array(PASSKEY);
+
+/** The options of WebAuthn, which a page hands on to the browser as they are. */
+export const CREATION_OPTIONS = webAuthnOptions('PublicKeyCredentialCreationOptionsJSON', 'create');
+export const REQUEST_OPTIONS = webAuthnOptions('PublicKeyCredentialRequestOptionsJSON', 'get');
+
+const PROOF = Type.Object({
+  password: Type.Optional(Type.String({ description: 'The password of the account' })),
+  passkey: Type.Optional(ASSERTION),
+});
+const NEW_PASSKEY = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: MAX_PASSKEY_NAME_LENGTH }),
+  passkey: NEW_CREDENTIAL,
+});
+const readProof = bodyReader(PROOF, {});
+const readNew = bodyReader(NEW_PASSKEY, {});
+
+const ROUTE = { name: 'passkeys', access: 'token' } as const;
+
+/** The routes by which people keep their passkeys. */
+export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
+  const { passkeys } = parts;
+  return [
+    {
+      ...ROUTE,
+      method: 'GET',
+      path: 'passkeys',
+      operationId: 'listPasskeys',
+      summary: 'List the passkeys of your account',
+      description: 'The newest comes first.',
+      status: 200,
+      answer: PASSKEYS,
+      errors: [401],
+      handler: (request) => passkeys.list(request, accountOf(request)),
+    },
+    {
+      ...ROUTE,
+      method: 'POST',
+      path: 'passkeys/proof-options',
+      operationId: 'passkeyProofOptions',
+      summary: 'Get the options to prove with a passkey that you are the owner of the account',
+      description: 'The answer of the browser goes into `passkey` where a password is asked for, within five minutes.',
+      status: 200,
+      answer: REQUEST_OPTIONS,
+      errors: [401, 429],
+      handler: (request) => passkeys.requestOptions(request, { proofOf: accountOf(request) }),
+    },
+    {
+      ...ROUTE,
+      method: 'POST',
+      path: 'passkeys/options',
+      operationId: 'passkeyOptions',
+      summary: 'Get the options to add a passkey',
+      description:
+        'Takes the password, or one of the passkeys that the account has. The answer of the browser goes to `passkeys` within five minutes.',
+      body: PROOF,
+      status: 200,
+      answer: CREATION_OPTIONS,
+      errors: [401, 429],
+      handler: async (request) => passkeys.creationOptions(request, await provenAccount(parts, request)),
+    },
+    {
+      ...ROUTE,
+      method: 'POST',
+      path: 'passkeys',
+      operationId: 'addPasskey',
+      summary: 'Add a passkey',
+      description: 'Takes the answer of the browser to the options that were asked for just before.',
+      body: NEW_PASSKEY,
+      status: 201,
+      answer: PASSKEY,
+      errors: [401, 409],
+      handler: addHandler(parts),
+    },
+    {
+      ...ROUTE,
+      method: 'DELETE',
+      path: 'passkeys/:id',
+      operationId: 'deletePasskey',
+      summary: 'Delete a passkey',
+      description:
+        'Takes the password, or one of the passkeys. The last passkey of an account that cannot log in by a password stays.',
+      params: Type.Object({ id: Type.String() }),
+      body: PROOF,
+      status: 204,
+      answer: NOTHING,
+      errors: [401, 404, 409, 429],
+      handler: deleteHandler(parts),
+    },
+  ];
+}
+
+/** The account that is logged in, once it has proved who it is by what nobody has who got hold of a token. */
+async function provenAccount(
+  { accounts, checkPassword, passkeys }: PasskeyParts,
+  request: FastifyRequest,
+): Promise<AccountEntity> {
+  const { password, passkey } = readProof(request.body);
+  const account = await accounts.ofRequest(request);
+  if (passkey === undefined) {
+    if (password === undefined) throw refused('/password', 'is required, or a passkey');
+    await checkPassword(request, account, password, 'password');
+  } else if ((await passkeys.check(request, { proofOf: account.id }, passkey)) === undefined) {
+    throw refused('/passkey', 'is not a passkey of the account that was asked for just before');
+  }
+  return account;
+}
+
+function addHandler({ passkeys }: PasskeyParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<ShownPasskey> => {
+    const { name, passkey } = readNew(request.body);
+    const added = await passkeys.add(request, accountOf(request), name, passkey);
+    if (added === undefined) throw refused('/passkey', 'is not a passkey that was asked for just before');
+    request.log.info({ ...securityEvent(request, 'auth.passkey_added'), passkey: added.id }, 'a passkey was added');
+    reply.code(201);
+    return added;
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function deleteHandler(parts: PasskeyParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { id } = request.params as { id: string };
+    const account = await provenAccount(parts, request);
+    const isNeeded = !(parts.hasPasswordLogin && isPasswordHash(account.password));
+    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, account.id, id, isNeeded));
+    if (!isDeleted) throw new NotFound('The account has no such passkey');
+    request.log.info({ ...securityEvent(request, 'auth.passkey_deleted'), passkey: id }, 'a passkey was deleted');
+    reply.code(204);
+  };
+}
+
+function refused(path: string, message: string): InvalidUsage {
+  const details = [{ in: 'body', path, message }] as const;
+  return new InvalidUsage('The passkey is not accepted', { details, event: 'auth.passkey_refused' });
+}
+
+function webAuthnOptions(title: string, method: string) {
+  const description = `For \`PublicKeyCredential.parse${method === 'create' ? 'Creation' : 'Request'}OptionsFromJSON()\`, and then \`navigator.credentials.${method}()\``;
+  return Type.Object({ challenge: Type.String() }, { title, description, additionalProperties: true });
+}

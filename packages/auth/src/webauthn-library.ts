@@ -1,0 +1,18 @@
+import { ImproperlyConfigured } from '@viewset/core';
+
+/** The parts of the optional package `@simplewebauthn/server` that passkeys need. */
+export type WebAuthnLibrary = typeof import('@simplewebauthn/server') &
+  Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>;
+
+/** Throws ImproperlyConfigured if the package is not installed. */
+export async function loadWebAuthn(): Promise<WebAuthnLibrary> {
+  try {
+    const [library, { decodeAttestationObject }] = await Promise.all([
+      import('@simplewebauthn/server'),
+      import('@simplewebauthn/server/helpers'),
+    ]);
+    return { ...library, decodeAttestationObject };
+  } catch (cause) {
+    throw new ImproperlyConfigured('auth: option "passkeys" needs the package @simplewebauthn/server', { cause });
+  }
+}
