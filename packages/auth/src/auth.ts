@@ -22,6 +22,8 @@ import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
+import { checkApiKey } from './api-key-contract.ts';
+import { ApiKeyPayload, ApiKeys } from './api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import {
   Authentication,
@@ -35,22 +37,30 @@ import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
+import { declarePermissions } from './has-permission.ts';
+import { LoginAttempts } from './login-attempts.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { PasskeyChallenges } from './passkey-challenges.ts';
 import { checkPasskey } from './passkey-contract.ts';
 import { PasskeyRecords } from './passkey-records.ts';
 import { Passkeys } from './passkeys.ts';
+import { RecoveryCodes } from './recovery-codes.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
+import type { TwoFactorParts } from './routes/two-factor.ts';
+import { askingSecondFactor } from './second-factor.ts';
+import { SecretBox } from './secret-box.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
 import { Sessions } from './sessions.ts';
 import { TokenUsers } from './token-users.ts';
+import { checkTwoFactor } from './two-factor-contract.ts';
+import { TwoFactors } from './two-factors.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { loadWebAuthn } from './webauthn-library.ts';
@@ -106,19 +116,23 @@ export const auth = fp(
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
+    const apiKeys = makeApiKeys(orm, accounts, model, options);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const devices = new DeviceCookies(options.deviceKey);
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const twoFactor = makeTwoFactor(orm, model, store, options);
+    const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
     const passkeys = await makePasskeys(orm, options, model, store);
     const header = new AuthorizationHeader(options.tokenScheme);
-    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
+    const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
+    if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
     const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
     const mails = new Mails(options.mailer ?? NO_MAILER);
@@ -132,6 +146,10 @@ export const auth = fp(
         hasher,
         verifyLogin,
         completeLogin,
+        finishLogin,
+        twoFactor,
+        apiKeys,
+        permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
@@ -157,15 +175,18 @@ export const auth = fp(
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
 
-function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
+function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
   const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
   if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
+  if (typeof deletion !== 'boolean' && typeof deletion !== 'function') {
+    throw wrongOption('auth', 'me.delete', 'true, false or a function', deletion);
+  }
   const usual = { email, name, role: `${role}.name`, is_active };
   return {
     read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),
     input: write && new AccountInput('me.write', write, model, ['name']),
-    canDelete,
+    deletion: deletion === true ? (_request, remove) => remove() : deletion === false ? undefined : deletion,
   };
 }
 
@@ -182,7 +203,7 @@ function sessionRecords(
 /** Undefined if passkeys are off. */
 async function makePasskeys(
   orm: MikroORM,
-  { passkeys, passkeyKey }: ResolvedAuthOptions,
+  { passkeys, keyFor }: ResolvedAuthOptions,
   account: AccountModel,
   store: Store,
 ): Promise<Passkeys | undefined> {
@@ -190,7 +211,7 @@ async function makePasskeys(
   return new Passkeys({
     library: await loadWebAuthn(),
     records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, account)),
-    challenges: new PasskeyChallenges(store, passkeyKey),
+    challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
     relyingParty: passkeys.relyingParty,
   });
 }
@@ -209,22 +230,58 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
+function makeApiKeys(
+  orm: MikroORM,
+  accounts: Accounts,
+  model: AccountModel,
+  { apiKeys }: ResolvedAuthOptions,
+): ApiKeys | undefined {
+  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
+}
+
+function makeTwoFactor(
+  orm: MikroORM,
+  model: AccountModel,
+  store: Store,
+  { twoFactor, keyFor }: ResolvedAuthOptions,
+): TwoFactorParts | undefined {
+  if (twoFactor === undefined) return undefined;
+  const box = new SecretBox(keyFor('secrets of second factors'));
+  const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
+  return {
+    twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
+    attempts: new LoginAttempts(store, keyFor('login attempts')),
+    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
+    issuer: twoFactor.issuer,
+  };
+}
+
+/** What says who sends a request. */
+interface Identities {
+  readonly users: TokenUsers;
+  readonly tokens: AccessTokens;
+  readonly header: AuthorizationHeader;
+  readonly apiKeys: ApiKeys | undefined;
+}
+
 function makeInstance(
   options: ResolvedAuthOptions,
-  users: TokenUsers,
-  tokens: AccessTokens,
-  header: AuthorizationHeader,
+  { users, tokens, header, apiKeys }: Identities,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const hasSessions = options.sessions !== undefined;
   const authenticate = (request: FastifyRequest): AuthPayload => {
-    const payload = tokens.read(header.requireToken(request.headers.authorization));
+    const token = header.requireToken(request.headers.authorization);
+    const key = apiKeys?.payload(token);
+    if (key !== undefined) return key;
+    const payload = tokens.read(token);
     if (hasSessions && sessionOf(payload) === undefined) throw invalidToken('The token is of no session');
     return payload;
   };
   const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = users.find(request, payload);
+    const user: unknown =
+      payload instanceof ApiKeyPayload ? apiKeys?.user(request, payload) : users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
@@ -279,6 +336,11 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
       );
     }
   });
+}
+
+function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]): void {
+  const forget = declarePermissions(permissions);
+  app.addHook('onClose', async () => forget());
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

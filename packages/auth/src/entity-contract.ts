@@ -9,7 +9,8 @@ import {
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
-type Properties = Readonly<Record<string, EntityProperty | undefined>>;
+/** The properties of an entity by name, of which any may be missing. */
+export type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
 /** What an entity that an option names has to have; every method throws ImproperlyConfigured that names option and property. */
 export class EntityContract<Entity extends object> {
@@ -115,7 +116,7 @@ export class EntityContract<Entity extends object> {
   }
 }
 
-function isJson({ customType }: EntityProperty): boolean {
+export function isJson({ customType }: EntityProperty): boolean {
   return (customType as unknown) instanceof JsonType;
 }
 

@@ -22,12 +22,14 @@ export interface ShownPasskey {
   readonly last_used_at: string | null;
 }
 
-/** What an assertion is for: the challenge must have been made for it. */
+/** What an answer is for: the challenge must have been made for it. */
 export type PasskeyPurpose =
-  /** Whoever has the passkey logs in, in the browser that asked for the challenge. The authenticator must have verified the user. */
-  | { readonly login: string }
+  /** Whoever has the passkey logs in, in the browser that asked for the challenge. The authenticator must verify the user. */
+  | { readonly to: 'login'; readonly browser: string }
+  /** Ends an attempt to log in, which began with the password. The authenticator need not verify the user. */
+  | { readonly to: 'end-login'; readonly account: number; readonly attempt: string }
   /** The account that is logged in proves once more who it is. */
-  | { readonly proofOf: number };
+  | { readonly to: 'prove'; readonly account: number };
 
 export interface PasskeysParts {
   readonly library: WebAuthnLibrary;
@@ -60,7 +62,7 @@ export class Passkeys {
     { id, email, name }: AccountEntity,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const party = this.#partyOf(request);
-    const challenge = await this.#challenges.issue(addingTo(id), { account: id });
+    const challenge = await this.#challenges.issue(purposeOfAdding(id), { account: id });
     return this.#library.generateRegistrationOptions({
       rpID: party.id,
       rpName: party.name,
@@ -113,13 +115,13 @@ export class Passkeys {
     request: FastifyRequest,
     purpose: PasskeyPurpose,
   ): Promise<PublicKeyCredentialRequestOptionsJSON> {
-    const account = accountOf(purpose);
-    const client = account === undefined ? { address: request.ip } : { account };
+    const account = 'account' in purpose ? purpose.account : undefined;
+    const client = purpose.to === 'prove' ? { account: purpose.account } : { address: request.ip };
     const challenge = await this.#challenges.issue(JSON.stringify(purpose), client);
     return this.#library.generateAuthenticationOptions({
       rpID: this.#partyOf(request).id,
       challenge: bytes(challenge),
-      userVerification: 'required',
+      userVerification: mustVerifyUser(purpose) ? 'required' : 'preferred',
       ...(account !== undefined && { allowCredentials: await this.#credentialsOf(request, account) }),
     });
   }
@@ -134,10 +136,8 @@ export class Passkeys {
     const passkey = await this.#records.byCredential(request.em, assertion.id);
     if (passkey === undefined) return undefined;
     const account = passkey.account.id;
-    const named = accountOf(purpose);
-    if (account !== (named ?? account) || !this.#isOf(request, account, assertion, named !== undefined))
-      return undefined;
-    const counter = await this.#verify(request, challenge, passkey, assertion);
+    if (!this.#isFor(request, purpose, account, assertion)) return undefined;
+    const counter = await this.#verify(request, challenge, passkey, assertion, mustVerifyUser(purpose));
     if (counter === undefined) return undefined;
     if (await this.#records.use(request.em, passkey.id, counter)) return account;
     const event = { ...securityEvent(request, 'auth.passkey_counter'), account, passkey: passkey.id };
@@ -145,10 +145,11 @@ export class Passkeys {
     return undefined;
   }
 
-  /** True if the authenticator says that the passkey is of the account. It may say nothing if the server has named the passkey. */
-  #isOf(request: FastifyRequest, account: number, { response }: Assertion, isNamed: boolean): boolean {
+  /** True unless the server or the authenticator names another account. One of them has to name one. */
+  #isFor(request: FastifyRequest, purpose: PasskeyPurpose, account: number, { response }: Assertion): boolean {
+    if ('account' in purpose && purpose.account !== account) return false;
     const handle = response.userHandle ?? undefined;
-    if (handle === undefined) return isNamed;
+    if (handle === undefined) return 'account' in purpose;
     return handle === Buffer.from(userHandle(this.#partyOf(request), account)).toString('base64url');
   }
 
@@ -158,6 +159,7 @@ export class Passkeys {
     challenge: string,
     { credential_id: id, public_key }: PasskeyEntity,
     { response, ...assertion }: Assertion,
+    requireUserVerification: boolean,
   ): Promise<number | undefined> {
     const { id: expectedRPID, origins } = this.#partyOf(request);
     const { clientDataJSON, authenticatorData, signature } = response;
@@ -171,7 +173,7 @@ export class Passkeys {
         expectedChallenge: challenge,
         expectedOrigin: [...origins],
         expectedRPID,
-        requireUserVerification: true,
+        requireUserVerification,
         // Without a counter, so that it is compared where it is stored.
         credential: { id, publicKey: bytes(public_key), counter: 0 },
       });
@@ -185,7 +187,7 @@ export class Passkeys {
     account: number,
     credential: NewCredential,
   ): Promise<WebAuthnCredential | undefined> {
-    const challenge = await this.#takeChallenge(credential, addingTo(account));
+    const challenge = await this.#takeChallenge(credential, purposeOfAdding(account));
     if (challenge === undefined) return undefined;
     const { id: expectedRPID, origins } = this.#partyOf(request);
     const { attestationObject, clientDataJSON } = credential.response;
@@ -227,12 +229,12 @@ export class Passkeys {
   }
 }
 
-function addingTo(account: number): string {
-  return JSON.stringify({ addingTo: account });
+function purposeOfAdding(account: number): string {
+  return JSON.stringify({ to: 'add', account });
 }
 
-function accountOf(purpose: PasskeyPurpose): number | undefined {
-  return 'proofOf' in purpose ? purpose.proofOf : undefined;
+function mustVerifyUser({ to }: PasskeyPurpose): boolean {
+  return to !== 'end-login';
 }
 
 /**

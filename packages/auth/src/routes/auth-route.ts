@@ -21,6 +21,8 @@ export interface AuthRoute {
   readonly errors: readonly number[];
   /** Who may call it: whoever has a token, anybody, or anybody as long as `nonAuthEndpoints` lists it. */
   readonly access: 'token' | 'anybody' | 'listed';
+  /** True if an API key may call it too. Default: a key reaches no route that needs a token. */
+  readonly takesApiKeys?: true;
   readonly handler: RouteHandlerMethod;
 }
 

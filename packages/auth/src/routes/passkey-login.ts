@@ -8,14 +8,15 @@ import { ASSERTION } from '../passkey-answers.ts';
 import type { Passkeys } from '../passkeys.ts';
 import { bodyReader, RefreshChoice } from '../request-body.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoggedIn } from './complete-login.ts';
-import { REQUEST_OPTIONS } from './passkeys.ts';
+import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer } from './complete-login.ts';
 import type { SessionParts } from './sessions.ts';
+import { REQUEST_OPTIONS } from './webauthn-options.ts';
 
 export interface PasskeyLoginParts {
   readonly accounts: Accounts;
   readonly passkeys: Passkeys;
-  readonly completeLogin: CompleteLogin;
+  /** Ends a login without asking for a second factor: whoever has a passkey, and is known to it, has shown two. */
+  readonly finishLogin: CompleteLogin;
   /** Undefined: sessions are off. */
   readonly sessions: SessionParts | undefined;
 }
@@ -31,7 +32,7 @@ const ROUTE = { name: 'login-passkey', method: 'POST', access: 'anybody' } as co
 export function passkeyLoginRoutes({
   accounts,
   passkeys,
-  completeLogin,
+  finishLogin,
   sessions,
 }: PasskeyLoginParts): readonly AuthRoute[] {
   return [
@@ -45,7 +46,8 @@ export function passkeyLoginRoutes({
       status: 200,
       answer: REQUEST_OPTIONS,
       errors: [429],
-      handler: (request, reply) => passkeys.requestOptions(request, { login: rememberLoginBrowser(request, reply) }),
+      handler: (request, reply) =>
+        passkeys.requestOptions(request, { to: 'login', browser: rememberLoginBrowser(request, reply) }),
     },
     {
       ...ROUTE,
@@ -57,15 +59,15 @@ export function passkeyLoginRoutes({
       status: 200,
       answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,
       errors: [401],
-      async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {
+      async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {
         const { passkey, ...choices } =
           sessions === undefined ? readLogin(request.body) : readSessionLogin(request.body);
         const browser = loginBrowser(request);
-        const id = browser === undefined ? undefined : await passkeys.check(request, { login: browser }, passkey);
+        const id = browser === undefined ? undefined : await passkeys.check(request, { to: 'login', browser }, passkey);
         const account = id === undefined ? undefined : await accounts.byId(request.em, id);
         if (account === undefined) throw refused();
         if (!account.is_active) throw refuseDisabled(request, account);
-        return completeLogin(request, reply, account, choices);
+        return finishLogin(request, reply, account, choices);
       },
     },
   ];

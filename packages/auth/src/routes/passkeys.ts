@@ -10,11 +10,15 @@ import type { Passkeys, ShownPasskey } from '../passkeys.ts';
 import { isPasswordHash } from '../password-hasher.ts';
 import { bodyReader } from '../request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
+import { checkCode, type TwoFactorParts } from './two-factor.ts';
+import { CREATION_OPTIONS, REQUEST_OPTIONS } from './webauthn-options.ts';
 
 export interface PasskeyParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
   readonly passkeys: Passkeys;
+  /** Undefined: two factors are off. */
+  readonly twoFactor: TwoFactorParts | undefined;
   /** True if people can log in with a password. */
   readonly hasPasswordLogin: boolean;
 }
@@ -30,12 +34,11 @@ const PASSKEY = Type.Object(
 );
 export const PASSKEYS = Type.Array(PASSKEY);
 
-/** The options of WebAuthn, which a page hands on to the browser as they are. */
-export const CREATION_OPTIONS = webAuthnOptions('PublicKeyCredentialCreationOptionsJSON', 'create');
-export const REQUEST_OPTIONS = webAuthnOptions('PublicKeyCredentialRequestOptionsJSON', 'get');
-
 const PROOF = Type.Object({
   password: Type.Optional(Type.String({ description: 'The password of the account' })),
+  code: Type.Optional(
+    Type.String({ description: 'With the password, if the account has two factors', maxLength: 100 }),
+  ),
   passkey: Type.Optional(ASSERTION),
 });
 const NEW_PASSKEY = Type.Object({
@@ -73,7 +76,7 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       status: 200,
       answer: REQUEST_OPTIONS,
       errors: [401, 429],
-      handler: (request) => passkeys.requestOptions(request, { proofOf: accountOf(request) }),
+      handler: (request) => passkeys.requestOptions(request, { to: 'prove', account: accountOf(request) }),
     },
     {
       ...ROUTE,
@@ -122,15 +125,20 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
 
 /** The account that is logged in, once it has proved who it is by what nobody has who got hold of a token. */
 async function provenAccount(
-  { accounts, checkPassword, passkeys }: PasskeyParts,
+  { accounts, checkPassword, passkeys, twoFactor }: PasskeyParts,
   request: FastifyRequest,
 ): Promise<AccountEntity> {
-  const { password, passkey } = readProof(request.body);
+  const { password, code, passkey } = readProof(request.body);
   const account = await accounts.ofRequest(request);
   if (passkey === undefined) {
     if (password === undefined) throw refused('/password', 'is required, or a passkey');
     await checkPassword(request, account, password, 'password');
-  } else if ((await passkeys.check(request, { proofOf: account.id }, passkey)) === undefined) {
+    // A passkey logs in without a code: whoever has the password alone must not get one.
+    if (await twoFactor?.twoFactors.isOn(request.em, account.id)) {
+      if (code === undefined) throw refused('/code', 'is required with the password');
+      await checkCode(twoFactor!, request, account.id, code);
+    }
+  } else if ((await passkeys.check(request, { to: 'prove', account: account.id }, passkey)) === undefined) {
     throw refused('/passkey', 'is not a passkey of the account that was asked for just before');
   }
   return account;
@@ -164,9 +172,4 @@ function deleteHandler(parts: PasskeyParts) {
 function refused(path: string, message: string): InvalidUsage {
   const details = [{ in: 'body', path, message }] as const;
   return new InvalidUsage('The passkey is not accepted', { details, event: 'auth.passkey_refused' });
-}
-
-function webAuthnOptions(title: string, method: string) {
-  const description = `For \`PublicKeyCredential.parse${method === 'create' ? 'Creation' : 'Request'}OptionsFromJSON()\`, and then \`navigator.credentials.${method}()\``;
-  return Type.Object({ challenge: Type.String() }, { title, description, additionalProperties: true });
 }

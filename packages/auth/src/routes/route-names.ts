@@ -3,6 +3,8 @@ export const ROUTE_OPTIONS = {
   login: null,
   register: null,
   'send-verification-email': null,
+  'api-keys': 'apiKeys',
+  'two-factor': 'twoFactor',
   'change-password': 'passwords',
   'forgot-password': 'passwords',
   'reset-password': 'passwords',

@@ -1,4 +1,5 @@
 /** Passkeys in a real browser, with its virtual authenticator: by the API of WebAuthn itself, without a library on the page. */
+import type { AddressInfo } from 'node:net';
 import type { CDPSession, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
@@ -69,7 +70,7 @@ t.test('in Chromium', { skip: skipWithoutBrowser() }, async (t) => {
         reply.type('text/html').send(`<!doctype html><title>Library</title><script>${SCRIPT}</script>`),
       );
     });
-    const { port } = app.app.addresses()[0]!;
+    const { port } = app.app.server.address() as AddressInfo;
     const open = async (t: Test): Promise<Page> => {
       const page = await openPage(t, browser, { baseURL: `http://localhost:${port}` });
       await page.goto('/');

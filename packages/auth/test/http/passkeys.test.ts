@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { TOTP } from 'otpauth';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import { PASSWORD, startApp } from '../support/app.ts';
 import { Authenticator, byteString, integer, list, map, type Tampering, text } from '../support/authenticator.ts';
 import { Browser, cookiesOf } from '../support/browser.ts';
-import { Account, Passkey, Role, Session } from '../support/entities.ts';
+import { Account, Passkey, Role, Session, TwoFactor } from '../support/entities.ts';
 
 const ORIGIN = 'https://example.com';
 const passkeys = { entity: Passkey, rpName: 'The Library', rpId: 'example.com' };
@@ -17,7 +18,7 @@ interface Shown {
   readonly last_used_at: string | null;
 }
 
-forEachDatabase(t, { entities: [Account, Role, Session, Passkey] }, async (t, orm) => {
+forEachDatabase(t, { entities: [Account, Role, Session, Passkey, TwoFactor] }, async (t, orm) => {
   const app = await startApp(t, orm, { sessions: Session, passkeys });
   let accounts = 0;
   /** Somebody who is logged in, in a browser of their own. */
@@ -326,6 +327,56 @@ forEachDatabase(t, { entities: [Account, Role, Session, Passkey] }, async (t, or
     const stateless = await startApp(t, orm, { passkeys });
     const answer = await logIn(key, {}, new Browser(stateless));
     t.match(answer, { status: 200, body: { access_token: /\./ } });
+  });
+
+  t.test('with two factors a passkey takes the place of a code, and is enough by itself', async (t) => {
+    const two = await startApp(t, orm, { sessions: Session, passkeys, twoFactor: TwoFactor });
+    const email = `ann${++accounts}@example.com`;
+    const { id } = await two.addAccount(email);
+    const browser = new Browser(two);
+    await browser.login(email);
+    const key = new Authenticator(ORIGIN);
+    t.equal((await add(browser, key)).status, 201);
+    const { body: begun } = await browser.send('POST', '/auth/two-factor');
+    const codeOf = (steps: number) =>
+      new TOTP({ secret: String(begun['secret']) }).generate({ timestamp: Date.now() + steps * 30_000 });
+    t.equal((await browser.send('POST', '/auth/two-factor/confirm', { code: codeOf(-1) })).status, 200);
+    const begin = async (at = new Browser(two)) => {
+      const { body } = await at.login(email);
+      const { two_factor_token } = body as { two_factor_token?: string };
+      const { body: options } = await at.send('POST', '/auth/login/two-factor/options', { two_factor_token });
+      const end = (second: object) => at.send('POST', '/auth/login/two-factor', { two_factor_token, ...second });
+      return { options: options as never, end };
+    };
+    const { options, end } = await begin();
+    t.match(options, { allowCredentials: [{ id: key.id }], userVerification: 'preferred' });
+    t.match(await end({}), { status: 400, body: { details: [{ path: '/code' }] } });
+    t.equal(
+      (await end({ passkey: new Authenticator(ORIGIN).get(options, { userHandle: undefined }) })).status,
+      401,
+      'a stranger’s',
+    );
+    const passkey = key.get((await begin()).options, { isVerified: false, userHandle: undefined });
+    t.equal((await end({ passkey })).status, 401, 'the challenge of another attempt');
+    const last = await begin();
+    const answer = key.get(last.options, { isVerified: false, userHandle: undefined });
+    t.match(await last.end({ passkey: answer }), { status: 200, body: { access_token: /\./ } });
+    t.equal((await last.end({ passkey: answer })).status, 401, 'once');
+    t.equal((await (await begin()).end({ code: codeOf(0) })).status, 200, 'a code is as good');
+    const wrong = await begin();
+    for (let time = 0; time < 5; time++) t.equal((await wrong.end({ passkey: answer })).status, 401);
+    t.equal((await wrong.end({ passkey: key.get(wrong.options) })).status, 401, 'after five wrong ones it is too late');
+    t.equal((await app.post('/auth/login/two-factor/options', { two_factor_token: 'x' })).status, 404);
+    t.equal((await two.post('/auth/login/two-factor/options', { two_factor_token: 'x' })).status, 401);
+
+    t.match(await logIn(key, {}, new Browser(two)), { status: 200, body: { access_token: /\./ } }, 'by itself');
+    t.equal((await logIn(key, { isVerified: false }, new Browser(two))).status, 401);
+    const ask = (proof: object) => browser.send('POST', '/auth/passkeys/options', proof);
+    t.match(await ask({ password: PASSWORD }), { status: 400, body: { details: [{ path: '/code' }] } });
+    t.match(await ask({ password: PASSWORD, code: '12' }), { status: 400, body: { details: [{ path: '/code' }] } });
+    await orm.em.fork().nativeUpdate(TwoFactor, { account: { id } }, { last_step: null });
+    t.equal((await ask({ password: PASSWORD, code: codeOf(0) })).status, 200);
+    t.equal((await ask(await proofOf(browser, key))).status, 200);
   });
 
   t.test('by default passkeys are of the host, and of its own pages', async (t) => {
