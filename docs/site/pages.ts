@@ -32,7 +32,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'query-sets',
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
-  Access: ['authentication', 'two-factors', 'api-keys', 'permissions', 'throttles'],
+  Access: ['authentication', 'two-factors', 'passkeys', 'api-keys', 'permissions', 'throttles'],
   Server: [
     'plugin',
     'errors',
