@@ -34,11 +34,12 @@ export const ASSERTION = Type.Object(
 );
 export type Assertion = Static<typeof ASSERTION>;
 
-/** The challenge that an answer says it is for; undefined if it says nothing that can be read. */
+/** The challenge that an answer says it is for; undefined if it cannot be read, or comes of a frame within another site's page. */
 export function challengeOf({ response }: NewCredential | Assertion): string | undefined {
   try {
-    const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as { challenge?: unknown };
-    return typeof data.challenge === 'string' ? data.challenge : undefined;
+    const text = Buffer.from(response.clientDataJSON, 'base64url').toString();
+    const { challenge, crossOrigin } = JSON.parse(text) as { challenge?: unknown; crossOrigin?: unknown };
+    return typeof challenge === 'string' && crossOrigin !== true ? challenge : undefined;
   } catch {
     return undefined;
   }

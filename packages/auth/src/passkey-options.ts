@@ -49,9 +49,10 @@ function isDomain(text: unknown): text is string {
 
 /** A browser uses the passkeys of a domain on its pages and on those of its subdomains. */
 function resolveOrigins(id: string, origins: readonly string[] = [`https://${id}`]): readonly string[] {
-  const isUsable = (origin: unknown): boolean =>
-    typeof origin === 'string' && isOrigin(origin) && `.${new URL(origin).hostname}`.endsWith(`.${id}`);
-  if (Array.isArray(origins) && origins.length > 0 && origins.every(isUsable)) return [...origins];
+  const isUsable = (origin: unknown): origin is string =>
+    isOrigin(origin) && `.${new URL(origin).hostname}`.endsWith(`.${id}`);
+  const given: unknown[] = Array.isArray(origins) ? origins : [];
+  if (given.length > 0 && given.every(isUsable)) return Object.freeze([...given]);
   throw wrong('origins', `a list of origins of ${id}, such as ["https://${id}"]`, origins);
 }
 

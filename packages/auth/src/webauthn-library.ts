@@ -1,8 +1,9 @@
+import type * as server from '@simplewebauthn/server';
+import type * as helpers from '@simplewebauthn/server/helpers';
 import { ImproperlyConfigured } from '@viewset/core';
 
 /** The parts of the optional package `@simplewebauthn/server` that passkeys need. */
-export type WebAuthnLibrary = typeof import('@simplewebauthn/server') &
-  Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>;
+export type WebAuthnLibrary = typeof server & Pick<typeof helpers, 'decodeAttestationObject'>;
 
 /** Throws ImproperlyConfigured if the package is not installed. */
 export async function loadWebAuthn(): Promise<WebAuthnLibrary> {

@@ -52,7 +52,6 @@ const ROUTE = { name: 'passkeys', access: 'token' } as const;
 
 /** The routes by which people keep their passkeys. */
 export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
-  const { passkeys } = parts;
   return [
     {
       ...ROUTE,
@@ -64,34 +63,9 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       status: 200,
       answer: PASSKEYS,
       errors: [401],
-      handler: (request) => passkeys.list(request, accountOf(request)),
+      handler: (request) => parts.passkeys.list(request, accountOf(request)),
     },
-    {
-      ...ROUTE,
-      method: 'POST',
-      path: 'passkeys/proof-options',
-      operationId: 'passkeyProofOptions',
-      summary: 'Get the options to prove with a passkey that you are the owner of the account',
-      description: 'The answer of the browser goes into `passkey` where a password is asked for, within five minutes.',
-      status: 200,
-      answer: REQUEST_OPTIONS,
-      errors: [401, 429],
-      handler: (request) => passkeys.requestOptions(request, { to: 'prove', account: accountOf(request) }),
-    },
-    {
-      ...ROUTE,
-      method: 'POST',
-      path: 'passkeys/options',
-      operationId: 'passkeyOptions',
-      summary: 'Get the options to add a passkey',
-      description:
-        'Takes the password, or one of the passkeys that the account has. The answer of the browser goes to `passkeys` within five minutes.',
-      body: PROOF,
-      status: 200,
-      answer: CREATION_OPTIONS,
-      errors: [401, 429],
-      handler: async (request) => passkeys.creationOptions(request, await provenAccount(parts, request)),
-    },
+    ...optionsRoutes(parts),
     {
       ...ROUTE,
       method: 'POST',
@@ -119,6 +93,33 @@ export function passkeyRoutes(parts: PasskeyParts): readonly AuthRoute[] {
       answer: NOTHING,
       errors: [401, 404, 409, 429],
       handler: deleteHandler(parts),
+    },
+  ];
+}
+
+function optionsRoutes(parts: PasskeyParts): readonly AuthRoute[] {
+  const { passkeys } = parts;
+  const shared = { ...ROUTE, method: 'POST', status: 200, errors: [401, 429] } as const;
+  return [
+    {
+      ...shared,
+      path: 'passkeys/proof-options',
+      operationId: 'passkeyProofOptions',
+      summary: 'Get the options to prove with a passkey that you are the owner of the account',
+      description: 'The answer of the browser goes into `passkey` where a password is asked for, within five minutes.',
+      answer: REQUEST_OPTIONS,
+      handler: (request) => passkeys.requestOptions(request, { to: 'prove', account: accountOf(request) }),
+    },
+    {
+      ...shared,
+      path: 'passkeys/options',
+      operationId: 'passkeyOptions',
+      summary: 'Get the options to add a passkey',
+      description:
+        'Takes the password, or one of the passkeys that the account has. The answer of the browser goes to `passkeys` within five minutes.',
+      body: PROOF,
+      answer: CREATION_OPTIONS,
+      handler: async (request) => passkeys.creationOptions(request, await provenAccount(parts, request)),
     },
   ];
 }

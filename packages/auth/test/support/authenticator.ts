@@ -6,6 +6,7 @@ export interface Tampering {
   readonly challenge?: string;
   readonly origin?: string;
   readonly type?: string;
+  readonly crossOrigin?: boolean;
   readonly rpId?: string;
   readonly counter?: number;
   readonly credentialId?: string;
@@ -91,17 +92,9 @@ export class Authenticator {
     };
   }
 
-  #clientData(type: string, challenge: string, tampering: Tampering): Buffer {
-    const data = { type, challenge, origin: this.#origin, crossOrigin: false };
-    const { origin, challenge: other, type: otherType } = tampering;
-    return Buffer.from(
-      JSON.stringify({
-        ...data,
-        ...(origin !== undefined && { origin }),
-        ...(other !== undefined && { challenge: other }),
-        ...(otherType !== undefined && { type: otherType }),
-      }),
-    );
+  #clientData(ownType: string, given: string, tampering: Tampering): Buffer {
+    const { type = ownType, challenge = given, origin = this.#origin, crossOrigin = false } = tampering;
+    return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin }));
   }
 
   #data(
