@@ -11,8 +11,12 @@ import { MongoExtension } from '@viewset/mongodb';
 import type { FastifyBaseLogger } from 'fastify';
 import { MIGRATIONS } from '../migrations/index.ts';
 import { Account } from './entities/account.ts';
+import { ApiKey } from './entities/api-key.ts';
+import { Identity } from './entities/identity.ts';
 import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
+import { Session } from './entities/session.ts';
+import { TwoFactor } from './entities/two-factor.ts';
 import type { Settings } from './settings.ts';
 
 const DEFAULT_FILE = fileURLToPath(new URL('../shop.sqlite', import.meta.url));
@@ -38,7 +42,7 @@ export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseL
   const kind = kindOf(url);
   const orm = await MikroORM.init({
     ...OPTIONS[kind](url, settings),
-    entities: [Account, Product, Role],
+    entities: [Account, ApiKey, Identity, Product, Role, Session, TwoFactor],
     logger: (message) => log.info(message),
     colors: false,
   });

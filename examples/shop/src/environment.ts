@@ -1,10 +1,13 @@
 import { isIP } from 'node:net';
+import type { OAuthProvider } from '@viewset/auth';
 import { ImproperlyConfigured } from '@viewset/core';
 import type { Rate } from './settings.ts';
 
 const MIN_SECRET_BYTES = 32;
 /** bcrypt reads no further. */
 const MAX_PASSWORD_BYTES = 72;
+const OAUTH_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
+const OAUTH = /^OAUTH_([A-Z0-9_]+)_(?:ISSUER|CLIENT_ID|CLIENT_SECRET)$/;
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
 /**
@@ -95,6 +98,24 @@ export class Environment {
     if (text === undefined) return undefined;
     if (text === 'on' || text === 'off') return text === 'on';
     throw mistake(name, 'on or off', text);
+  }
+
+  /** The services of OAUTH_<NAME>_ISSUER, OAUTH_<NAME>_CLIENT_ID and OAUTH_<NAME>_CLIENT_SECRET, by their names in lower case. */
+  oauthProviders(): Record<string, OAuthProvider> {
+    const names = Object.keys(this.#variables).flatMap((variable) => OAUTH.exec(variable)?.[1] ?? []);
+    const given = [...new Set(names)].filter((name) => OAUTH_PARTS.some((part) => this.text(`OAUTH_${name}_${part}`)));
+    return Object.fromEntries(
+      given.map((name) => {
+        const [issuer, clientId, clientSecret] = OAUTH_PARTS.map((part) => this.#required(`OAUTH_${name}_${part}`));
+        return [name.toLowerCase().replaceAll('_', '-'), { issuer, clientId, clientSecret } as OAuthProvider];
+      }),
+    );
+  }
+
+  #required(name: string): string {
+    const text = this.text(name);
+    if (text === undefined) throw new ImproperlyConfigured(`${name} must be set besides the others of its service`);
+    return text;
   }
 
   /** Fastify's `trustProxy`. A number of proxies is no form of it: Fastify then believes nobody, without a word. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { OAuthProvider } from '@viewset/auth';
 import { isatty } from 'node:tty';
 import { Environment } from './environment.ts';
 
@@ -38,6 +39,10 @@ export interface Settings {
   /** Undefined in production unless ADMIN_PASSWORD is given: no administrator is seeded then. */
   readonly adminPassword: string | undefined;
   readonly bcryptRounds: number;
+  /** True if a login begins a session, which ends with the logout. */
+  readonly sessions: boolean;
+  /** The services that people may log in by, by name: OAUTH_<NAME>_ISSUER, _CLIENT_ID and _CLIENT_SECRET. */
+  readonly oauth: Readonly<Record<string, OAuthProvider>>;
   /** True if a person reads what the shop writes. */
   readonly terminal: boolean;
   /** True if browsers are shown the explorer. */
@@ -85,6 +90,8 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
+    sessions: environment.onOff('SESSIONS') ?? true,
+    oauth: environment.oauthProviders(),
     terminal: isatty(process.stdout.fd),
     explorer: environment.onOff('EXPLORER') ?? !production,
   });

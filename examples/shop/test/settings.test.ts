@@ -23,6 +23,7 @@ t.test('defaults', async (t) => {
     adminEmail: 'admin@example.com',
     adminPassword: 'admin-password',
     bcryptRounds: 12,
+    sessions: true,
   });
   t.ok(Object.isFrozen(settings));
   t.ok(Buffer.byteLength(settings.secretKey) >= 32);
@@ -53,6 +54,23 @@ t.test('values', async (t) => {
   t.equal(readSettings({ USER_CACHE_SECONDS: '300' }).userCacheSeconds, 300);
   t.equal(readSettings({ ADMIN_EMAIL: ' Ann@Example.COM ' }).adminEmail, 'ann@example.com');
   t.equal(readSettings({ JWT_SECRET: SECRET, SECRET_KEY: 'y'.repeat(32) }).jwtSecret, SECRET);
+});
+
+t.test('the services that people may log in by', async (t) => {
+  t.same(readSettings({ OAUTH_GOOGLE_ISSUER: '' }).oauth, {});
+  const variables = {
+    OAUTH_MY_ID_ISSUER: 'https://id.example.com',
+    OAUTH_MY_ID_CLIENT_ID: 'shop',
+    OAUTH_MY_ID_CLIENT_SECRET: 'a secret',
+  };
+  const provider = { issuer: 'https://id.example.com', clientId: 'shop', clientSecret: 'a secret' };
+  t.same(readSettings(variables).oauth, { 'my-id': provider });
+  for (const name of Object.keys(variables)) {
+    t.throws(() => readSettings({ ...variables, [name]: '' }), {
+      name: 'ImproperlyConfigured',
+      message: `${name} must be set besides the others of its service`,
+    });
+  }
 });
 
 const WRONG: Record<string, string[]> = {

@@ -102,7 +102,11 @@ export function userOf(row: AccountRow, shown?: object): AccountUser {
   const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
   const roles = [...(role === null ? [] : [role]), ...further.map((each) => ({ id: each.id, name: each.name }))];
   const fields = {
-    ...{ id, email, name, is_active, role },
+    id,
+    email,
+    name,
+    is_active,
+    role,
     ...(further_roles && { roles }),
     ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
   };
@@ -219,9 +223,9 @@ export class Accounts {
     if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
-  /** Sets `last_login` and nothing else. False if the account is gone or disabled by now. */
-  recordLogin(em: EntityManager, id: number): Promise<boolean> {
-    return this.#update(em, { id, is_active: true }, { last_login: new Date() });
+  /** Sets `last_login` and nothing else. False if the account is gone or disabled, or has another password by now. */
+  recordLogin(em: EntityManager, { id, password }: AccountEntity): Promise<boolean> {
+    return this.#update(em, { id, password, is_active: true }, { last_login: new Date() });
   }
 
   /** Stores another hash of the same password, unless the password has been changed meanwhile. */

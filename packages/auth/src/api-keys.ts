@@ -3,7 +3,8 @@ import type { EntityManager, MikroORM } from '@mikro-orm/core';
 import { inTransaction, QuerySet, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import { type Accounts, AccountUser } from './accounts.ts';
-import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel } from './api-key-contract.ts';
+import { API_KEY_ID_LENGTH, type ApiKeyEntity, type ApiKeyModel, checkApiKey } from './api-key-contract.ts';
+import type { Wiring } from './wiring.ts';
 
 /** `last_used_at` is written at most once in this time. */
 const USE_GRAIN_MS = 60_000;
@@ -166,6 +167,11 @@ export class ApiKeys {
       request.log.warn({ err: error, api_key: id }, 'the use of an API key could not be noted');
     }
   }
+}
+
+/** Undefined: API keys are off. */
+export function apiKeysOf({ orm, model, accounts, options: { apiKeys } }: Wiring): ApiKeys | undefined {
+  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
 }
 
 function hashOf(secret: string): string {

@@ -16,6 +16,7 @@ import {
   verificationEmail,
   type VerificationEmail,
 } from './email-sender.ts';
+import { type OAuthOptions, type ResolvedOAuthOptions, resolveOAuthOptions } from './oauth-options.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
 import type { PasskeySchema } from './passkey-contract.ts';
@@ -116,6 +117,8 @@ interface CommonOptions {
   readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
   /** The entity of second factors (see TwoFactorFields), or an object with it: switches two factors on. Default: off. */
   readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
+  /** Logins by other services, by OpenID Connect; needs the package `openid-client`. Default: off. */
+  readonly oauth?: OAuthOptions;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
   /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
@@ -186,6 +189,7 @@ export interface ResolvedAuthOptions {
   readonly permissions: readonly string[] | undefined;
   readonly apiKeys: Required<ApiKeyOptions> | undefined;
   readonly twoFactor: TwoFactorOptions | undefined;
+  readonly oauth: ResolvedOAuthOptions | undefined;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordRules: PasswordRules;
@@ -219,6 +223,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'permissions',
   'apiKeys',
   'twoFactor',
+  'oauth',
   'verificationEmail',
   'emailChangeNotice',
   'fields',
@@ -284,6 +289,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     permissions,
     apiKeys: resolveApiKeys(options),
     twoFactor: resolveTwoFactor(options),
+    oauth: options.oauth && resolveOAuthOptions(options.oauth, registrationFields === undefined),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
     passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),

@@ -1,74 +1,44 @@
 import type { EntityName, MikroORM } from '@mikro-orm/core';
-import {
-  type CurrentUser,
-  ImproperlyConfigured,
-  MemoryStore,
-  readShape,
-  requireTransactions,
-  type Store,
-  wrongOption,
-} from '@viewset/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type CurrentUser, MemoryStore, readShape, requireTransactions, wrongOption } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import {
-  AccessTokens,
-  AuthorizationHeader,
-  claimsOf,
-  invalidToken,
-  sessionOf,
-  type TokenAccount,
-} from './access-tokens.ts';
+import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './access-tokens.ts';
 import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
-import { checkApiKey } from './api-key-contract.ts';
-import { ApiKeyPayload, ApiKeys } from './api-keys.ts';
+import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
-import {
-  Authentication,
-  type Authenticate,
-  type AuthPayload,
-  type RetrieveUser,
-  type StoreUser,
-} from './authentication.ts';
+import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
 import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
-import type { EmailSender } from './email-sender.ts';
+import type { EmailSender, VerificationEmail } from './email-sender.ts';
 import { declarePermissions } from './has-permission.ts';
-import { LoginAttempts } from './login-attempts.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
-import { PasskeyChallenges } from './passkey-challenges.ts';
-import { checkPasskey } from './passkey-contract.ts';
-import { PasskeyRecords } from './passkey-records.ts';
-import { Passkeys } from './passkeys.ts';
-import { RecoveryCodes } from './recovery-codes.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
+import { passkeysOf } from './passkeys.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import { oauthParts } from './oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
-import type { TwoFactorParts } from './routes/two-factor.ts';
-import { askingSecondFactor } from './second-factor.ts';
-import { SecretBox } from './secret-box.ts';
+import { askingSecondFactor, twoFactorParts } from './second-factor.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
 import { Sessions } from './sessions.ts';
 import { TokenUsers } from './token-users.ts';
-import { checkTwoFactor } from './two-factor-contract.ts';
-import { TwoFactors } from './two-factors.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
-import { loadWebAuthn } from './webauthn-library.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
 
 /** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
-  /** A token for an account whose role is loaded. */
+  /** A token for an account whose role is loaded. It is of no session, so that no logout takes it back: see `completeLogin`. */
   issueToken(account: TokenAccount): string;
   /** The account of an address and a password, with everything that the login route does for it before it logs in. */
   readonly verifyLogin: VerifyLogin;
@@ -106,27 +76,26 @@ export const auth = fp(
     const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
-    if (hasher.rounds !== options.hasher.rounds) {
-      const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
-      app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
-    }
+    warnOfRounds(app, hasher, options);
     const me = options.me && resolveMe(options.me, model);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
     const records = sessionRecords(orm, options, model);
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
-    const apiKeys = makeApiKeys(orm, accounts, model, options);
     const store = options.store ?? ownStore(app);
+    const wiring = { orm, model, accounts, store, options };
+    const apiKeys = apiKeysOf(wiring);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const devices = new DeviceCookies(options.deviceKey);
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const twoFactor = makeTwoFactor(orm, model, store, options);
+    const twoFactor = twoFactorParts(wiring);
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
     const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
-    const passkeys = await makePasskeys(orm, options, model, store);
+    const oauth = await oauthParts(wiring, app.prefix);
+    const passkeys = await passkeysOf(wiring);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
@@ -137,8 +106,6 @@ export const auth = fp(
     const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
     const mails = new Mails(options.mailer ?? NO_MAILER);
     app.addHook('onClose', () => mails.close());
-    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
-    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
@@ -148,6 +115,7 @@ export const auth = fp(
         completeLogin,
         finishLogin,
         twoFactor,
+        oauth,
         apiKeys,
         permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
@@ -158,12 +126,7 @@ export const auth = fp(
         passkeys,
         hasPasswordLogin: options.routes.has('login'),
         devices,
-        codes,
-        codeMails: mailsOf(codes),
-        resetCodes,
-        resetMails: mailsOf(resetCodes),
-        emailChangeCodes,
-        emailChangeMails: mailsOf(emailChangeCodes),
+        ...codeParts(codes, mails, options.verificationEmail),
         emailChangeNotice,
         mails,
       });
@@ -172,8 +135,28 @@ export const auth = fp(
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
+function warnOfRounds(app: FastifyInstance, { rounds: used }: PasswordHasher, { hasher }: ResolvedAuthOptions): void {
+  if (used === hasher.rounds) return;
+  const rounds = { bcryptRounds: hasher.rounds, used };
+  app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
+}
+
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
+
+/** The codes of each purpose, with the mails that carry them. */
+function codeParts(codes: VerificationCodes, mails: Mails, words: VerificationEmail) {
+  const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, words);
+  const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+  return {
+    codes,
+    codeMails: mailsOf(codes),
+    resetCodes,
+    resetMails: mailsOf(resetCodes),
+    emailChangeCodes,
+    emailChangeMails: mailsOf(emailChangeCodes),
+  };
+}
 
 function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
@@ -200,22 +183,6 @@ function sessionRecords(
   return new SessionRecords(checkSession(orm, sessions.entity, account), account, orm.em, me?.read);
 }
 
-/** Undefined if passkeys are off. */
-async function makePasskeys(
-  orm: MikroORM,
-  { passkeys, keyFor }: ResolvedAuthOptions,
-  account: AccountModel,
-  store: Store,
-): Promise<Passkeys | undefined> {
-  if (passkeys === undefined) return undefined;
-  return new Passkeys({
-    library: await loadWebAuthn(),
-    records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, account)),
-    challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
-    relyingParty: passkeys.relyingParty,
-  });
-}
-
 function cached(source: UserSource, orm: MikroORM, { userCache }: ResolvedAuthOptions): UserSource {
   return userCache === undefined ? source : new CachedUsers(source, orm.em, userCache);
 }
@@ -230,34 +197,8 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
-function makeApiKeys(
-  orm: MikroORM,
-  accounts: Accounts,
-  model: AccountModel,
-  { apiKeys }: ResolvedAuthOptions,
-): ApiKeys | undefined {
-  return apiKeys && new ApiKeys(orm, checkApiKey(orm, apiKeys.entity, model), accounts, apiKeys.prefix);
-}
-
-function makeTwoFactor(
-  orm: MikroORM,
-  model: AccountModel,
-  store: Store,
-  { twoFactor, keyFor }: ResolvedAuthOptions,
-): TwoFactorParts | undefined {
-  if (twoFactor === undefined) return undefined;
-  const box = new SecretBox(keyFor('secrets of second factors'));
-  const recoveryCodes = new RecoveryCodes(keyFor('recovery codes'));
-  return {
-    twoFactors: new TwoFactors(checkTwoFactor(orm, twoFactor.entity, model), box, recoveryCodes),
-    attempts: new LoginAttempts(store, keyFor('login attempts')),
-    wrongCodes: new WrongPasswords(store, keyFor('wrong second factors')),
-    issuer: twoFactor.issuer,
-  };
-}
-
 /** What says who sends a request. */
-interface Identities {
+interface Senders {
   readonly users: TokenUsers;
   readonly tokens: AccessTokens;
   readonly header: AuthorizationHeader;
@@ -266,18 +207,9 @@ interface Identities {
 
 function makeInstance(
   options: ResolvedAuthOptions,
-  { users, tokens, header, apiKeys }: Identities,
+  { users, tokens, header, apiKeys }: Senders,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
-  const hasSessions = options.sessions !== undefined;
-  const authenticate = (request: FastifyRequest): AuthPayload => {
-    const token = header.requireToken(request.headers.authorization);
-    const key = apiKeys?.payload(token);
-    if (key !== undefined) return key;
-    const payload = tokens.read(token);
-    if (hasSessions && sessionOf(payload) === undefined) throw invalidToken('The token is of no session');
-    return payload;
-  };
   const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
     const user: unknown =
@@ -286,11 +218,13 @@ function makeInstance(
   };
   return Object.freeze({
     ...parts,
-    issueToken: (account) => {
-      if (!hasSessions) return tokens.issue(claimsOf(account));
-      throw new ImproperlyConfigured('auth: with sessions, completeLogin() makes tokens; issueToken() has no session');
-    },
-    authenticate: options.authenticate ?? authenticate,
+    issueToken: (account) => tokens.issue(claimsOf(account)),
+    authenticate:
+      options.authenticate ??
+      ((request) => {
+        const token = header.requireToken(request.headers.authorization);
+        return apiKeys?.payload(token) ?? tokens.read(token);
+      }),
     retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??

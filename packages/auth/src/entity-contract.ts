@@ -54,6 +54,14 @@ export class EntityContract<Entity extends object> {
     }
   }
 
+  requireUniqueTogether(...names: readonly string[]): void {
+    const { uniques, className } = this.meta;
+    const isWanted = (properties: readonly string[]): boolean =>
+      properties.length === names.length && names.every((name) => properties.includes(name));
+    if (uniques.some(({ properties }) => isWanted([properties ?? []].flat()))) return;
+    throw this.wrong(`must have ${names.map((name) => `"${name}"`).join(' and ')} unique together (${className})`);
+  }
+
   requireText(name: string): void {
     if (this.#property(name).runtimeType !== 'string') throw this.wrong(`must have "${name}" as a text`);
   }

@@ -1,5 +1,5 @@
 export { auth, type AuthInstance } from './auth.ts';
-export type { AuthApi } from './routes/auth-api.ts';
+export type { AuthApi, SessionsApi } from './routes/auth-api.ts';
 export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginAnswer, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';
@@ -16,6 +16,8 @@ export type { SessionOptions } from './session-options.ts';
 export { AccountUser, type UserOf } from './accounts.ts';
 export type { ApiKeyFields, ApiKeySchema } from './api-key-contract.ts';
 export { ApiKeyUser, type UsedApiKey } from './api-keys.ts';
+export type { IdentityFields, IdentitySchema } from './identity-contract.ts';
+export type { OAuthOptions, OAuthProvider } from './oauth-options.ts';
 export type { TwoFactorFields, TwoFactorSchema } from './two-factor-contract.ts';
 export { HasPermission } from './has-permission.ts';
 export { AccountSubscriber } from './account-subscriber.ts';

@@ -8,11 +8,17 @@ import { securityEvent } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from './account-contract.ts';
 import { type Assertion, challengeOf, type NewCredential } from './passkey-answers.ts';
-import type { PasskeyChallenges } from './passkey-challenges.ts';
-import { MAX_CREDENTIAL_ID_LENGTH, MAX_PUBLIC_KEY_LENGTH, type PasskeyEntity } from './passkey-contract.ts';
-import type { PasskeyRecords } from './passkey-records.ts';
+import { PasskeyChallenges } from './passkey-challenges.ts';
+import {
+  checkPasskey,
+  MAX_CREDENTIAL_ID_LENGTH,
+  MAX_PUBLIC_KEY_LENGTH,
+  type PasskeyEntity,
+} from './passkey-contract.ts';
+import { PasskeyRecords } from './passkey-records.ts';
 import { type RelyingParty, type RelyingPartyOptions, relyingPartyOf } from './relying-party.ts';
-import type { WebAuthnLibrary } from './webauthn-library.ts';
+import { loadWebAuthn, type WebAuthnLibrary } from './webauthn-library.ts';
+import type { Wiring } from './wiring.ts';
 
 /** A passkey as its owner sees it. */
 export interface ShownPasskey {
@@ -227,6 +233,18 @@ export class Passkeys {
   #partyOf(request: FastifyRequest): RelyingParty {
     return relyingPartyOf(request, this.#relyingParty);
   }
+}
+
+/** Undefined: passkeys are off. Throws ImproperlyConfigured if `@simplewebauthn/server` is not installed. */
+export async function passkeysOf({ orm, model, store, options }: Wiring): Promise<Passkeys | undefined> {
+  const { passkeys, keyFor } = options;
+  if (passkeys === undefined) return undefined;
+  return new Passkeys({
+    library: await loadWebAuthn(),
+    records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, model)),
+    challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
+    relyingParty: passkeys.relyingParty,
+  });
 }
 
 function purposeOfAdding(account: number): string {

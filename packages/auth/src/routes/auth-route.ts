@@ -15,7 +15,7 @@ export interface AuthRoute {
   readonly params?: TSchema;
   /** Undefined: the route takes none. */
   readonly body?: TSchema;
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
   /** The errors that the route answers, besides those that every route of its kind does. */
   readonly errors: readonly number[];

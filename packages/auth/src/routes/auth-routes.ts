@@ -8,12 +8,13 @@ import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
-import { type LoginRouteParts, loginRoute } from './login.ts';
+import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { passkeyLoginRoutes } from './passkey-login.ts';
 import { type PasskeyParts, passkeyRoutes } from './passkeys.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
+import { type OAuthParts, oauthRoutes } from './oauth.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
@@ -36,6 +37,7 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
     readonly passkeys: Passkeys | undefined;
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
+    readonly oauth: OAuthParts | undefined;
     /** Ends a login without asking for a second factor. */
     readonly finishLogin: CompleteLogin;
     /** Undefined: sessions are off. */
@@ -49,7 +51,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions, apiKeys, twoFactor, passkeys } = parts;
+  const { me, sessions, apiKeys, twoFactor, oauth, passkeys } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -71,6 +73,7 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
         ]),
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
+    ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
     ...(passkeys === undefined
       ? []
       : [...passkeyRoutes({ ...parts, passkeys }), ...passkeyLoginRoutes({ ...parts, passkeys })]),

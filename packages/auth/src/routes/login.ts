@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from '../request-body.ts';
 import type { VerifyLogin } from '../verify-login.ts';
 import type { AuthRoute } from './auth-route.ts';
@@ -16,8 +16,13 @@ export interface LoginRouteParts {
   readonly twoFactor: TwoFactorParts | undefined;
 }
 
-export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: LoginRouteParts): AuthRoute {
+/** The schema of what a login answers. */
+export function loginAnswer({ sessions, twoFactor }: Pick<LoginRouteParts, 'sessions' | 'twoFactor'>): TSchema {
   const answer = sessions === undefined ? ACCESS_TOKEN : LOGGED_IN;
+  return twoFactor === undefined ? answer : Type.Union([answer, SECOND_FACTOR]);
+}
+
+export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: LoginRouteParts): AuthRoute {
   return {
     name: 'login',
     method: 'POST',
@@ -28,7 +33,7 @@ export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: 
       'Says one thing of every wrong credential. The token goes into the header `Authorization`, as a Bearer token.',
     body: sessions === undefined ? LOGIN_BODY : SESSION_LOGIN_BODY,
     status: 200,
-    answer: twoFactor === undefined ? answer : Type.Union([answer, SECOND_FACTOR]),
+    answer: loginAnswer({ sessions, twoFactor }),
     errors: [401, 429],
     access: 'listed',
     async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {

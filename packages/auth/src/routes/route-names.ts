@@ -5,6 +5,7 @@ export const ROUTE_OPTIONS = {
   'send-verification-email': null,
   'api-keys': 'apiKeys',
   'two-factor': 'twoFactor',
+  oauth: 'oauth',
   'change-password': 'passwords',
   'forgot-password': 'passwords',
   'reset-password': 'passwords',

@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { MemoryStore, serverOptions, viewset } from '@viewset/core';
 import fastify from 'fastify';
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TOTP } from 'otpauth';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
@@ -15,6 +16,12 @@ const STEP_MS = 30_000;
 /** The code of an authenticator app, so many steps from now. */
 function codeOf(secret: string, steps = 0): string {
   return new TOTP({ secret }).generate({ timestamp: Date.now() + steps * STEP_MS });
+}
+
+/** Waits for the next time step if this one ends within seconds. */
+async function awayFromStep(): Promise<void> {
+  const left = STEP_MS - (Date.now() % STEP_MS);
+  if (left < 6000) await sleep(left);
 }
 
 function wrongCodeOf(secret: string): string {
@@ -39,14 +46,15 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   const rewind = async (account: number): Promise<void> => {
     await orm.em.fork().nativeUpdate(TwoFactor, { account: { id: account } }, { last_step: null });
   };
-  const enrol = async (name: string) => {
+  const enrol = async (name: string, { rewinds = true } = {}) => {
     const { id } = await app.addAccount(`${name}@example.com`);
     const token = await app.login(`${name}@example.com`);
     const begun = await app.request('POST', '/auth/two-factor', { headers: by(token) });
     t.equal(begun.status, 200, begun.text);
     const { secret, uri } = begun.body as unknown as { secret: string; uri: string };
-    const confirmed = await app.post('/auth/two-factor/confirm', { code: codeOf(secret, -1) }, by(token));
+    const confirmed = await app.post('/auth/two-factor/confirm', { code: codeOf(secret) }, by(token));
     t.equal(confirmed.status, 200, confirmed.text);
+    if (rewinds) await rewind(id);
     const { recovery_codes: codes } = confirmed.body as unknown as { recovery_codes: string[] };
     return { id, token, secret, uri, codes };
   };
@@ -58,7 +66,10 @@ forEachDatabase(t, { entities }, async (t, orm) => {
   });
 
   t.test('once confirmed, a login needs a code, which works once', async (t) => {
-    const { id, token, secret, uri, codes } = await enrol('ann');
+    await awayFromStep();
+    const { id, token, secret, uri, codes } = await enrol('ann', { rewinds: false });
+    t.equal((await second(await attempt('ann'), codeOf(secret))).status, 401, 'the code that confirmed is used up');
+    await rewind(id);
     t.match(secret, /^[A-Z2-7]{32}$/);
     t.match(uri, /^otpauth:\/\/totp\//);
     t.match(uri, `secret=${secret}`);
@@ -253,7 +264,7 @@ t.test('second factors leave audit lines, without a code', async (t) => {
   const token = (await send('POST', '/login', { email, password: PASSWORD }))['access_token'] ?? '';
   const { secret = '', uri = '' } = await send('POST', '/two-factor', {}, token);
   t.match(uri, /issuer=My%20shop/);
-  const confirmed = await send('POST', '/two-factor/confirm', { code: codeOf(secret, -1) }, token);
+  const confirmed = await send('POST', '/two-factor/confirm', { code: codeOf(secret) }, token);
   const codes = confirmed['recovery_codes'] as unknown as string[];
   const attempt = async () => (await send('POST', '/login', { email, password: PASSWORD }))['two_factor_token'];
   await send('POST', '/login/two-factor', { two_factor_token: await attempt(), code: wrongCodeOf(secret) });

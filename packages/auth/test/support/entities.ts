@@ -57,7 +57,7 @@ export const Session = defineEntity({
   properties: {
     id: p.uuid().primary(),
     account: () => p.manyToOne(Account).deleteRule('cascade'),
-    token_hash: p.string().length(43),
+    token_hash: p.string().length(43).hidden(),
     created_at: p.datetime(3),
     last_used_at: p.datetime(3),
     expires_at: p.datetime(3).index(),
@@ -82,3 +82,15 @@ export const Passkey = defineEntity({
   },
 });
 export type Passkey = InferEntity<typeof Passkey>;
+
+export const Identity = defineEntity({
+  name: 'Identity',
+  properties: {
+    id: p.integer().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    provider: p.string().length(50),
+    subject: p.string().length(255),
+  },
+  uniques: [{ properties: ['provider', 'subject'] }],
+});
+export type Identity = InferEntity<typeof Identity>;

@@ -1,0 +1,96 @@
+import { createHmac } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** The code of RFC 6238 for so many steps from now. */
+function codeOf(secret: string, steps = 0): string {
+  const bits = [...secret].map((letter) => BASE32.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const key = Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? []);
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
+  const hash = createHmac('sha1', key).update(counter).digest();
+  const offset = hash.at(-1)! & 15;
+  return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+withShop({}, async (t, shop) => {
+  const other = await startShop(t, { kind: shop.kind, databaseUrl: shop.databaseUrl });
+  await t.test('API keys', (t) => apiKeys(t, shop, other));
+  await t.test('two factors', (t) => twoFactors(t, shop));
+  await t.test('an account goes with its keys and its second factor', (t) => deletion(t, shop));
+});
+
+async function apiKeys(t: Test, shop: Shop, other: Shop): Promise<void> {
+  const token = await shop.newUser('keys@example.com');
+  const made = await shop.post<{ id: string; key: string }>('/api/auth/api-keys', { name: 'x' }, { token });
+  t.equal(made.status, 201);
+  const { id, key } = made.body;
+  t.match(key, new RegExp(`^shop_${id}_`));
+  const listed = await shop.get<{ id: string; key?: string }[]>('/api/auth/api-keys', { token });
+  t.match(listed.body, [{ id, name: 'x', scopes: null }]);
+  t.notOk('key' in (listed.body[0] ?? {}));
+  for (const each of [shop, other]) {
+    t.equal((await each.post('/api/products', { name: 'A', price: 1 }, { token: key })).status, 201);
+    t.equal((await each.get('/api/accounts', { token: key })).status, 403, 'it can do what its account can');
+    t.equal((await each.post('/api/auth/api-keys', { name: 'y' }, { token: key })).status, 403);
+    t.equal((await each.post('/api/auth/logout-all', {}, { token: key })).status, 403);
+    const passwords = { current_password: PASSWORD, new_password: 'another-password' };
+    t.equal((await each.post('/api/auth/change-password', passwords, { token: key })).status, 403);
+    t.equal((await each.delete('/api/auth/me', { token: key, json: { password: PASSWORD } })).status, 403);
+  }
+  t.equal((await shop.delete(`/api/auth/api-keys/${id}`, { token })).status, 204);
+  for (const each of [other, shop]) t.equal((await each.get('/api/roles', { token: key })).status, 401, 'at once');
+}
+
+async function enrol(shop: Shop, token: string): Promise<{ secret: string; codes: string[] }> {
+  const { body } = await shop.post<{ secret: string; uri: string }>('/api/auth/two-factor', {}, { token });
+  const code = codeOf(body.secret);
+  const confirmed = await shop.post<{ recovery_codes: string[] }>('/api/auth/two-factor/confirm', { code }, { token });
+  return { secret: body.secret, codes: confirmed.body.recovery_codes };
+}
+
+async function twoFactors(t: Test, shop: Shop): Promise<void> {
+  const token = await shop.newUser('two@example.com');
+  const { secret, codes } = await enrol(shop, token);
+  t.equal(codes.length, 10);
+  const login = async (): Promise<string> => {
+    const credentials = { email: 'two@example.com', password: PASSWORD, refresh: 'body' };
+    const answer = await shop.post<{ two_factor_token: string }>('/api/auth/login', credentials);
+    t.equal(answer.status, 200);
+    t.same(Object.keys(answer.body), ['two_factor_token']);
+    return answer.body.two_factor_token;
+  };
+  const second = (two_factor_token: string, code: string) =>
+    shop.post<Record<string, string>>('/api/auth/login/two-factor', { two_factor_token, code });
+  const done = await second(await login(), codeOf(secret, 1));
+  t.equal(done.status, 200);
+  t.same(Object.keys(done.body).toSorted(), ['access_token', 'refresh_token'], 'as the login had asked for');
+  t.equal((await second(await login(), codes[0] ?? '')).status, 200);
+  t.equal((await second(await login(), codes[0] ?? '')).status, 401);
+  const body = { password: PASSWORD, code: codes[1] };
+  t.equal((await shop.delete('/api/auth/two-factor', { token, json: body })).status, 204);
+}
+
+async function deletion(t: Test, shop: Shop): Promise<void> {
+  const token = await shop.newUser('gone@example.com');
+  await enrol(shop, token);
+  const { key } = (await shop.post<{ key: string }>('/api/auth/api-keys', { name: 'x' }, { token })).body;
+  t.equal((await shop.delete('/api/auth/me', { token, json: { password: PASSWORD } })).status, 204);
+  t.equal((await shop.get('/api/roles', { token: key })).status, 401);
+}
+
+t.test('without a service there are no logins by one, and one that is set is asked', async (t) => {
+  const none = await startShop(t);
+  t.equal((await none.get('/api/auth/oauth/google')).status, 404);
+  const variables = {
+    OAUTH_GITHUB_ISSUER: 'https://github.com',
+    OAUTH_GITHUB_CLIENT_ID: 'shop',
+    OAUTH_GITHUB_CLIENT_SECRET: 'a secret',
+  };
+  const shop = await startShop(t, { variables });
+  const answer = await fetch(`${shop.url}/api/auth/oauth/github`, { redirect: 'manual' });
+  t.equal(answer.status, 302);
+  t.match(answer.headers.get('location'), /^https:\/\/github\.com\/login\/oauth\/authorize\?.*client_id=shop/);
+});
