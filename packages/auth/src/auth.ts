@@ -95,7 +95,6 @@ export const auth = fp(
     const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
     const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
     const oauth = await oauthParts(wiring, app.prefix);
-    const passkeys = await passkeysOf(wiring);
     const header = new AuthorizationHeader(options.tokenScheme);
     const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
@@ -123,8 +122,7 @@ export const auth = fp(
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
         me,
         sessions: refreshes,
-        passkeys,
-        hasPasswordLogin: options.routes.has('login'),
+        passkeys: await passkeysOf(wiring),
         devices,
         ...codeParts(codes, mails, options.verificationEmail),
         emailChangeNotice,

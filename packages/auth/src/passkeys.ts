@@ -16,6 +16,7 @@ import {
   type PasskeyEntity,
 } from './passkey-contract.ts';
 import { PasskeyRecords } from './passkey-records.ts';
+import { isPasswordHash } from './password-hasher.ts';
 import { type RelyingParty, type RelyingPartyOptions, relyingPartyOf } from './relying-party.ts';
 import { loadWebAuthn, type WebAuthnLibrary } from './webauthn-library.ts';
 import type { Wiring } from './wiring.ts';
@@ -42,6 +43,8 @@ export interface PasskeysParts {
   readonly records: PasskeyRecords;
   readonly challenges: PasskeyChallenges;
   readonly relyingParty: RelyingPartyOptions;
+  /** True if people can log in with a password. */
+  readonly hasPasswordLogin: boolean;
 }
 
 /** EdDSA, ES256 and RS256, by their numbers in COSE. */
@@ -54,12 +57,14 @@ export class Passkeys {
   readonly #records: PasskeyRecords;
   readonly #challenges: PasskeyChallenges;
   readonly #relyingParty: RelyingPartyOptions;
+  readonly #hasPasswordLogin: boolean;
 
-  constructor({ library, records, challenges, relyingParty }: PasskeysParts) {
+  constructor({ library, records, challenges, relyingParty, hasPasswordLogin }: PasskeysParts) {
     this.#library = library;
     this.#records = records;
     this.#challenges = challenges;
     this.#relyingParty = relyingParty;
+    this.#hasPasswordLogin = hasPasswordLogin;
   }
 
   /** Makes the options by which a browser makes a passkey of the account. */
@@ -111,8 +116,12 @@ export class Passkeys {
     return (await this.#records.list(request.em, account)).map(shown);
   }
 
-  /** @param isNeeded true if the account cannot log in without a passkey */
-  delete(request: FastifyRequest, account: number, id: string, isNeeded: boolean): Promise<boolean> {
+  /**
+   * Deletes a passkey. False if the account has no such passkey. Throws TargetObjectAlreadyExist for the last one, if no password lets the
+   * account in.
+   */
+  delete(request: FastifyRequest, { id: account, password }: AccountEntity, id: string): Promise<boolean> {
+    const isNeeded = !(this.#hasPasswordLogin && isPasswordHash(password));
     return this.#records.delete(request, account, id, isNeeded);
   }
 
@@ -244,6 +253,7 @@ export async function passkeysOf({ orm, model, store, options }: Wiring): Promis
     records: new PasskeyRecords(checkPasskey(orm, passkeys.entity, model)),
     challenges: new PasskeyChallenges(store, keyFor('challenges of passkeys')),
     relyingParty: passkeys.relyingParty,
+    hasPasswordLogin: options.routes.has('login'),
   });
 }
 

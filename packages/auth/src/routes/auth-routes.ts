@@ -11,7 +11,7 @@ import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password
 import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { passkeyLoginRoutes } from './passkey-login.ts';
-import { type PasskeyParts, passkeyRoutes } from './passkeys.ts';
+import { passkeyRoutes } from './passkeys.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type OAuthParts, oauthRoutes } from './oauth.ts';
@@ -31,8 +31,7 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ResetPasswordParts &
   ChangeEmailParts &
   ConfirmEmailParts &
-  Pick<ApiKeyParts, 'permissions'> &
-  Pick<PasskeyParts, 'hasPasswordLogin'> & {
+  Pick<ApiKeyParts, 'permissions'> & {
     /** Undefined: passkeys are off. */
     readonly passkeys: Passkeys | undefined;
     readonly apiKeys: ApiKeys | undefined;

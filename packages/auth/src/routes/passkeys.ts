@@ -7,7 +7,6 @@ import type { CheckPassword } from '../check-password.ts';
 import { ASSERTION, NEW_CREDENTIAL } from '../passkey-answers.ts';
 import { MAX_PASSKEY_NAME_LENGTH } from '../passkey-contract.ts';
 import type { Passkeys, ShownPasskey } from '../passkeys.ts';
-import { isPasswordHash } from '../password-hasher.ts';
 import { bodyReader } from '../request-body.ts';
 import { accountOf, type AuthRoute, NOTHING } from './auth-route.ts';
 import { checkCode, type TwoFactorParts } from './two-factor.ts';
@@ -19,8 +18,6 @@ export interface PasskeyParts {
   readonly passkeys: Passkeys;
   /** Undefined: two factors are off. */
   readonly twoFactor: TwoFactorParts | undefined;
-  /** True if people can log in with a password. */
-  readonly hasPasswordLogin: boolean;
 }
 
 const PASSKEY = Type.Object(
@@ -162,8 +159,7 @@ function deleteHandler(parts: PasskeyParts) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { id } = request.params as { id: string };
     const account = await provenAccount(parts, request);
-    const isNeeded = !(parts.hasPasswordLogin && isPasswordHash(account.password));
-    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, account.id, id, isNeeded));
+    const isDeleted = UUID.test(id) && (await parts.passkeys.delete(request, account, id));
     if (!isDeleted) throw new NotFound('The account has no such passkey');
     request.log.info({ ...securityEvent(request, 'auth.passkey_deleted'), passkey: id }, 'a passkey was deleted');
     reply.code(204);
