@@ -32,7 +32,16 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'query-sets',
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
-  Access: ['authentication', 'accounts', 'two-factors', 'openid-connect', 'api-keys', 'permissions', 'throttles'],
+  Access: [
+    'authentication',
+    'accounts',
+    'two-factors',
+    'passkeys',
+    'openid-connect',
+    'api-keys',
+    'permissions',
+    'throttles',
+  ],
   Server: [
     'plugin',
     'errors',

@@ -19,6 +19,8 @@ import {
 import { type OAuthOptions, type ResolvedOAuthOptions, resolveOAuthOptions } from './oauth-options.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
+import type { PasskeySchema } from './passkey-contract.ts';
+import { type PasskeyOptions, resolvePasskeyOptions, type ResolvedPasskeyOptions } from './passkey-options.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import type { PasswordOptions } from './password-rules.ts';
 import {
@@ -76,6 +78,11 @@ interface CommonOptions {
    * tokens renew it, logout ends it. Default: no sessions.
    */
   readonly sessions?: SessionSchema | SessionOptions;
+  /**
+   * The entity of passkeys (see PasskeyFields), or PasskeyOptions, and people can log in with passkeys. Needs the package
+   * `@simplewebauthn/server`. Default: no passkeys.
+   */
+  readonly passkeys?: PasskeySchema | PasskeyOptions;
   /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
   readonly tokenScheme?: string;
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
@@ -160,6 +167,8 @@ export interface ResolvedAuthOptions {
   readonly routes: ReadonlySet<AuthRouteName>;
   /** Undefined: sessions are off. */
   readonly sessions: ResolvedSessionOptions | undefined;
+  /** Undefined: passkeys are off. */
+  readonly passkeys: ResolvedPasskeyOptions | undefined;
   readonly tokenScheme: string;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
@@ -197,6 +206,7 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'urlPrefix',
   'routes',
   'sessions',
+  'passkeys',
   'tokenScheme',
   'authenticate',
   'retrieveUser',
@@ -257,6 +267,7 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     urlPrefix,
     routes,
     sessions: options.sessions === undefined ? undefined : resolveSessionOptions(options.sessions),
+    passkeys: options.passkeys === undefined ? undefined : resolvePasskeyOptions(options.passkeys),
     tokenScheme: resolveScheme(options.tokenScheme),
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,

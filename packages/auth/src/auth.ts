@@ -22,6 +22,7 @@ import type { PasswordHasher } from './password-hasher.ts';
 import { PasswordRules } from './password-rules.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
+import { passkeysOf } from './passkeys.ts';
 import { oauthParts } from './oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
@@ -121,6 +122,7 @@ export const auth = fp(
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
         me,
         sessions: refreshes,
+        passkeys: await passkeysOf(wiring),
         devices,
         ...parts,
       });

@@ -27,6 +27,13 @@ export function setCookie(
   reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
 }
 
+/**
+ * Names a cookie of the path `/`. The prefix has browsers refuse one that a neighbouring domain, or plain HTTP, has set.
+ */
+export function hostCookie(request: FastifyRequest, name: string): Cookie {
+  return { name: isSecure(request) ? `__Host-${name}` : name, path: '/' };
+}
+
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
 /** A proxy in front writes these. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'via'];
@@ -35,7 +42,12 @@ const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forw
  * True unless the browser speaks plain HTTP with this machine. A proxy on this machine that hands everything on by HTTP is told
  * by its headers.
  */
-export function isSecure(request: FastifyRequest): boolean {
+function isSecure(request: FastifyRequest): boolean {
   if (request.protocol === 'https') return true;
-  return !LOOPBACK.test(request.hostname) || FORWARDING.some((header) => request.headers[header] !== undefined);
+  return !isLoopback(request.hostname) || FORWARDING.some((header) => request.headers[header] !== undefined);
+}
+
+/** True of a name or an address of this machine. */
+export function isLoopback(hostname: string): boolean {
+  return LOOPBACK.test(hostname);
 }

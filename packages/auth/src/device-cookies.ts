@@ -1,7 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isSecure, readCookies, setCookie } from './cookies.ts';
+import { hostCookie, readCookies, setCookie } from './cookies.ts';
 
+const NAME = 'device';
 /** So many accounts a browser is known to, the last ones. */
 const MAX_ACCOUNTS = 5;
 /** Browsers keep no cookie for longer. */
@@ -38,12 +39,11 @@ export class DeviceCookies {
     const { id, proofs } = devices[0] ?? { id: randomBytes(16).toString('base64url'), proofs: [] };
     const proof = this.#proof(id, address);
     const others = proofs.filter((each) => each !== proof).slice(0, MAX_ACCOUNTS - 1);
-    const cookie = { name: nameOf(request), path: '/' };
-    setCookie(request, reply, cookie, [id, proof, ...others].join('.'), LIFETIME_SECONDS);
+    setCookie(request, reply, hostCookie(request, NAME), [id, proof, ...others].join('.'), LIFETIME_SECONDS);
   }
 
   #devices(request: FastifyRequest): Device[] {
-    return readCookies(request, nameOf(request)).flatMap((value) => {
+    return readCookies(request, hostCookie(request, NAME).name).flatMap((value) => {
       const [, id, proofs = ''] = VALUE.exec(value) ?? [];
       return id === undefined ? [] : [{ id, proofs: proofs.split('.').slice(1) }];
     });
@@ -57,9 +57,4 @@ export class DeviceCookies {
   #proof(device: string, address: string): string {
     return createHmac('sha256', this.#key).update(`${device}\n${address}`).digest('base64url');
   }
-}
-
-/** The prefix has browsers refuse a cookie that a neighbouring domain, or plain HTTP, has set. It needs the path `/`. */
-function nameOf(request: FastifyRequest): string {
-  return isSecure(request) ? '__Host-device' : 'device';
 }

@@ -1,4 +1,5 @@
 import {
+  BigIntType,
   type EntityMetadata,
   type EntityName,
   type EntityProperty,
@@ -67,6 +68,13 @@ export class EntityContract<Entity extends object> {
 
   requireJson(name: string): void {
     if (!isJson(this.#property(name))) throw this.wrong(`must have "${name}" as a JSON column`);
+  }
+
+  /** For numbers that do not fit 32 bits with a sign. */
+  requireBigInteger(name: string): void {
+    const { customType } = this.#property(name) as { customType: unknown };
+    if (customType instanceof BigIntType && customType.mode === 'number') return;
+    throw this.wrong(`must have "${name}" as p.bigint('number')`);
   }
 
   requireNullable(...names: readonly string[]): void {

@@ -10,6 +10,8 @@ export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
 export type { SessionFields, SessionSchema } from './session-contract.ts';
+export type { PasskeyFields, PasskeySchema } from './passkey-contract.ts';
+export type { PasskeyOptions } from './passkey-options.ts';
 export type { SessionOptions } from './session-options.ts';
 export { AccountUser, type UserOf } from './accounts.ts';
 export type { ApiKeyFields, ApiKeySchema } from './api-key-contract.ts';

@@ -17,7 +17,7 @@ export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<st
 }
 
 /** True for a scheme, a host and perhaps a port, as a browser writes them. */
-export function isOrigin(text: unknown): boolean {
+export function isOrigin(text: unknown): text is string {
   return typeof text === 'string' && URL.canParse(text) && new URL(text).origin === text;
 }
 

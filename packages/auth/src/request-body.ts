@@ -28,7 +28,7 @@ export const changePasswordBody = ({ documented }: PasswordRules) =>
 export const resetPasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ email, code, new_password: documented });
 const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
-const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
+export const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
 /** With sessions. */
 export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
 export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });

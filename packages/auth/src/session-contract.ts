@@ -66,8 +66,6 @@ export function checkSession(orm: MikroORM, entity: SessionSchema, { meta: accou
   contract.requireRoom('token_hash', HASH_LENGTH, 'a hash');
   contract.requireRoom('ip', MAX_IP_LENGTH, 'an address');
   contract.requireRoom('user_agent', MAX_USER_AGENT_LENGTH, 'the name of a browser');
-  const target = contract.requireReference('account', ['id']);
-  if (target.root !== account.root) throw contract.wrong(`must refer by "account" to ${account.className}`);
-  contract.requireDeletionWith('account');
+  contract.requireOwner('account', account);
   return { session, meta: contract.meta };
 }

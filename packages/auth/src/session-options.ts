@@ -40,7 +40,7 @@ const MAX_GRACE = 60;
 
 /** Throws ImproperlyConfigured, which names the option, what was expected and what came. */
 export function resolveSessionOptions(given: SessionSchema | SessionOptions): ResolvedSessionOptions {
-  const options = isOptions(given) ? given : { entity: given };
+  const options = isOptions<SessionOptions>(given) ? given : { entity: given };
   checkOptionNames('auth: option "sessions"', options, OPTION_NAMES);
   const { entity, origins = [] } = options;
   if (entity === undefined || entity === null) throw wrong('entity', 'the entity of sessions', entity);
@@ -55,7 +55,7 @@ export function resolveSessionOptions(given: SessionSchema | SessionOptions): Re
 }
 
 /** An entity is a class or an instance of MikroORM's. */
-function isOptions(given: SessionSchema | SessionOptions): given is SessionOptions {
+export function isOptions<Options extends object>(given: Options | object): given is Options {
   return typeof given === 'object' && (given === null || Object.getPrototypeOf(given) === Object.prototype);
 }
 

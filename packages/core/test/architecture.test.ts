@@ -19,7 +19,7 @@ const listed = listedMembers();
 
 /** Names that MikroORM has for something private, and the framework for other things. */
 const OWN_WORDS = new Set(
-  'compare defineProperties delete executeQuery inspect _meta normalize primaryKey register resolve restore running types value'.split(
+  'compare counter defineProperties delete executeQuery inspect _meta normalize primaryKey register resolve restore running types value'.split(
     ' ',
   ),
 );

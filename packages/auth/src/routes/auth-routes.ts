@@ -1,6 +1,7 @@
 import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
+import type { Passkeys } from '../passkeys.ts';
 import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
@@ -9,6 +10,8 @@ import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
+import { passkeyLoginRoutes } from './passkey-login.ts';
+import { passkeyRoutes } from './passkeys.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type OAuthParts, oauthRoutes } from './oauth.ts';
@@ -29,6 +32,8 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ChangeEmailParts &
   ConfirmEmailParts &
   Pick<ApiKeyParts, 'permissions'> & {
+    /** Undefined: passkeys are off. */
+    readonly passkeys: Passkeys | undefined;
     readonly apiKeys: ApiKeys | undefined;
     readonly twoFactor: TwoFactorParts | undefined;
     readonly oauth: OAuthParts | undefined;
@@ -45,7 +50,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions, apiKeys, twoFactor, oauth } = parts;
+  const { me, sessions, apiKeys, twoFactor, oauth, passkeys } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -68,6 +73,9 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
     ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
     ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
+    ...(passkeys === undefined
+      ? []
+      : [...passkeyRoutes({ ...parts, passkeys }), ...passkeyLoginRoutes({ ...parts, passkeys })]),
   ];
 }
 

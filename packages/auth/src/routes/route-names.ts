@@ -16,6 +16,8 @@ export const ROUTE_OPTIONS = {
   logout: 'sessions',
   'logout-all': 'sessions',
   sessions: 'sessions',
+  passkeys: 'passkeys',
+  'login-passkey': 'passkeys',
 } as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */

@@ -3,13 +3,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Accounts } from '../accounts.ts';
 import type { CheckPassword } from '../check-password.ts';
-import type { LoginAttempts } from '../login-attempts.ts';
+import type { LoginAttempt, LoginAttempts } from '../login-attempts.ts';
+import { ASSERTION } from '../passkey-answers.ts';
+import type { PasskeyPurpose, Passkeys } from '../passkeys.ts';
 import { bodyReader } from '../request-body.ts';
 import { totpUri } from '../totp.ts';
-import type { TwoFactors } from '../two-factors.ts';
+import type { TwoFactors, UsedFactor } from '../two-factors.ts';
 import type { WrongPasswords } from '../wrong-passwords.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
 import { type CompleteLogin, LOGGED_IN } from './complete-login.ts';
+import { REQUEST_OPTIONS } from './webauthn-options.ts';
 
 export interface TwoFactorParts {
   readonly twoFactors: TwoFactors;
@@ -25,6 +28,8 @@ export interface TwoFactorRouteParts extends TwoFactorParts {
   readonly checkPassword: CheckPassword;
   /** Ends a login without asking for a second factor. */
   readonly finishLogin: CompleteLogin;
+  /** Undefined: passkeys are off. */
+  readonly passkeys: Passkeys | undefined;
 }
 
 const Code = Type.String({ minLength: 1, maxLength: 100, description: 'Six digits, or a recovery code' });
@@ -39,7 +44,18 @@ const readCode = bodyReader(TWO_FACTOR_BODY, {});
 const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
 const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
 
+/** With passkeys, one of which may come in the place of a code. */
+export const SECOND_FACTOR_OPTIONS_BODY = Type.Object({ two_factor_token: Type.String() });
+export const CODE_OR_PASSKEY_BODY = Type.Object({
+  two_factor_token: Type.String(),
+  code: Type.Optional(Code),
+  passkey: Type.Optional(ASSERTION),
+});
+const readOptionsBody = bodyReader(SECOND_FACTOR_OPTIONS_BODY, {});
+const readCodeOrPasskey = bodyReader(CODE_OR_PASSKEY_BODY, {});
+
 export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[] {
+  const { passkeys } = parts;
   const shared = { name: 'two-factor', errors: [401, 403, 429], access: 'token' } as const;
   return [
     {
@@ -86,14 +102,41 @@ export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[
       operationId: 'loginTwoFactor',
       summary: 'Complete a login by a second factor',
       description: 'Takes the token that the login answered, and a code. The fifth wrong code ends the attempt.',
-      body: SECOND_FACTOR_BODY,
+      body: passkeys === undefined ? SECOND_FACTOR_BODY : CODE_OR_PASSKEY_BODY,
       status: 200,
       answer: LOGGED_IN,
       errors: [401, 429],
       access: 'anybody',
       handler: loginHandler(parts),
     },
+    ...(passkeys === undefined ? [] : [passkeyOptionsRoute(parts, passkeys)]),
   ];
+}
+
+function passkeyOptionsRoute({ attempts }: TwoFactorRouteParts, passkeys: Passkeys): AuthRoute {
+  return {
+    name: 'two-factor',
+    method: 'POST',
+    path: 'login/two-factor/options',
+    operationId: 'loginTwoFactorOptions',
+    summary: 'Get the options to complete a login by a passkey',
+    description:
+      'Takes the token that the login answered. The answer of the browser goes as `passkey` to `login/two-factor`, in the place of a code.',
+    body: SECOND_FACTOR_OPTIONS_BODY,
+    status: 200,
+    answer: REQUEST_OPTIONS,
+    errors: [401, 429],
+    access: 'anybody',
+    async handler(request: FastifyRequest) {
+      const attempt = attempts.read(readOptionsBody(request.body).two_factor_token);
+      if (attempt === undefined) throw isOver();
+      return passkeys.requestOptions(request, purposeOf(attempt));
+    },
+  };
+}
+
+function purposeOf({ id, account }: LoginAttempt): PasskeyPurpose {
+  return { to: 'end-login', account, attempt: id };
 }
 
 function beginHandler({ accounts, twoFactors, issuer }: TwoFactorRouteParts) {
@@ -119,31 +162,57 @@ function confirmHandler({ accounts, twoFactors, wrongCodes }: TwoFactorRoutePart
   };
 }
 
-function removeHandler({ accounts, checkPassword, twoFactors, wrongCodes }: TwoFactorRouteParts) {
+/** Throws InvalidUsage unless the code is one of the account, which it uses up, and TooManyRequests while the account is held. */
+export async function checkCode(
+  { twoFactors, wrongCodes }: TwoFactorParts,
+  request: FastifyRequest,
+  account: number,
+  code: string,
+): Promise<void> {
+  await wrongCodes.check(subjectOf(account));
+  if ((await twoFactors.use(request.em, account, code)) !== undefined) return;
+  await wrongCodes.count(subjectOf(account));
+  throw wrongCode(request, account);
+}
+
+function removeHandler(parts: TwoFactorRouteParts) {
+  const { accounts, checkPassword, twoFactors } = parts;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { password, code } = readRemoval(request.body);
     const account = await accounts.ofRequest(request);
     const { id } = account;
     await checkPassword(request, account, password, 'password');
-    await wrongCodes.check(subjectOf(id));
-    if ((await twoFactors.use(request.em, id, code)) === undefined) {
-      await wrongCodes.count(subjectOf(id));
-      throw wrongCode(request, id);
-    }
+    await checkCode(parts, request, id, code);
     await twoFactors.remove(request.em, id);
     log(request, 'auth.two_factor_off', id, 'two factors were switched off');
     return reply.code(204).send();
   };
 }
 
-function loginHandler({ accounts, attempts, twoFactors, wrongCodes, finishLogin }: TwoFactorRouteParts) {
+/** What proved the second factor; undefined if nothing did. */
+async function usedFactor(
+  { twoFactors, passkeys }: TwoFactorRouteParts,
+  request: FastifyRequest,
+  attempt: LoginAttempt,
+  { code, passkey }: Omit<Static<typeof CODE_OR_PASSKEY_BODY>, 'two_factor_token'>,
+): Promise<UsedFactor | 'passkey' | undefined> {
+  if (passkey === undefined) {
+    if (code === undefined) throw missingCode();
+    return twoFactors.use(request.em, attempt.account, code);
+  }
+  return (await passkeys?.check(request, purposeOf(attempt), passkey)) === undefined ? undefined : 'passkey';
+}
+
+function loginHandler(parts: TwoFactorRouteParts) {
+  const { accounts, attempts, wrongCodes, finishLogin, passkeys } = parts;
+  const readBody = passkeys === undefined ? readSecondFactor : readCodeOrPasskey;
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const { two_factor_token, code } = readSecondFactor(request.body);
+    const { two_factor_token, ...given } = readBody(request.body);
     const attempt = attempts.read(two_factor_token);
     if (attempt === undefined) throw isOver();
     const { account: id, choices } = attempt;
     await wrongCodes.check(subjectOf(id));
-    const used = await twoFactors.use(request.em, id, code);
+    const used = await usedFactor(parts, request, attempt, given);
     if (used === undefined) {
       await attempts.countWrong(attempt);
       await wrongCodes.count(subjectOf(id));
@@ -165,6 +234,11 @@ function subjectOf(account: number): string {
 
 function isOver(): Unauthorized {
   return new Unauthorized('The login is over: begin it again');
+}
+
+function missingCode(): InvalidUsage {
+  const details = [{ in: 'body', path: '/code', message: 'is required, or a passkey' }] as const;
+  return new InvalidUsage('The second factor is missing', { details });
 }
 
 function wrongCode(request: FastifyRequest, account: number): InvalidUsage {

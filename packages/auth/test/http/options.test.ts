@@ -143,6 +143,69 @@ t.test('an entity that cannot serve as the account is refused, by the property t
   }
 });
 
+t.test('an entity that cannot serve as the passkey is refused, by the property that it lacks', async (t) => {
+  const base = {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    name: p.string().length(100),
+    credential_id: p.string().length(1364).unique(),
+    public_key: p.text(),
+    counter: p.bigint('number'),
+    transports: p.json().nullable(),
+    created_at: p.datetime(),
+    last_used_at: p.datetime().nullable(),
+  };
+  const { counter: _counter, ...withoutCounter } = base;
+  const candidates = [
+    [withoutCounter, /option "passkeys" must have the properties .*; A has no counter/],
+    [{ ...base, counter: p.integer() }, /must have "counter" as p\.bigint\('number'\)/],
+    [{ ...base, counter: p.bigint() }, /must have "counter" as p\.bigint\('number'\)/],
+    [{ ...base, credential_id: p.string().length(1364) }, /unique property "credential_id"/],
+    [{ ...base, credential_id: p.string().length(255).unique() }, /room for an id, 1364 characters/],
+    [{ ...base, transports: p.string().nullable() }, /"transports" as a JSON column/],
+    [{ ...base, last_used_at: p.datetime() }, /"last_used_at" nullable/],
+    [{ ...base, account: () => p.manyToOne(Account) }, /must be deleted with its "account"/],
+    [{ ...base, account: () => p.manyToOne(Role).deleteRule('cascade') }, /must refer by "account" to Account/],
+  ] as const;
+  for (const [properties, message] of candidates) {
+    const passkeys = defineEntity({ name: 'A', properties: properties as typeof base });
+    const orm = await openSqlite(t, { entities: [Account, Role, passkeys] });
+    const app = fastify();
+    await app.register(viewset, { orm });
+    await t.rejects(async () => app.register(auth, { ...good, passkeys } as AuthOptions), {
+      name: 'ImproperlyConfigured',
+      message,
+    });
+    await app.close().catch(() => {});
+  }
+});
+
+t.test('the option "passkeys" names what is wrong with it', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  const wrong = [
+    [{}, /option "entity" must be the entity of passkeys/],
+    [{ entity: Account, domain: 'x' }, /domain/],
+    [{ entity: Account, rpName: '' }, /option "rpName" must be a name/],
+    [{ entity: Account, origins: ['https://example.com'] }, /"origins" needs "rpId"/],
+    ...['https://example.com', 'example.com:8443', 'Example.com', '127.0.0.1', '', 5].map(
+      (rpId) => [{ entity: Account, rpId }, /option "rpId" must be a domain/] as const,
+    ),
+    ...[[], ['https://example.com/'], ['https://evil-example.com'], ['https://example.com.evil'], 'x'].map(
+      (origins) =>
+        [{ entity: Account, rpId: 'example.com', origins }, /option "origins" must be a list of origins/] as const,
+    ),
+  ] as const;
+  for (const [passkeys, message] of wrong) {
+    const app = fastify();
+    await app.register(viewset, { orm });
+    await t.rejects(async () => app.register(auth, { ...good, passkeys } as unknown as AuthOptions), {
+      name: 'ImproperlyConfigured',
+      message,
+    });
+    await app.close().catch(() => {});
+  }
+});
+
 t.test('an entity that cannot serve as the session is refused, by the property that it lacks', async (t) => {
   const base = {
     id: p.uuid().primary(),

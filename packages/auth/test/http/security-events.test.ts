@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
-import { Account, Role, Session } from '../support/entities.ts';
+import { Authenticator } from '../support/authenticator.ts';
+import { Account, Passkey, Role, Session } from '../support/entities.ts';
 
 const ADDRESS = '192.0.2.7';
 
@@ -130,6 +131,51 @@ t.test('each event of a session is one line with the account, and nothing that i
   const all = JSON.stringify(lines);
   t.ok(secrets.length > 8);
   for (const secret of [...secrets, PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret.slice(0, 20));
+});
+
+t.test('each event of a passkey is one line with its account, and nothing that is secret', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role, Passkey] });
+  const { app, lines } = await loggingApp(t, orm);
+  const passkeys = { entity: Passkey, rpId: 'example.com' };
+  const mailer = new MailBox();
+  await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, passkeys });
+  const email = 'ann@example.com';
+  const em = orm.em.fork();
+  await em.persist(em.create(Account, { email, password: PASSWORD, name: 'Ann' } as never)).flush();
+  const { id } = await em.findOneOrFail(Account, { email });
+  const headers: Record<string, string> = {};
+  const send = async (method: 'POST' | 'DELETE', url: string, payload: object = {}) => {
+    const from = lines.length;
+    const answer = await app.inject({ url: `/auth${url}`, method, remoteAddress: ADDRESS, headers, payload });
+    for (const { name, value } of answer.cookies) headers['cookie'] = `${name}=${value}`;
+    const body = answer.body === '' ? {} : answer.json<Record<string, never>>();
+    return { body, events: lines.slice(from).filter(({ event }) => event !== undefined) };
+  };
+  const line = (event: string, more: object = {}) => [{ event, account: id, address: ADDRESS, level: 30, ...more }];
+
+  const { body } = await send('POST', '/login', { email, password: PASSWORD });
+  headers['authorization'] = `Bearer ${String(body['access_token'])}`;
+  const key = new Authenticator('https://example.com');
+  const { body: options, events } = await send('POST', '/passkeys/options', { password: PASSWORD });
+  t.strictSame(events, []);
+  const made = key.create(options as never);
+  const added = await send('POST', '/passkeys', { name: 'Phone', passkey: made });
+  const passkey = added.body['id'];
+  t.match(added.events, line('auth.passkey_added', { passkey }));
+  t.match((await send('POST', '/passkeys', { name: 'x', passkey: made })).events, line('auth.passkey_refused'));
+  const logIn = async (counter?: number) => {
+    const asked = (await send('POST', '/login/passkey/options')).body;
+    const answer = key.get(asked as never, counter === undefined ? {} : { counter });
+    return send('POST', '/login/passkey', { passkey: answer });
+  };
+  t.match((await logIn(9)).events, line('auth.login'));
+  const [counter, refused] = (await logIn(9)).events;
+  t.match([counter], line('auth.passkey_counter', { passkey, level: 40 }));
+  t.match([refused], line('auth.passkey_refused', { account: null }));
+  const deleted = await send('DELETE', `/passkeys/${String(passkey)}`, { password: PASSWORD });
+  t.match(deleted.events, line('auth.passkey_deleted', { passkey }));
+  const all = JSON.stringify(lines);
+  for (const secret of [key.id, String(options['challenge']), PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret);
 });
 
 t.test('each event of an account is one line with the account, and nothing that is secret', async (t) => {

@@ -67,6 +67,22 @@ export const Session = defineEntity({
 });
 export type Session = InferEntity<typeof Session>;
 
+export const Passkey = defineEntity({
+  name: 'Passkey',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    name: p.string().length(100),
+    credential_id: p.string().length(1364).unique(),
+    public_key: p.string().length(1024),
+    counter: p.bigint('number'),
+    transports: p.json<string[]>().nullable(),
+    created_at: p.datetime(3),
+    last_used_at: p.datetime(3).nullable(),
+  },
+});
+export type Passkey = InferEntity<typeof Passkey>;
+
 export const Identity = defineEntity({
   name: 'Identity',
   properties: {

@@ -1,0 +1,84 @@
+import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { PasskeyEntity, PasskeyFields, PasskeyModel } from './passkey-contract.ts';
+
+/** So many passkeys an account may have. */
+const MAX_PASSKEYS = 50;
+
+/** A passkey as it is stored first. */
+export interface NewPasskey extends Omit<PasskeyFields, 'created_at' | 'last_used_at'> {
+  readonly transports: readonly string[] | null;
+}
+
+/** Every query that authentication makes of passkeys. */
+export class PasskeyRecords {
+  readonly #model: PasskeyModel;
+
+  constructor(model: PasskeyModel) {
+    this.#model = model;
+  }
+
+  byCredential(em: EntityManager, credential_id: string): Promise<PasskeyEntity | undefined> {
+    return this.#all(em).filter({ credential_id }).entity();
+  }
+
+  /** The passkeys of an account, the newest first. */
+  list(em: EntityManager, account: number): Promise<PasskeyEntity[]> {
+    return this.#all(em).filter({ account__id: account }).orderBy('-created_at').entities();
+  }
+
+  /** Throws TargetObjectAlreadyExist if the authenticator has been added before, or the account has as many as it may. */
+  async create(request: FastifyRequest, account: number, fields: NewPasskey): Promise<PasskeyEntity> {
+    try {
+      return await inTransaction(request, async () => {
+        const { em } = request;
+        if ((await this.list(em, account)).length >= MAX_PASSKEYS) throw tooMany();
+        const data = { ...fields, account, created_at: new Date(), last_used_at: null };
+        const passkey = em.create(this.#model.entity, data as never);
+        await em.persist(passkey).flush();
+        return passkey;
+      });
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      throw new TargetObjectAlreadyExist('The passkey has been added already', { cause: error });
+    }
+  }
+
+  /**
+   * Notes a use. False if the counter has not gone on since the last one, or the passkey is gone: of many answers with one counter, one
+   * counts. Authenticators that do not count say 0 each time.
+   */
+  async use(em: EntityManager, id: string, counter: number): Promise<boolean> {
+    const isLater = counter === 0 ? 0 : { $lt: counter };
+    const changes = { counter, last_used_at: new Date() };
+    return (await em.nativeUpdate(this.#model.entity, { id, counter: isLater }, changes)) > 0;
+  }
+
+  /**
+   * Deletes a passkey. False if the account has no such passkey. Throws TargetObjectAlreadyExist for the last one, if the account needs it to
+   * log in; of two that are deleted at once, one stays.
+   */
+  async delete(request: FastifyRequest, account: number, id: string, isNeeded: boolean): Promise<boolean> {
+    return inTransaction(request, async () => {
+      const { em } = request;
+      const all = await this.#all(em).filter({ account__id: account }).orderBy('id').entities({ lock: true });
+      if (!all.some((passkey) => passkey.id === id)) return false;
+      if (isNeeded && all.length === 1) throw isLast();
+      await em.nativeDelete(this.#model.entity, { id, account: { id: account } });
+      return true;
+    });
+  }
+
+  #all(em: EntityManager): QuerySet<PasskeyEntity> {
+    return QuerySet.of(em, this.#model.entity);
+  }
+}
+
+function tooMany(): TargetObjectAlreadyExist {
+  return new TargetObjectAlreadyExist(`An account can have ${MAX_PASSKEYS} passkeys; delete one first`);
+}
+
+function isLast(): TargetObjectAlreadyExist {
+  return new TargetObjectAlreadyExist('The account has no other way to log in; add one first');
+}

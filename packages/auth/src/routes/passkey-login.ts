@@ -1,0 +1,78 @@
+import { Unauthorized } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Accounts } from '../accounts.ts';
+import { loginBrowser, rememberLoginBrowser } from '../login-browser.ts';
+import { refuseDisabled } from '../login-failures.ts';
+import { ASSERTION } from '../passkey-answers.ts';
+import type { Passkeys } from '../passkeys.ts';
+import { bodyReader, RefreshChoice } from '../request-body.ts';
+import type { AuthRoute } from './auth-route.ts';
+import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer } from './complete-login.ts';
+import type { SessionParts } from './sessions.ts';
+import { REQUEST_OPTIONS } from './webauthn-options.ts';
+
+export interface PasskeyLoginParts {
+  readonly accounts: Accounts;
+  readonly passkeys: Passkeys;
+  /** Ends a login without asking for a second factor: whoever has a passkey, and is known to it, has shown two. */
+  readonly finishLogin: CompleteLogin;
+  /** Undefined: sessions are off. */
+  readonly sessions: SessionParts | undefined;
+}
+
+const LOGIN = Type.Object({ passkey: ASSERTION });
+const SESSION_LOGIN = Type.Object({ ...LOGIN.properties, refresh: RefreshChoice });
+const readLogin = bodyReader(LOGIN, {});
+const readSessionLogin = bodyReader(SESSION_LOGIN, {});
+
+const ROUTE = { name: 'login-passkey', method: 'POST', access: 'anybody' } as const;
+
+/** The routes by which people log in with a passkey. Nobody says whose it is: the passkey does. */
+export function passkeyLoginRoutes({
+  accounts,
+  passkeys,
+  finishLogin,
+  sessions,
+}: PasskeyLoginParts): readonly AuthRoute[] {
+  return [
+    {
+      ...ROUTE,
+      path: 'login/passkey/options',
+      operationId: 'passkeyLoginOptions',
+      summary: 'Get the options to log in with a passkey',
+      description:
+        'Sets a cookie: the answer counts in the browser that has asked, within five minutes. The same options serve for every account.',
+      status: 200,
+      answer: REQUEST_OPTIONS,
+      errors: [429],
+      handler: (request, reply) =>
+        passkeys.requestOptions(request, { to: 'login', browser: rememberLoginBrowser(request, reply) }),
+    },
+    {
+      ...ROUTE,
+      path: 'login/passkey',
+      operationId: 'passkeyLogin',
+      summary: 'Exchange the answer of a passkey for an access token',
+      description: 'Says one thing of every answer that is not good. Ends as a login with a password does.',
+      body: sessions === undefined ? LOGIN : SESSION_LOGIN,
+      status: 200,
+      answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,
+      errors: [401],
+      async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {
+        const { passkey, ...choices } =
+          sessions === undefined ? readLogin(request.body) : readSessionLogin(request.body);
+        const browser = loginBrowser(request);
+        const id = browser === undefined ? undefined : await passkeys.check(request, { to: 'login', browser }, passkey);
+        const account = id === undefined ? undefined : await accounts.byId(request.em, id);
+        if (account === undefined) throw refused();
+        if (!account.is_active) throw refuseDisabled(request, account);
+        return finishLogin(request, reply, account, choices);
+      },
+    },
+  ];
+}
+
+function refused(): Unauthorized {
+  return new Unauthorized('The passkey is not accepted; try again', { event: 'auth.passkey_refused' });
+}
