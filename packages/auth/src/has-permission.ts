@@ -51,8 +51,10 @@ export function HasPermission(name: string): UserPermissionClass {
     }
 
     override hasPermission(request: FastifyRequest): boolean {
-      const user: { readonly permissions?: unknown } | null = getCurrentUser(request);
-      return Array.isArray(user?.permissions) && user.permissions.includes(name);
+      // The application declares what its users are.
+      const user: unknown = getCurrentUser(request);
+      const { permissions } = (user ?? {}) as { readonly permissions?: unknown };
+      return Array.isArray(permissions) && permissions.includes(name);
     }
   }
   Object.defineProperty(HasNamedPermission, 'name', { value: `HasPermission(${name})` });
