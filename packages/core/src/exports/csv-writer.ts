@@ -61,10 +61,10 @@ const NUMBER = /^[+-]?\d+(?:\.\d+)?$/;
 
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '';
-  if (typeof value === 'object') return defused(JSON.stringify(value));
-  return typeof value === 'string' ? defused(value) : JSON.stringify(value);
+  if (typeof value === 'object') return defuseFormula(JSON.stringify(value));
+  return typeof value === 'string' ? defuseFormula(value) : JSON.stringify(value);
 }
 
-function defused(text: string): string {
+function defuseFormula(text: string): string {
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }

@@ -7,7 +7,7 @@ import { takeExportSlot } from './export-slots.ts';
 import { checkNotGivenUp } from '../given-up.ts';
 import { after } from '../language/condition.ts';
 import { type Projection, withPosition } from '../language/projection.ts';
-import { type QuerySet, slicedAway } from '../query/queryset.ts';
+import { type QuerySet, slicedError } from '../query/queryset.ts';
 import { type AnswerOf, byAuthor } from '../viewset/request/answer.ts';
 import { csvWriter } from './csv-writer.ts';
 
@@ -63,7 +63,7 @@ export class ListExport {
     answer: AnswerOf<object>,
   ): Promise<FastifyReply> {
     const { name = '', basename = 'list' } = request.routeOptions.config.viewset?.view ?? {};
-    if (records.isSliced) throw slicedAway(name, 'what filterQueryset() returns', 'an export');
+    if (records.isSliced) throw slicedError(name, 'what filterQueryset() returns', 'an export');
     const { schema } = answer;
     const json = jsonWriter(reply, schema);
     const write = type === 'text/csv' ? csvWriter(schema, json) : lineWriter(json);

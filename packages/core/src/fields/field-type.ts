@@ -46,7 +46,7 @@ class AnyPlatform extends Platform {}
 const platform = new AnyPlatform();
 
 /** Completes what a builder declares as MikroORM's discovery does, so that one derivation serves before and after it. */
-function completed(property: EntityProperty): EntityProperty {
+function completeProperty(property: EntityProperty): EntityProperty {
   if (property.columnTypes !== undefined && property.runtimeType !== undefined) return property;
   const { type, columnType } = property as { readonly type: unknown; readonly columnType?: string };
   const column = property.columnTypes?.[0] ?? columnType;
@@ -85,7 +85,7 @@ export function fieldType(property: EntityProperty): FieldType {
   const values = declared.enum ? enumValues(declared.items) : undefined;
   if (values !== undefined) return { kind: 'enum', values };
   if (nameOf(declared.type) === 'ObjectId') return { kind: 'objectId' };
-  const own = completed(declared);
+  const own = completeProperty(declared);
   const type: unknown = own.customType;
   if (type instanceof ArrayType || type instanceof JsonType) return { kind: 'json' };
   if (type instanceof UuidType) return { kind: 'uuid' };

@@ -91,7 +91,7 @@ export abstract class Filter<Options extends object = object> {
   ): Class {
     const given: unknown = options;
     if (!isRecord(given)) throw wrongOption(`${this.name}.with()`, 'options', 'an object', given);
-    return configured(this, Object.freeze({ ...given })) as unknown as Class;
+    return configureFilter(this, Object.freeze({ ...given })) as unknown as Class;
   }
 
   protected readonly target: FilterTarget;
@@ -126,7 +126,7 @@ export abstract class Filter<Options extends object = object> {
 const GIVEN: unique symbol = Symbol('viewset.filter-options');
 
 /** Makes a subclass that has options. */
-function configured(Base: new (target: FilterTarget) => object, options: object): object {
+function configureFilter(Base: new (target: FilterTarget) => object, options: object): object {
   const Configured = class extends Base {};
   Object.defineProperty(Configured, 'name', { value: Base.name });
   return Object.defineProperty(Configured, GIVEN, { value: options });

@@ -48,14 +48,16 @@ export class SearchFilter extends Filter {
     if (words.length > this.maximumWords) {
       throw invalidParameter(this.parameter, `must not have more than ${this.maximumWords} words`);
     }
-    return words.length === 0 ? queryset : queryset.where(and(...this.#asked(words).map((word) => this.#found(word))));
+    return words.length === 0
+      ? queryset
+      : queryset.where(and(...this.#distinctWords(words).map((word) => this.#conditionFor(word))));
   }
 
   /**
    * The words that decide: each once, none that another one contains, and the longest first, which fewest records have. A
    * word costs a look at every record that has the words before it, and SQLite looks while the process stands still.
    */
-  #asked(words: readonly string[]): readonly string[] {
+  #distinctWords(words: readonly string[]): readonly string[] {
     const distinct = new Map(words.map((word) => [word.toLowerCase(), word]));
     const longestFirst = [...distinct.keys()].toSorted((one, other) => other.length - one.length);
     const isContained = this.#fields.every(({ lookup }) => lookup === 'icontains');
@@ -65,7 +67,7 @@ export class SearchFilter extends Filter {
     return asked.map((word) => distinct.get(word) as string);
   }
 
-  #found(word: string): Condition {
+  #conditionFor(word: string): Condition {
     return or(...this.#fields.map(({ path, lookup }) => compare(path, lookup, word)));
   }
 }

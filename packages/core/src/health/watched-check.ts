@@ -51,13 +51,13 @@ export class WatchedCheck {
   }
 
   async #runAnew(log: HealthLog | undefined): Promise<CheckReport> {
-    const report = await this.#measured(log);
+    const report = await this.#measure(log);
     this.#running = undefined;
     this.#fresh = { report, until: performance.now() + this.#cacheMs };
     return report;
   }
 
-  async #measured(log: HealthLog | undefined): Promise<CheckReport> {
+  async #measure(log: HealthLog | undefined): Promise<CheckReport> {
     const startedAt = performance.now();
     const complaint = await this.#withinLimit();
     const status = complaint === undefined ? 'ok' : 'unavailable';
@@ -75,14 +75,14 @@ export class WatchedCheck {
       limit.resolve(late);
     }, timeoutMs);
     try {
-      return await Promise.race([this.#complaint(controller.signal), limit.promise]);
+      return await Promise.race([this.#run(controller.signal), limit.promise]);
     } finally {
       clearTimeout(timer);
     }
   }
 
   /** Joins the call under way, if there is one: a server that hangs is not sent call after call. */
-  #complaint(signal: AbortSignal): Promise<unknown> {
+  #run(signal: AbortSignal): Promise<unknown> {
     const now = performance.now();
     const { timeoutMs } = this.check;
     if (this.#call !== undefined && now - this.#call.startedAt < timeoutMs * GIVEN_UP_AFTER) {

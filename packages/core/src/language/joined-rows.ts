@@ -46,15 +46,15 @@ export function conditionOf(asked: Asked): Condition {
     case 'own':
       return asked.condition;
     case 'joined':
-      return ofJoin(asked.join, asked.asked);
+      return joinCondition(asked.join, asked.asked);
     case 'or':
       return or(...asked.parts.map(conditionOf));
     case 'and':
-      return and(...byJoin(flattened(asked.parts)).map(ofSameRecords));
+      return and(...groupByJoin(flatten(asked.parts)).map(sharedJoinCondition));
   }
 }
 
-function ofJoin({ steps }: Join, asked: Asked): Condition {
+function joinCondition({ steps }: Join, asked: Asked): Condition {
   return or(some(steps, conditionOf(asked)), isTrueOfNull(asked) ? not(some(steps, always)) : never);
 }
 
@@ -71,23 +71,23 @@ function isTrueOfNull(asked: Asked): boolean {
   }
 }
 
-function flattened(parts: readonly Asked[]): Asked[] {
-  return parts.flatMap((part) => (part.kind === 'and' ? flattened(part.parts) : [part]));
+function flatten(parts: readonly Asked[]): Asked[] {
+  return parts.flatMap((part) => (part.kind === 'and' ? flatten(part.parts) : [part]));
 }
 
 /** Asks parts that have joins in common: an "or" of several joins is asked once for each of its parts. */
-function ofSameRecords(parts: readonly Asked[]): Condition {
+function sharedJoinCondition(parts: readonly Asked[]): Condition {
   const [first, ...more] = parts;
   if (first !== undefined && more.length === 0) return conditionOf(first);
   const join = onlyJoin(parts);
-  if (join !== undefined) return ofJoin(join, { kind: 'and', parts: parts.map(ofRecord) });
+  if (join !== undefined) return joinCondition(join, { kind: 'and', parts: parts.map(ofRecord) });
   const choice = parts.find((part) => part.kind === 'or') as Group;
   const others = parts.filter((part) => part !== choice);
   return or(...choice.parts.map((part) => conditionOf({ kind: 'and', parts: [part, ...others] })));
 }
 
 /** Puts together what asks through the same joins, however long the way from one to the other. */
-function byJoin(parts: readonly Asked[]): Asked[][] {
+function groupByJoin(parts: readonly Asked[]): Asked[][] {
   let groups: Asked[][] = [];
   for (const part of parts) {
     const shared = groups.filter((group) => haveJoinInCommon(group, [part]));

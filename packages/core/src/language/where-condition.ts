@@ -24,10 +24,10 @@ const LOOKUP_OF: Readonly<Record<string, Lookup>> = {
  * anew each time, and what is made of a condition is kept with it.
  */
 export function whereCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
-  return plainCondition(meta, where) ?? known(meta, where) ?? converted(meta, where);
+  return plainCondition(meta, where) ?? rememberedCondition(meta, where) ?? convertCondition(meta, where);
 }
 
-function converted(meta: EntityMetadata, where: FilterQuery<object>): Condition {
+function convertCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition {
   return { ...(matching(meta, where) as Extract<Condition, { kind: 'matching' }>), converted: true };
 }
 
@@ -36,14 +36,14 @@ const kept = new WeakMap<EntityMetadata, LruMap<string, Condition>>();
 const MAX_CONDITIONS = 100;
 const MAX_TEXT = 1000;
 
-function known(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
+function rememberedCondition(meta: EntityMetadata, where: FilterQuery<object>): Condition | undefined {
   const text = textOf(where);
   if (text === undefined || text.length > MAX_TEXT) return undefined;
   let ofEntity = kept.get(meta);
   if (ofEntity === undefined) kept.set(meta, (ofEntity = new LruMap(MAX_CONDITIONS)));
   let condition = ofEntity.get(text);
   // What is kept must not change with an object of the application's.
-  if (condition === undefined) ofEntity.set(text, (condition = converted(meta, structuredClone(where))));
+  if (condition === undefined) ofEntity.set(text, (condition = convertCondition(meta, structuredClone(where))));
   return condition;
 }
 

@@ -214,7 +214,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
   if (!(view instanceof ModelViewSetBase)) return [];
   return BULK_ROUTES.flatMap(({ operation, method, handler, variant }) => {
     const { customized } = definition;
-    const schemas = definition.schemas.ofSeveral?.(operation);
+    const schemas = definition.schemas.forBulk?.(operation);
     if (schemas === undefined) return [];
     const { body, response, documented, readShapes, querystring, readBody, refuseBody, validateQuery } = schemas;
     return {
@@ -234,7 +234,7 @@ function declaredBulk({ view, definition }: MountedView): DeclaredRoute[] {
       isCommaSeparated: true,
       namesRecords: operation !== 'create',
       preconditions: definition.preconditions,
-      transaction: customized?.handlesSeveral[operation] === false,
+      transaction: customized?.handlesBulk[operation] === false,
       transactionReasons: () => (customized?.reachesSeveral(operation) === true ? ['it writes several records'] : []),
       handler: view[handler].bind(view),
       proof: 'none' as const,

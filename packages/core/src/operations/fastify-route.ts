@@ -48,7 +48,7 @@ export function fastifyRoute(route: PlannedRoute, scope: RouteScope): RouteOptio
     preSerialization: afterHandler(route),
   };
   return {
-    ...inFront(own, hooks),
+    ...chainHooks(own, hooks),
     method: plan.method,
     url: plan.pattern,
     config: { viewset: plan, ...(plan.allowsAnonymous ? { public: true } : {}) },
@@ -67,7 +67,7 @@ function afterHandler(route: PlannedRoute): AnswerHook[] {
   const { action } = plan;
   if (!isAnswering(action)) return check === undefined ? [] : [check];
   const isWhole = (request: FastifyRequest): boolean => definition.answers?.isWhole(request, action) === true;
-  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.ofAnswer?.(request, action);
+  const schemaOf = (request: FastifyRequest): TSchema | undefined => definition.schemas.forAnswer?.(request, action);
   // The tag of a 304 to a HEAD needs the length of the answer as it would be serialized.
   return [
     check ?? [],
@@ -89,7 +89,7 @@ function serializeBy(schemaOf: (request: FastifyRequest) => TSchema | undefined)
 }
 
 /** Chains our hooks in front of an action's. */
-function inFront(own: OwnHooks, hooks: ActionHooks): ActionHooks {
+function chainHooks(own: OwnHooks, hooks: ActionHooks): ActionHooks {
   const names = Object.keys({ ...own, ...hooks }) as (keyof ActionHooks)[];
   const chains = names.map((name) => [name, [own[name] ?? [], hooks[name] ?? []].flat()] as const);
   return Object.fromEntries(chains.filter(([, chain]) => chain.length > 0)) as ActionHooks;

@@ -63,7 +63,7 @@ function pluginMessageOf(error: unknown): string | undefined {
 }
 
 /** Returns the table's own entry: an error's code may be `constructor`. */
-function own<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
+function ownEntry<Value>(table: Readonly<Record<PropertyKey, Value>>, key: PropertyKey): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
@@ -103,10 +103,10 @@ function fromDatabaseError(error: unknown): HttpError | undefined {
 function fromFastifyError(error: Partial<FastifyError> | null | undefined): HttpError | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if (Array.isArray(error.validation)) return fromValidation(error as FastifyError);
-  const unreadable = own(PARSE_ERRORS, error.code ?? '');
+  const unreadable = ownEntry(PARSE_ERRORS, error.code ?? '');
   if (unreadable !== undefined) return new ParseError(unreadable, { cause: error });
   const status = error.statusCode ?? 500;
-  const known = own(STATUS_ERRORS, status);
+  const known = ownEntry(STATUS_ERRORS, status);
   if (known !== undefined) return known(error);
   if (!Number.isInteger(status) || status < 400 || status > 499) return undefined;
   const code = status === 400 ? 'invalid_usage' : `http_${status}`;
@@ -140,7 +140,7 @@ export function sendError(answer: HttpError, reply: FastifyReply): FastifyReply 
   void reply
     .code(statusCode)
     .header('x-content-type-options', 'nosniff')
-    .headers(statusCode === 401 ? challenged(headers, reply.request) : headers)
+    .headers(statusCode === 401 ? withChallenge(headers, reply.request) : headers)
     .type('application/json; charset=utf-8');
   removeUnsendable(reply);
   // A route's response schema describes its success; errors go out as they are.
@@ -174,7 +174,7 @@ function removeUnsendable(reply: FastifyReply): void {
   }
 }
 
-function challenged(headers: HttpError['headers'], { challenge }: FastifyRequest): HttpError['headers'] {
+function withChallenge(headers: HttpError['headers'], { challenge }: FastifyRequest): HttpError['headers'] {
   return challenge === null || challenge === undefined ? headers : { ...headers, 'www-authenticate': challenge };
 }
 

@@ -239,17 +239,17 @@ export class QuerySet<Entity extends object> {
 
   /** The records of the slice as entities, managed by `em`: what they held there is refreshed. */
   async entities(options: EntityOptions = {}): Promise<Entity[]> {
-    return (await this.#managed(this.#slice, options)) as Entity[];
+    return (await this.#readEntities(this.#slice, options)) as Entity[];
   }
 
   /** The first record of the slice as an entity, managed by `em`. */
   async entity(options: EntityOptions = {}): Promise<Entity | undefined> {
-    const [entity] = await this.#managed(firstOf(this.#slice), options);
+    const [entity] = await this.#readEntities(firstOf(this.#slice), options);
     return entity as Entity | undefined;
   }
 
   /** @throws ImproperlyConfigured for a lock outside of a transaction */
-  #managed(slice: Slice | undefined, options: EntityOptions): Promise<object[]> {
+  #readEntities(slice: Slice | undefined, options: EntityOptions): Promise<object[]> {
     if (options.lock === true && !this.em.isInTransaction()) {
       throw new ImproperlyConfigured(
         `${this.meta.className}: lock needs a transaction, outside of which it would end at once`,
@@ -266,7 +266,7 @@ export class QuerySet<Entity extends object> {
 }
 
 /** The error for a part of records of which somebody would take another part. */
-export function slicedAway(view: string, what: string, who: string): ImproperlyConfigured {
+export function slicedError(view: string, what: string, who: string): ImproperlyConfigured {
   return new ImproperlyConfigured(`${view}: ${what} must not be sliced: ${who} would forget the slice`);
 }
 

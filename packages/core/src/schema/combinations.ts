@@ -2,13 +2,13 @@ import { isRecord } from '../json.ts';
 import { mustBe, mustBeOneOf } from './error-details.ts';
 import type { AnySchema } from './json-schema.ts';
 import { type KeywordContext, isText } from './keyword.ts';
-import { type Fault, type Judge, type Verdict, united } from './reading.ts';
+import { type Fault, type Judge, type Verdict, unite } from './reading.ts';
 
 /** Judges by `allOf`. */
 export function everyJudge(parts: readonly AnySchema[], { fillsIn, node }: KeywordContext): Judge {
   const nodes = parts.map((part) => node(part, fillsIn));
   return (value, reading) =>
-    nodes.reduce<unknown>((known, each) => united(value, known, each.read(value, reading)), value);
+    nodes.reduce<unknown>((known, each) => unite(value, known, each.read(value, reading)), value);
 }
 
 /** Judges by a `$ref`. */
@@ -40,7 +40,7 @@ export function conditionJudge(condition: AnySchema, { schema, node }: KeywordCo
   return (value, reading) => {
     const { known, faults } = reading.attempt(asked, value);
     if (faults.length > 0) return alternative.read(value, reading);
-    return united(value, known, consequence.read(value, reading));
+    return unite(value, known, consequence.read(value, reading));
   };
 }
 
@@ -50,7 +50,7 @@ export function dependentSchemasJudge(schemas: Readonly<Record<string, AnySchema
   return (value, reading) => {
     if (!isRecord(value)) return value;
     const asked = dependents.filter(([name]) => Object.hasOwn(value, name));
-    return asked.reduce<unknown>((known, [, each]) => united(value, known, each.read(value, reading)), value);
+    return asked.reduce<unknown>((known, [, each]) => unite(value, known, each.read(value, reading)), value);
   };
 }
 
@@ -69,7 +69,7 @@ export function unionJudge(isExclusive: boolean) {
       } else if (isExclusive && valid.length > 1) {
         reading.faults.push({ path: '', message: 'must match exactly one of the forms allowed' });
       }
-      return valid.reduce<unknown>((known, verdict) => united(value, known, verdict.known), value);
+      return valid.reduce<unknown>((known, verdict) => unite(value, known, verdict.known), value);
     };
   };
 }

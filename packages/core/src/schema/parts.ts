@@ -3,7 +3,7 @@ import { isRecord, pointerStep } from '../json.ts';
 import { type AnySchema, namedTypes } from './json-schema.ts';
 import { type KeywordContext, MAX_JUDGED_LENGTH, isPattern } from './keyword.ts';
 import { naming } from '../options.ts';
-import { type Fault, type Judge, Reading, type SchemaNode, united } from './reading.ts';
+import { type Fault, type Judge, Reading, type SchemaNode, unite } from './reading.ts';
 import { copyOf, isUnsafeName } from './scan-input.ts';
 
 /** Judges declared properties: those required are there, absent ones get their defaults. */
@@ -93,7 +93,7 @@ function namedPartsJudge(nodesOf: (name: string) => readonly SchemaNode[] | unde
     for (const [name, part] of Object.entries(value)) {
       const nodes = isUnsafeName(name) ? undefined : nodesOf(name);
       if (nodes === undefined) continue;
-      known[name] = nodes.reduce((some, child) => united(part, some, reading.part(child, name, part)), part);
+      known[name] = nodes.reduce((some, child) => unite(part, some, reading.part(child, name, part)), part);
     }
     return known;
   };

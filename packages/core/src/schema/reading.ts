@@ -37,7 +37,7 @@ export class SchemaNode {
     let known = value;
     for (const stage of this.stages) {
       for (const check of stage) {
-        if (typeof check === 'function') known = united(value, known, check(value, reading));
+        if (typeof check === 'function') known = unite(value, known, check(value, reading));
         else if (!check.holds(value)) reading.faults.push(faultOf(check, value));
       }
       if (reading.faults.length > before) return value;
@@ -113,16 +113,16 @@ export class Reading {
 }
 
 /** Unites what two judges know of one value: the parts that either knows. */
-export function united(value: unknown, one: unknown, other: unknown): unknown {
+export function unite(value: unknown, one: unknown, other: unknown): unknown {
   if (other === value || one === other) return one;
   if (one === value) return other;
   if (typeof value !== 'object' || value === null) return one;
   const [some, more] = [one, other] as [Record<string, unknown>, Record<string, unknown>];
-  if (Array.isArray(value)) return value.map((item, index) => united(item, some[index], more[index]));
+  if (Array.isArray(value)) return value.map((item, index) => unite(item, some[index], more[index]));
   const known: Record<string, unknown> = {};
   for (const name of new Set([...Object.keys(value), ...Object.keys(some), ...Object.keys(more)])) {
     const isShared = Object.hasOwn(some, name) && Object.hasOwn(more, name) && Object.hasOwn(value, name);
-    if (isShared) known[name] = united(value[name as never], some[name], more[name]);
+    if (isShared) known[name] = unite(value[name as never], some[name], more[name]);
     else if (Object.hasOwn(some, name)) known[name] = some[name];
     else if (Object.hasOwn(more, name)) known[name] = more[name];
   }

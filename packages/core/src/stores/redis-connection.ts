@@ -38,7 +38,7 @@ export class RedisConnection {
 
   /** Runs one command, or several of which only the last one's answer counts. */
   run<Answer>(task: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
-    const refusal = this.#refusal();
+    const refusal = this.#reasonNotToSend();
     if (refusal !== undefined) return Promise.reject(new StoreUnavailable(new Error(refusal)));
     const trial = this.#silentWhile !== undefined;
     if (trial) this.#trying = true;
@@ -67,7 +67,7 @@ export class RedisConnection {
   }
 
   /** Returns the reason why a command should not even be sent, if there is one. */
-  #refusal(): string | undefined {
+  #reasonNotToSend(): string | undefined {
     const { status } = this.#client;
     this.#wasReady ||= status === 'ready';
     // A first connection is worth waiting for; one that was there, or could not be made, is not.

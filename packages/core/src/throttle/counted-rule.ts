@@ -72,7 +72,7 @@ export class CountedRule {
   ): Awaitable<RuleState | undefined> {
     const client = this.#client(request);
     if (client === undefined) return undefined;
-    const key = this.#name + bounded(client);
+    const key = this.#name + boundKey(client);
     return settle(
       () => this.#store[how](key, this.rule.count, this.rule.windowSeconds * 1000),
       (result): RuleState | undefined => ({ counted: this, key, result }),
@@ -83,7 +83,7 @@ export class CountedRule {
 
 function ignore(): undefined {}
 
-function bounded(key: string): string {
+function boundKey(key: string): string {
   // A key that looks like a hash is hashed too: none can be mistaken for another's.
   if (key.length <= MAX_KEY_LENGTH && !key.startsWith('#')) return key;
   return `#${hash('sha256', key, 'base64url')}`;

@@ -107,7 +107,7 @@ function countedRules(options: RequestLimiterOptions): CountedRule[] {
   if (!Array.isArray(rules)) throw wrongOption('RequestLimiter', 'rules', 'a list of rate limit rules', rules);
   if (typeof store?.hit !== 'function') throw wrongOption('RequestLimiter', 'store', 'a Store', store);
   const owner = `RequestLimiter of ${scope}`;
-  const reportUncounted = uncountedReport(log);
+  const reportUncounted = makeUncountedReport(log);
   const names = new Set<string>();
   return rules.map((rule: unknown, index) => {
     if (!(rule instanceof RateLimitRule)) {
@@ -127,7 +127,7 @@ function escapeColons(text: string): string {
 }
 
 /** Tells the log that a store is down: the first time at once, then once an interval, with how many passed since. */
-function uncountedReport(log: RequestLimiterOptions['log']): ReportUncounted {
+function makeUncountedReport(log: RequestLimiterOptions['log']): ReportUncounted {
   const lines = new LineLimit(REPORT_INTERVAL_MS);
   return (rule, error) => {
     const withheld = lines.take();

@@ -6,7 +6,7 @@ import { checkNotGivenUp } from '../given-up.ts';
 import { hasPendingRelations, notFlushed } from '../mikro/pending-relations.ts';
 import { removeEntity } from '../mikro/remove-entity.ts';
 import { backendOf } from '../query/backend-of.ts';
-import { type QuerySet, slicedAway } from '../query/queryset.ts';
+import { type QuerySet, slicedError } from '../query/queryset.ts';
 import type { NullOf } from '../shapes/wire-value.ts';
 import type { ResolvedData } from '../shapes/write/write-input.ts';
 import type { RecordRequest } from './setup/action.ts';
@@ -16,7 +16,7 @@ import { ConditionalWrites } from './writes/conditional-writes.ts';
 import { FILE_LINKS, type LinkedView } from './files/file-links.ts';
 import { type AnyModelOptions, checkClassBody } from './setup/model-viewset-options.ts';
 import type { WriteOperation } from './request/operation.ts';
-import { narrowedTo } from './setup/record-lists.ts';
+import { narrowTo } from './setup/record-lists.ts';
 import { RecordWrites } from './writes/record-writes.ts';
 import { parametersOf, stateOf } from './request/request-state.ts';
 import { Resource } from './setup/resource.ts';
@@ -141,7 +141,7 @@ export abstract class ModelViewSetBase<
       const type = lists.export?.typeFor(request, reply);
       // An override may have started anew.
       const filtered = this.filterQueryset(request, visible);
-      const records = whenReady(filtered, (kept) => narrowedTo(visible, kept));
+      const records = whenReady(filtered, (kept) => narrowTo(visible, kept));
       if (type !== undefined) {
         // What is sent piece by piece cannot turn out to be a 404.
         await nesting?.parent.find(request);
@@ -259,7 +259,7 @@ export abstract class ModelViewSetBase<
     const queryset = this.#parts.records.narrow(request, isPromise(filtered) ? await filtered : filtered);
     const { paginator } = this.#resource.lists;
     if (paginator === null) throw new TypeError(`${this.name}: paginate() needs a paginator, but pagination is off`);
-    if (queryset.isSliced) throw slicedAway(this.name, 'what paginate() gets', 'the paginator');
+    if (queryset.isSliced) throw slicedError(this.name, 'what paginate() gets', 'the paginator');
     const answer = this.#answer(request, 'list');
     return paginator.paginate(
       byAuthor(queryset, answer),
@@ -275,7 +275,7 @@ export abstract class ModelViewSetBase<
    */
   rows(queryset: Awaitable<QuerySet<Entity>>, request?: FastifyRequest): Promise<Types['answers']['list'][]> {
     if (isPromise(queryset)) return queryset.then((found) => this.rows(found, request));
-    const answer = request === undefined ? this.#resource.answers.usual('list') : this.#answer(request, 'list');
+    const answer = request === undefined ? this.#resource.answers.defaultFor('list') : this.#answer(request, 'list');
     const records = request === undefined ? queryset : this.#parts.records.narrow(request, queryset);
     return byAuthor(records, answer).rows(answer.records);
   }

@@ -74,7 +74,7 @@ function writeChildren(
   const text = new SqlText().add(`select ${shown.join(', ')} from ${tie.from}`, places?.values).append(scope.from());
   text.add('', isOwner.values).append(where);
   const sql = limit === undefined ? text.add(order) : firstOfEach(text, columns.length, limit);
-  const statement = { sql: sql.numbered(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };
+  const statement = { sql: sql.numberValues(dialect), one: false, isShapedByClient: isOwner.values.length > 1 };
   return { statement, values: sql.values };
 }
 

@@ -19,7 +19,7 @@ export class SqlText {
   }
 
   /** Numbers the values, once the text is complete. */
-  numbered({ placeholder }: Dialect): string {
+  numberValues({ placeholder }: Dialect): string {
     let n = 0;
     return typeof placeholder === 'string'
       ? this.sql.replaceAll(VALUE, placeholder)

@@ -68,7 +68,7 @@ function writeSelect(question: SqlQuestion, select: SqlSelect): Bound {
   const { plan, query } = question;
   const text = selectText(question, select);
   const statement = {
-    sql: text.numbered(plan.dialect),
+    sql: text.numberValues(plan.dialect),
     one: select.one === true,
     isShapedByClient: query.author === 'client',
   };

@@ -37,7 +37,7 @@ export function bindWrite(em: EntityManager, plan: EntityPlan, write: Write): Bo
   const text = changeText(em, plan, write).add(` returning ${returningSql(plan, write.returning)}`);
   // A client chooses which fields it sends.
   const isShapedByClient = write.kind === 'update';
-  return { statement: { sql: text.numbered(plan.dialect), one: true, isShapedByClient }, values: text.values };
+  return { statement: { sql: text.numberValues(plan.dialect), one: true, isShapedByClient }, values: text.values };
 }
 
 /** The text of an insert depends on its columns alone, so that it is written once for those that come again. */
@@ -63,7 +63,7 @@ function writeInsert(
   returning: readonly FieldPath[],
 ): KnownInsert {
   const text = new SqlText().add(`${insertSql(em, plan, assignments)} returning ${returningSql(plan, returning)}`);
-  const statement = { sql: text.numbered(plan.dialect), one: true, isShapedByClient: true };
+  const statement = { sql: text.numberValues(plan.dialect), one: true, isShapedByClient: true };
   return { stored: assignments.map(({ path }) => path), statement };
 }
 

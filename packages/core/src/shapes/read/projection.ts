@@ -68,12 +68,12 @@ export function compileProjection<Output>(
     forRequest: (request) =>
       projectionFor(
         request,
-        related.map((one) => ofRequest(one, request)),
+        related.map((one) => bindToRequest(one, request)),
       ),
   };
 }
 
-function ofRequest(related: RelatedProjection, request: object): RelatedProjection {
+function bindToRequest(related: RelatedProjection, request: object): RelatedProjection {
   return { ...related, projection: related.projection.forRequest?.(request) ?? related.projection };
 }
 

@@ -21,7 +21,7 @@ import { pointerStep } from '../../json.ts';
 import type { Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundField } from './bound-input.ts';
 import { bindChildren } from './child-list.ts';
-import { applied, columnRule } from './column-rule.ts';
+import { applyRule, columnRule } from './column-rule.ts';
 import { checkWritable } from '../json-types.ts';
 import { metaOf } from '../../mikro/entities.ts';
 import { keyName, relatedMeta, type RelationSource, type RelationSources } from './relation-source.ts';
@@ -46,13 +46,13 @@ export function checkField(
   } else if (reference?.isMany === true) {
     values[name] = (json as readonly unknown[]).map((item, index) => {
       const place = `${path}/${index}`;
-      return isAtFault(place, problems) ? undefined : applied(rule, item, place, problems);
+      return isAtFault(place, problems) ? undefined : applyRule(rule, item, place, problems);
     });
   } else if (parts !== undefined) {
     values[name] =
       field.isList === true ? checkItems(parts, json, path, problems, mode) : checkParts(parts, json, problems, mode);
   } else if (rule !== undefined && !problems.some((problem) => problem.path.startsWith(`${path}/`))) {
-    values[name] = applied(rule, json, path, problems);
+    values[name] = applyRule(rule, json, path, problems);
   }
 }
 

@@ -3,7 +3,7 @@ import { ImproperlyConfigured } from '../../errors.ts';
 import { isRecord, pointerStep } from '../../json.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode, BoundChildren, BoundInput } from './bound-input.ts';
-import { applied, type ColumnRule, columnRule } from './column-rule.ts';
+import { applyRule, type ColumnRule, columnRule } from './column-rule.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { keyName, relatedMeta } from './relation-source.ts';
 import { shapeField } from '../shape-field.ts';
@@ -63,7 +63,7 @@ class ChildList implements BoundChildren {
       problems.push({ path, message: 'must not be null' });
       return undefined;
     }
-    const key = applied(this.#keyRule, json, path, problems);
+    const key = applyRule(this.#keyRule, json, path, problems);
     const text = keyText(key);
     if (key !== undefined && named.has(text)) problems.push({ path, message: 'is named twice' });
     named.add(text);

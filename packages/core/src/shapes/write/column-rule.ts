@@ -17,7 +17,7 @@ import type { ShapeField } from '../shape-field.ts';
 export type ColumnRule = (json: unknown) => unknown;
 
 /** Returns what a column takes for a value, or tells of the problem and returns undefined. */
-export function applied(rule: ColumnRule | undefined, json: unknown, path: string, problems: Problem[]): unknown {
+export function applyRule(rule: ColumnRule | undefined, json: unknown, path: string, problems: Problem[]): unknown {
   try {
     return rule === undefined ? json : rule(json);
   } catch (error) {

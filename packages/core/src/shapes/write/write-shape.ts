@@ -133,7 +133,7 @@ export function writeShape<
     properties[name] =
       relation === undefined || relation.kind === 'one' || relation.kind === 'file'
         ? fieldSchema(meta, name, source, forced)
-        : marked(listSchema(meta, name, relation), forced ?? true);
+        : markOptional(listSchema(meta, name, relation), forced ?? true);
   }
   const schema = Type.Object(properties);
   // The columns are asked once the ORM has discovered them; what is declared tells most mistakes at once.
@@ -179,14 +179,14 @@ function isForcedOptional(name: string, { required, optional }: WriteOptions): b
 
 /** Makes the schema of a field: the source itself if that is a schema, else what its column, or its embeddable, declares. */
 function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced?: boolean): TSchema {
-  if (source instanceof FileField) return marked(source.schema, forced ?? canBeLeftOut(shapeField(meta, name)));
-  if (typeof source === 'object') return marked(source as TSchema, forced ?? Type.IsOptional(source));
+  if (source instanceof FileField) return markOptional(source.schema, forced ?? canBeLeftOut(shapeField(meta, name)));
+  if (typeof source === 'object') return markOptional(source as TSchema, forced ?? Type.IsOptional(source));
   const embeddable = source === undefined ? embeddableAt(meta, name) : undefined;
   if (embeddable !== undefined) {
     const { meta: inner, nullable } = embeddable;
     const parts = Object.keys(inner.properties).map((part) => [part, fieldSchema(inner, part, undefined)] as const);
     const object = Type.Object(Object.fromEntries(parts));
-    return marked(nullable ? nullableObject(object) : object, forced ?? nullable);
+    return markOptional(nullable ? nullableObject(object) : object, forced ?? nullable);
   }
   const column = shapeField(meta, name);
   const value = source === undefined ? column : shapeField(meta, source as string);
@@ -194,10 +194,10 @@ function fieldSchema(meta: EntityMetadata, name: string, source: unknown, forced
   const schema = writeSchema({ ...value, nullable: column.nullable }, canLeaveOut);
   const { target } = column;
   const described = target === undefined ? schema : { ...schema, ...referenceTo(target, value.property) };
-  return marked(described, forced ?? canLeaveOut);
+  return markOptional(described, forced ?? canLeaveOut);
 }
 
-function marked(schema: TSchema, optional: boolean): TSchema {
+function markOptional(schema: TSchema, optional: boolean): TSchema {
   if (optional === Type.IsOptional(schema)) return schema;
   return optional ? Type.Optional(schema) : without(schema, '~optional');
 }

@@ -82,7 +82,7 @@ export class Answers {
   }
 
   /** The answer of an operation that nothing in a request has changed. */
-  usual(operation: AnsweringOperation): Answer {
+  defaultFor(operation: AnsweringOperation): Answer {
     return this.#usual[operation];
   }
 
@@ -93,7 +93,7 @@ export class Answers {
   }
 
   /** Lists the answers that requests for an operation may get, its own first. */
-  possible(operation: AnsweringOperation): readonly Answer[] {
+  choicesFor(operation: AnsweringOperation): readonly Answer[] {
     return [...new Set([this.#usual[operation], ...this.#alternatives.values()])];
   }
 
@@ -104,7 +104,7 @@ export class Answers {
 
   /** The query parameters by which clients select what an operation answers with. */
   parametersOf(operation: AnsweringOperation): readonly ParameterDeclaration[] {
-    return this.#declarations.selections?.parametersFor(this.possible(operation).map(({ shape }) => shape)) ?? [];
+    return this.#declarations.selections?.parametersFor(this.choicesFor(operation).map(({ shape }) => shape)) ?? [];
   }
 
   /** The schema of every record that requests may get by an answer, for documents. */
@@ -114,12 +114,12 @@ export class Answers {
 
   /** Returns the answer of an operation to a request. */
   of(request: FastifyRequest, operation: AnsweringOperation): Answer {
-    return this.isOne ? this.#usual[operation] : bound(this.#decided(request, operation), request);
+    return this.isOne ? this.#usual[operation] : bound(this.#decide(request, operation), request);
   }
 
-  #decided(request: FastifyRequest, operation: AnsweringOperation): Answer {
+  #decide(request: FastifyRequest, operation: AnsweringOperation): Answer {
     const answers = answersOf(request);
-    return (answers[operation] ??= this.#isChosen ? this.#chosen(request, operation) : this.#usual[operation]);
+    return (answers[operation] ??= this.#isChosen ? this.#choose(request, operation) : this.#usual[operation]);
   }
 
   /** Returns the answer of the operation that a request asks for: of an action that of `retrieve`. */
@@ -139,7 +139,7 @@ export class Answers {
    * @throws InvalidUsage for a field that the answer cannot have
    */
   select(request: FastifyRequest, operation: AnsweringOperation): void {
-    const whole = this.#decided(request, operation);
+    const whole = this.#decide(request, operation);
     answersOf(request)[operation] = this.#selectedOf(whole, parametersOf(request));
   }
 
@@ -147,7 +147,7 @@ export class Answers {
   isWhole(request: FastifyRequest, operation: AnsweringOperation): boolean {
     // Nobody knows what an override of retrieve would answer.
     if (operation !== 'retrieve' && this.#declarations.customized.handles.retrieve) return false;
-    return this.isOne || this.#decided(request, operation) === unselected(this.#decided(request, 'retrieve'));
+    return this.isOne || this.#decide(request, operation) === unselected(this.#decide(request, 'retrieve'));
   }
 
   #selectedOf(whole: Answer, parameters: QueryParameters): Answer {
@@ -164,7 +164,7 @@ export class Answers {
     return answer;
   }
 
-  #chosen(request: FastifyRequest, operation: AnsweringOperation): Answer {
+  #choose(request: FastifyRequest, operation: AnsweringOperation): Answer {
     const { view } = this.#declarations;
     const who = (): string => `${view.name}: readShapeFor()`;
     const name = atOnce(view.readShapeFor(request, operation), who);

@@ -147,28 +147,28 @@ export class FileChanges {
       getSubscribedEntities: () => entities.map((meta) => meta.class),
       ...(hearsUpdates && {
         beforeUpdate: async ({ em, changeSet }: EventArgs<object>) =>
-          keep(changeSet, await this.#replacedBy(em, changeSet!)),
+          keep(changeSet, await this.#findReplacedFiles(em, changeSet!)),
         afterUpdate: take,
       }),
       beforeDelete: async ({ em, changeSet }: EventArgs<object>) =>
-        keep(changeSet, await this.#deletedBy(em, changeSet!)),
+        keep(changeSet, await this.#findDeletedFiles(em, changeSet!)),
       afterDelete: take,
     };
   }
 
   /** Finds the files that a change of a record replaces; reads those of its flush at once. */
-  async #replacedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+  async #findReplacedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
     const { meta, entity } = changes;
     const names = changedFiles(changes);
     if (names.length === 0) return [];
     if (!this.#seen.has(changes)) await this.#readChanged(em, changes);
     const record = this.#stored.get(changes);
     const isReplaced = (name: string): boolean => fileIn(record, name)?.key !== fileIn(entity as Values, name)?.key;
-    return record === undefined ? [] : this.#keptBy(meta, names.filter(isReplaced), [record]);
+    return record === undefined ? [] : this.#storedFiles(meta, names.filter(isReplaced), [record]);
   }
 
   async #readChanged(em: EntityManager, changes: ChangeSet<object>): Promise<void> {
-    const changed = this.#unseen(em, changes).filter((each) => changedFiles(each).length > 0);
+    const changed = this.#findUnseen(em, changes).filter((each) => changedFiles(each).length > 0);
     const records = await this.#recordsOf(em, changes.meta, changed);
     const byKey = new Map(records.map((record) => [keyText(Utils.extractPK(record)), record]));
     for (const each of changed) {
@@ -178,17 +178,20 @@ export class FileChanges {
   }
 
   /** Finds the files of the records of one flush, at the first of them that is deleted, and of those that the database deletes along. */
-  async #deletedBy(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
+  async #findDeletedFiles(em: EntityManager, changes: ChangeSet<object>): Promise<KeptFile[]> {
     const { meta } = changes;
-    const deleted = this.#unseen(em, changes);
+    const deleted = this.#findUnseen(em, changes);
     for (const each of deleted) this.#seen.add(each);
     const own = fileNames(meta).length === 0 ? [] : await this.#recordsOf(em, meta, deleted);
     const keys = deleted.map((each) => each.getPrimaryKey());
-    return [...this.#keptBy(meta, fileNames(meta), own), ...(await this.#deletedAlong(em, meta, keys, new Set()))];
+    return [
+      ...this.#storedFiles(meta, fileNames(meta), own),
+      ...(await this.#findFilesDeletedAlong(em, meta, keys, new Set())),
+    ];
   }
 
   /** Returns the changes of the same kind in one flush whose files were not looked for. */
-  #unseen(em: EntityManager, { meta, type }: ChangeSet<object>): ChangeSet<object>[] {
+  #findUnseen(em: EntityManager, { meta, type }: ChangeSet<object>): ChangeSet<object>[] {
     const all = em.getUnitOfWork().getChangeSets();
     return all.filter((each) => each.meta === meta && each.type === type && !this.#seen.has(each));
   }
@@ -204,7 +207,7 @@ export class FileChanges {
   }
 
   /** Finds the files of all records that the database deletes with those of some keys. */
-  async #deletedAlong(
+  async #findFilesDeletedAlong(
     em: EntityManager,
     { root }: EntityMetadata,
     keys: readonly unknown[],
@@ -214,13 +217,13 @@ export class FileChanges {
     for (const { meta, relation } of this.#cascades.get(root) ?? []) {
       const whereOf = (owners: readonly unknown[]): Values => ({ [relation]: { [keyOf(root)]: { $in: owners } } });
       for await (const records of this.#pages(em, meta, keys, whereOf)) {
-        found.push(...this.#keptBy(meta, fileNames(meta), records));
+        found.push(...this.#storedFiles(meta, fileNames(meta), records));
         // Records of a tree may lead back to where the deletion began.
         const news = records
           .map((record) => record[keyOf(meta)])
           .filter((each) => !seen.has(`${meta.className} ${keyText(each)}`));
         for (const each of news) seen.add(`${meta.className} ${keyText(each)}`);
-        found.push(...(await this.#deletedAlong(em, meta, news, seen)));
+        found.push(...(await this.#findFilesDeletedAlong(em, meta, news, seen)));
       }
     }
     return found;
@@ -265,7 +268,7 @@ export class FileChanges {
     return found as Values[];
   }
 
-  #keptBy({ root }: EntityMetadata, names: readonly string[], records: readonly Values[]): KeptFile[] {
+  #storedFiles({ root }: EntityMetadata, names: readonly string[], records: readonly Values[]): KeptFile[] {
     return records.flatMap((record) =>
       names.flatMap((name) => {
         const file = fileIn(record, name);

@@ -22,7 +22,7 @@ export class Customized {
   /** The operations that the view handles itself, perhaps by going on with `super`. */
   readonly handles: Readonly<Record<Operation, boolean>>;
   /** The operations on several records that it handles itself. */
-  readonly handlesSeveral: Readonly<Record<WriteOperation, boolean>>;
+  readonly handlesBulk: Readonly<Record<WriteOperation, boolean>>;
   /** The operations whose hook (`performCreate`, …) has to be called for each record. */
   readonly performs: Readonly<Record<WriteOperation, boolean>>;
   /** True if `getQueryset` says which records there are. */
@@ -48,7 +48,7 @@ export class Customized {
     this.#view = view;
     this.#library = library;
     this.handles = recordOf(OPERATIONS, (operation) => this.#overrides(operation));
-    this.handlesSeveral = recordOf(WRITES, (operation) => this.#overrides(`${operation}Many`));
+    this.handlesBulk = recordOf(WRITES, (operation) => this.#overrides(`${operation}Many`));
     this.performs = recordOf(WRITES, (operation) => this.#overrides(PERFORMS[operation]));
     this.selectsRecords = this.#overrides('getQueryset');
     this.findsRecord = this.#overrides('getObject');
@@ -70,8 +70,8 @@ export class Customized {
   }
 
   /** The method that a request about several records would pass by, so that the one for several has to be overridden as well. */
-  passedBySeveral(operation: WriteOperation): string | undefined {
-    if (this.handlesSeveral[operation]) return undefined;
+  bypassedByBulk(operation: WriteOperation): string | undefined {
+    if (this.handlesBulk[operation]) return undefined;
     if (this.handles[operation]) return operation;
     return this.findsRecord && operation !== 'create' ? 'getObject' : undefined;
   }

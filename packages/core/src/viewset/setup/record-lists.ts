@@ -51,7 +51,7 @@ export class RecordLists implements ListDefinition {
     this.#filters = makeFilters(name, records.meta, options, context.defaults.filters, isShown);
     this.export = makeExport(options);
     this.paginator = makePaginator(name, options, context);
-    this.records = ordered(name, records, options).by('view');
+    this.records = applyOrdering(name, records, options).by('view');
     this.takesQuery = takesQuery(name, options, operations);
     this.parameters = declaredParameters(name, answerParameters, this.#filters, this.paginator);
     const ofPages = new Set(this.paginator?.parameters.map((parameter) => parameter.name));
@@ -69,7 +69,7 @@ export class RecordLists implements ListDefinition {
   /** Applies the filters in order, at once if each answers at once. No filter adds to the records that it is given. */
   filter<Entity extends object>(request: FastifyRequest, records: QuerySet<Entity>): Awaitable<QuerySet<Entity>> {
     const byClient = (narrowed: QuerySet<Entity>): QuerySet<Entity> =>
-      narrowed === records ? records : narrowedTo(records, narrowed).by('client');
+      narrowed === records ? records : narrowTo(records, narrowed).by('client');
     return whenReady(this.#filterFrom(0, request, records), byClient);
   }
 
@@ -143,7 +143,7 @@ function makeExport({ exports = [] }: AnyModelOptions): ListExport | undefined {
   return exports.length === 0 ? undefined : new ListExport(exports);
 }
 
-function ordered(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
+function applyOrdering(name: string, records: QuerySet<object>, { ordering = [] }: AnyModelOptions): QuerySet<object> {
   const keys = ordering.map((sort) => resolveOption(name, 'ordering', sort, () => orderKey(records.meta, sort)));
   return records.orderByPaths(keys);
 }
@@ -168,7 +168,7 @@ function applyFilter<Entity extends object>(
  * Narrows what a filter has selected, perhaps from all records, to the records that it was given: their condition holds, and the filters of
  * MikroORM that they have, unless the selection names its own.
  */
-export function narrowedTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
+export function narrowTo<Entity extends object>(given: QuerySet<Entity>, found: QuerySet<Entity>): QuerySet<Entity> {
   const narrowed = found.where(given.condition);
   return narrowed.filters !== undefined || given.filters === undefined ? narrowed : narrowed.withFilters(given.filters);
 }

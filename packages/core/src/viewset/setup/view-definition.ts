@@ -102,9 +102,9 @@ export interface ListDefinition {
 export interface SchemaSource {
   of(operation: Operation, mode: BodyMode): OperationSchemas;
   /** The schemas of an operation on several records; undefined if the view does not allow it. */
-  ofSeveral?(operation: WriteOperation): BulkSchemas | undefined;
+  forBulk?(operation: WriteOperation): BulkSchemas | undefined;
   /** The schema of the answer to a request if it is another than that of the route. */
-  ofAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
+  forAnswer?(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined;
 }
 
 /** A view as the router sees it: its declarations, resolved at the view's place. */

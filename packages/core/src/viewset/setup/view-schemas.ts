@@ -54,7 +54,7 @@ export class ViewSchemas implements SchemaSource {
     };
   }
 
-  ofSeveral(operation: WriteOperation): BulkSchemas | undefined {
+  forBulk(operation: WriteOperation): BulkSchemas | undefined {
     const { bulk, key } = this.#parts;
     const limit = bulk?.limit(operation);
     if (bulk === undefined || limit === undefined) return undefined;
@@ -78,11 +78,11 @@ export class ViewSchemas implements SchemaSource {
   }
 
   /** Returns the schema of the answer to a request; undefined if it is that of the route. */
-  ofAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
+  forAnswer(request: FastifyRequest, operation: AnsweringOperation): TSchema | undefined {
     const { answers, bulk } = this.#parts;
     const { schema } = answers.of(request, operation);
     if (bulk !== undefined && Array.isArray(request.body)) return this.#array(schema);
-    return schema === answers.usual(operation).schema ? undefined : this.#sent(operation, schema);
+    return schema === answers.defaultFor(operation).schema ? undefined : this.#sent(operation, schema);
   }
 
   /**
@@ -92,7 +92,7 @@ export class ViewSchemas implements SchemaSource {
    */
   #answersWith(operation: AnsweringOperation, status: number, sent: (record: TSchema) => TSchema): OperationSchemas {
     const { answers } = this.#parts;
-    const possible = answers.possible(operation);
+    const possible = answers.choicesFor(operation);
     const [own, ...others] = possible.map((answer) => answers.documentedSchema(answer));
     const documented = others.length === 0 ? own! : Type.Union([own!, ...others]);
     return {
@@ -105,7 +105,7 @@ export class ViewSchemas implements SchemaSource {
   /** Makes the refusal of bodies that an override of the view would get, and of arrays that are at fault themselves. */
   #refusalOf(operation: 'create' | 'update'): BodyRefusal | undefined {
     const { bulk, resolution, customized } = this.#parts;
-    const isOverridden = { one: customized.handles[operation], several: customized.handlesSeveral[operation] };
+    const isOverridden = { one: customized.handles[operation], several: customized.handlesBulk[operation] };
     if (!isOverridden.one && bulk === undefined) return undefined;
     return async (request) => {
       const input = inputOf(request);

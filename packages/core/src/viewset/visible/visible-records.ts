@@ -6,7 +6,7 @@ import { ImproperlyConfigured, NotFound } from '../../errors.ts';
 import { compare } from '../../language/compare.ts';
 import { type Condition, ownColumns } from '../../language/condition.ts';
 import type { Projection } from '../../language/projection.ts';
-import { QuerySet, slicedAway } from '../../query/queryset.ts';
+import { QuerySet, slicedError } from '../../query/queryset.ts';
 import { type Answer, byAuthor } from '../request/answer.ts';
 import { stateOf } from '../request/request-state.ts';
 import type { Answers } from '../answers/answers.ts';
@@ -55,18 +55,18 @@ export class VisibleRecords<Entity extends object> {
   /** Selects the records for a list, before it is filtered. Path and scope hold even if an override of `getQueryset` has started anew. */
   forList(request: FastifyRequest): QuerySet<Entity> {
     const records = atOnce(this.#view.getQueryset(request), () => `${this.#view.name}: getQueryset()`);
-    if (records.isSliced) throw slicedAway(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
+    if (records.isSliced) throw slicedError(this.#view.name, 'getQueryset()', 'its look-ups, and its paginator,');
     return this.narrow(request, records);
   }
 
   /** Selects the record that the path names. */
   forKey(request: FastifyRequest): QuerySet<Entity> {
-    return this.forList(request).where(this.#named(request));
+    return this.forList(request).where(this.#conditionOfPath(request));
   }
 
   /** Selects records that the request has written, of the values of a field: of those only that are still in its scope. */
   afterWrite(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
-    return this.#inScope(request, this.#stored(request, condition));
+    return this.#inScope(request, this.#selectStored(request, condition));
   }
 
   /** Keeps, of whatever records the application has selected, those of the path's parents and of the permissions' scope. */
@@ -90,7 +90,7 @@ export class VisibleRecords<Entity extends object> {
 
   /** Finds the record that the path names as an entity; see `findAll`. */
   async find(request: FastifyRequest, lock: boolean): Promise<Entity | undefined> {
-    const [entity] = await this.findAll(request, this.#named(request), lock);
+    const [entity] = await this.findAll(request, this.#conditionOfPath(request), lock);
     return entity;
   }
 
@@ -103,18 +103,18 @@ export class VisibleRecords<Entity extends object> {
     const records = this.forList(request).where(condition).orderByPaths([]);
     // A database that had to wait for a row does not ask anew what the condition reads of other rows.
     if (lock && !readsOwnColumns(request, this.#definition.meta, records)) {
-      await this.#stored(request, condition).entities({ lock });
+      await this.#selectStored(request, condition).entities({ lock });
     }
     return records.entities({ populate: this.#definition.answers.populateFor(request), lock });
   }
 
   /** Locks the record that the path names, whoever may see it. */
   async lock(request: FastifyRequest): Promise<void> {
-    await this.#stored(request, this.#named(request)).entity({ lock: true });
+    await this.#selectStored(request, this.#conditionOfPath(request)).entity({ lock: true });
   }
 
   /** Selects the stored records of a condition, whoever may see them, under the filters of MikroORM that the view has. */
-  #stored(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
+  #selectStored(request: FastifyRequest, condition: Condition): QuerySet<Entity> {
     const records = QuerySet.of(request.em, this.#entity).where(condition);
     const filters = this.#definition.customized.selectsRecords ? this.forList(request).filters : undefined;
     return filters === undefined ? records : records.withFilters(filters);
@@ -124,7 +124,7 @@ export class VisibleRecords<Entity extends object> {
    * True of the record that the path of a request names.
    * @throws ImproperlyConfigured for a path of the collection, which names none
    */
-  #named(request: FastifyRequest): Condition {
+  #conditionOfPath(request: FastifyRequest): Condition {
     const { pk } = stateOf(request);
     if (pk === undefined) {
       const { url, config } = request.routeOptions;

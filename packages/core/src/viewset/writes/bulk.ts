@@ -7,7 +7,7 @@ import { checkOptions, type OptionRule, POSITIVE } from '../../options.ts';
 import { counted, invalidInput } from '../../schema/error-details.ts';
 import { MAX_PROBLEMS, placedAt, type Problem } from '../../schema/scan-input.ts';
 import type { BodyMode } from '../../shapes/write/bound-input.ts';
-import { applied, columnRule } from '../../shapes/write/column-rule.ts';
+import { applyRule, columnRule } from '../../shapes/write/column-rule.ts';
 import { keyText } from '../../fields/primary-key.ts';
 import { withProperties } from '../../shapes/schema-object.ts';
 import { type ShapeField, shapeField } from '../../shapes/shape-field.ts';
@@ -61,7 +61,7 @@ export class Bulk {
     const wrong = declared.find((operation) => !offered.includes(operation));
     if (wrong !== undefined) throw new ImproperlyConfigured(`${owner}: "${wrong}" is no operation of the view`);
     for (const operation of declared) {
-      const passed = customized.passedBySeveral(operation);
+      const passed = customized.bypassedByBulk(operation);
       if (passed === undefined) continue;
       throw new ImproperlyConfigured(
         `${owner}: the view overrides ${passed}, which nothing asks for several records; override ${operation}Many too`,
@@ -81,7 +81,7 @@ export class Bulk {
   /** The schema of the body of an operation on several records, for documents. */
   documented(operation: 'create' | 'update'): TSchema {
     const schema = this.#input!.documented(modeOf(operation)).json;
-    const items = operation === 'create' ? schema : this.#named(schema);
+    const items = operation === 'create' ? schema : this.#withKey(schema);
     return Type.Array(items, { maxItems: this.#limits[operation]! });
   }
 
@@ -145,7 +145,7 @@ export class Bulk {
     );
   }
 
-  #named(schema: TObject): TObject {
+  #withKey(schema: TObject): TObject {
     const { name } = this.#key.property;
     const properties = { [name]: writeSchema(this.#field, false), ...schema.properties };
     return Object.assign(withProperties(schema, properties, 'required'), { required: [name] });
@@ -162,7 +162,7 @@ export class Bulk {
       problems.push({ path: place, message: unkept });
       return undefined;
     }
-    const key = applied(columnRule(this.#field), json, place, problems);
+    const key = applyRule(columnRule(this.#field), json, place, problems);
     if (key !== undefined && named.has(keyText(key))) problems.push({ path: place, message: 'is named twice' });
     named.add(keyText(key));
     return key;

@@ -25,7 +25,7 @@ export function transactionalManager({ em: { name, config } }: MikroORM): Entity
 const MAX_ATTEMPTS = 20;
 
 /**
- * Runs work in one transaction of `request.em`, as the views do: flushed and committed when the work is done, rolled back when the
+ * Runs work in one transaction of `request.em`, as the views do: flushAfter and committed when the work is done, rolled back when the
  * work throws. Inside a transaction it is a savepoint, whose fate the outer transaction decides; on a database without savepoints (MongoDB),
  * it is a part of the outer transaction, which cannot be committed if this part fails. Entities keep the changes of a part that has failed, and
  * the outer flush writes them: refresh them (`em.refresh`), or clear `request.em`, before the outer work goes on.
@@ -57,7 +57,7 @@ export async function inTransaction<Result>(
   const { em } = request;
   const backend = backendOf(em);
   if (em.isInTransaction()) {
-    return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joined(em, work, isKept);
+    return backend.hasSavepoints ? oneTransaction(request, work, isKept) : joinTransaction(em, work, isKept);
   }
   const waits = pauses();
   for (let attempt = 1; ; attempt++) {
@@ -72,7 +72,11 @@ export async function inTransaction<Result>(
 }
 
 /** Runs work as a part of the transaction that there is. */
-async function joined<Result>(em: EntityManager, work: () => Promise<Result>, isKept: () => boolean): Promise<Result> {
+async function joinTransaction<Result>(
+  em: EntityManager,
+  work: () => Promise<Result>,
+  isKept: () => boolean,
+): Promise<Result> {
   let isDone = false;
   const letGo = holdTransaction(em, isHeld);
   try {
@@ -118,10 +122,10 @@ async function oneTransaction<Result>(
   try {
     // The request may have waited for a connection.
     checkNotGivenUp(request);
-    const result = await Promise.race([givenUp.promise, flushed(work())]);
+    const result = await Promise.race([givenUp.promise, flushAfter(work())]);
     checkNotGivenUp(request);
     stopListening();
-    if (isKept()) await commit().catch(refused);
+    if (isKept()) await commit().catch(throwKnownError);
     else await rollback();
     end(hasEnded);
     em.setTransactionContext(outer);
@@ -143,11 +147,11 @@ async function oneTransaction<Result>(
   }
 
   /** A constraint that is deferred is asked by COMMIT, whose errors MikroORM hands on as the driver's own. */
-  function refused(error: unknown): never {
+  function throwKnownError(error: unknown): never {
     throw backend.isLostRace(error) ? error : readError(backend.errors, em.getPlatform(), error);
   }
 
-  async function flushed(working: Promise<Result>): Promise<Result> {
+  async function flushAfter(working: Promise<Result>): Promise<Result> {
     const result = await working;
     await em.flush();
     return result;

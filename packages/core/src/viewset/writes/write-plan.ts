@@ -110,7 +110,7 @@ export class WritePlan implements WriteState {
       condition: operation === 'create' ? undefined : always,
       filters: undefined,
       data: {},
-      answer: operation === 'destroy' ? undefined : answers.usual(operation),
+      answer: operation === 'destroy' ? undefined : answers.defaultFor(operation),
       comparesLocked: false,
     };
     return this.#reasons[operation].filter(

@@ -97,7 +97,7 @@ export function writeReasons(operation: WriteOperation, view: WritingView, state
   };
   add('usual', everyWrite, ...ofHooks(operation, view), ...ofEntity(meta), ...ofColumns(operation, view));
   if (operation !== 'destroy') {
-    const answers = view.answers.possible(operation);
+    const answers = view.answers.choicesFor(operation);
     add('usual', showsMore, ...ofAnswer(meta, answers[0]!));
     if (view.answers.canExpand) add('foreseen', showsMore, 'a request may "expand" the answer');
     const others = answers.filter(({ isPlain }) => !isPlain).map((answer) => answer.name);
