@@ -49,9 +49,14 @@ export const texts = {
   readFirstHint: 'Reload the record to read it: your changes are lost then.',
   goneHint: 'It may have been deleted in the meantime. What you have entered is still here.',
   conflictHint:
-    'Reload the record to see it as it is now: your changes are lost then. Or overwrite what the other has changed with yours.',
-  overwrite: 'Overwrite',
+    'Reload the record to see it as it is now: your changes are lost then. Or look below at what is different, and save.',
   changedMeanwhile: (names: readonly string[]): string => `Changed in the meantime: ${names.join(', ')}.`,
+  changedByBoth: (name: string): string => `${name}: both of you have changed it. Which one is to stay?`,
+  before: 'Before',
+  now: 'Now',
+  mine: 'Yours',
+  theirs: 'Theirs',
+  undecided: 'Choose between your value and theirs first.',
   reload: 'Reload',
   discard: 'Discard and reload',
   restored: 'What you had entered is still here.',
@@ -108,6 +113,8 @@ export const texts = {
     failed === 0 ? `${countOf(done)} deleted.` : `${countOf(done)} deleted, ${failed} could not be.`,
   range: (first: number, last: number, count: number | undefined): string =>
     count === undefined ? `${first}–${last}` : `${first}–${last} of ${count.toLocaleString('en')}`,
+  onThisPage: (rows: number, count: number | undefined): string =>
+    `${countOf(rows)} on this page${count === undefined ? '' : `, ${count.toLocaleString('en')} in all`}`,
   countOf: (count: number | undefined): string => (count === undefined ? '' : countOf(count)),
   pages: 'Pages',
   previous: 'Previous',
