@@ -1,10 +1,20 @@
 import helmet from '@fastify/helmet';
 import { auth, LogEmailSender, SmtpEmailSender, type AccountUser } from '@viewset/auth';
-import { addVary, HealthRegistry, IPRateLimit, NotFound, serverOptions, UserRateLimit, viewset } from '@viewset/core';
+import {
+  addVary,
+  HealthRegistry,
+  IPRateLimit,
+  NotFound,
+  serverOptions,
+  UserRateLimit,
+  viewset,
+  writeShape,
+} from '@viewset/core';
 import { explorer, prefersHtml } from '@viewset/explorer';
 import { openapi, type OpenapiOptions } from '@viewset/openapi';
 import { logOptions, logRequests, tellRoutes } from '@viewset/terminal';
 import { fastify, type FastifyInstance } from 'fastify';
+import { keepAdministrator } from './administrators.ts';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
 import { addHealthChecks } from './health-checks.ts';
@@ -84,6 +94,8 @@ export async function buildApp(
     nonAuthEndpoints: settings.nonAuthEndpoints,
     codeSecret: settings.secretKey,
     bcryptRounds: settings.bcryptRounds,
+    passwords: {},
+    me: { write: writeShape(Account, ['name']), delete: keepAdministrator },
     store,
     mailer: mailer(settings, app),
   });

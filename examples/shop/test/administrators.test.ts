@@ -48,6 +48,12 @@ withShop({ THROTTLE_IP: 'off', THROTTLE_USER: 'off' }, async (t, shop) => {
     t.equal(renamed.status, 200, 'what leaves an administrator is written');
   });
 
+  await t.test('the last administrator cannot delete the own account either', async (t) => {
+    const json = { password: ADMIN.password };
+    isError(t, await shop.request('DELETE', '/api/auth/me', { json, token }), 'conflict');
+    t.equal((await shop.get('/api/auth/me', { token })).status, 200);
+  });
+
   await t.test('a disabled administrator is none, and any other account may go', async (t) => {
     const id = await shop.register('disabled@example.com');
     const path = `${ACCOUNTS}/${id}`;

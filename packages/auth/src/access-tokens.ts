@@ -44,20 +44,37 @@ function checkTimes({ iat, exp }: TokenPayload): void {
   if (!isIssued || !(exp <= latest)) throw new Error('The times of the token are not times that it can have');
 }
 
+interface DecodedToken {
+  readonly header: { readonly sid?: unknown };
+  readonly payload: TokenPayload;
+}
+
+const sessionIds = new WeakMap<object, string>();
+
+/** The session that a token names, by the claims that `read` has returned; undefined if it names none. */
+export function sessionOf(payload: object): string | undefined {
+  return sessionIds.get(payload);
+}
+
 /** Signs access tokens and verifies them, by one algorithm: a token that names another, `none` included, is forged. */
 export class AccessTokens {
+  readonly #signer: (header: object) => (claims: TokenClaims) => string;
   readonly #sign: (claims: TokenClaims) => string;
-  readonly #verify: (token: string) => unknown;
+  readonly #verify: (token: string) => DecodedToken;
 
   constructor({ algorithm, key, lifetimeSeconds }: TokenOptions) {
     const { private: signingKey, public: verifyingKey } = typeof key === 'string' ? { private: key, public: key } : key;
-    this.#sign = createSigner({ algorithm, key: signingKey, expiresIn: lifetimeSeconds * 1000 });
-    this.#verify = createVerifier({ algorithms: [algorithm], key: verifyingKey, requiredClaims: ['iat', 'exp'] });
+    const options = { algorithm, key: signingKey, expiresIn: lifetimeSeconds * 1000 };
+    this.#signer = (header) => createSigner({ ...options, header: { alg: algorithm, ...header } });
+    this.#sign = createSigner(options);
+    const requiredClaims = ['iat', 'exp'];
+    this.#verify = createVerifier({ algorithms: [algorithm], key: verifyingKey, requiredClaims, complete: true });
   }
 
-  issue(claims: TokenClaims): string {
-    const { user_id, username, email, role } = claims;
-    return this.#sign({ user_id, username, email, role });
+  /** @param sessionId goes into the header `sid`: the claims are those of the specification */
+  issue({ user_id, username, email, role }: TokenClaims, sessionId?: string): string {
+    const sign = sessionId === undefined ? this.#sign : this.#signer({ sid: sessionId });
+    return sign({ user_id, username, email, role });
   }
 
   /**
@@ -66,8 +83,9 @@ export class AccessTokens {
    */
   read(token: string): TokenPayload {
     try {
-      const payload = this.#verify(token) as TokenPayload;
+      const { header, payload } = this.#verify(token);
       checkTimes(payload);
+      if (typeof header.sid === 'string') sessionIds.set(payload, header.sid);
       return payload;
     } catch (error) {
       const expired = (error as { code?: unknown }).code === 'FAST_JWT_EXPIRED';
@@ -76,26 +94,35 @@ export class AccessTokens {
   }
 }
 
-/** Behind `Bearer` stands one token of RFC 6750's alphabet, and nothing else. */
-const BEARER = /^Bearer(?: +(.*))?$/i;
+/** The alphabet of RFC 6750. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/**
- * Returns the token of an Authorization header; undefined without a header, for another scheme, and for the scheme alone.
- * Throws Unauthorized (`invalid_token`) if the text behind `Bearer` is no token.
- */
-export function bearerToken(header: string | undefined): string | undefined {
-  const text = BEARER.exec(header?.trim() ?? '')?.[1];
-  if (text === undefined) return undefined;
-  if (!TOKEN.test(text)) throw invalidToken('The Authorization header must be: Bearer <token>');
-  return text;
-}
+/** Reads Authorization headers of the scheme `Bearer`, and of one more if the application has one. */
+export class AuthorizationHeader {
+  readonly #pattern: RegExp;
 
-/** Returns the token as `bearerToken` does. Throws Unauthorized if there is none. */
-export function requireBearerToken(header: string | undefined): string {
-  const token = bearerToken(header);
-  if (token === undefined) throw new Unauthorized();
-  return token;
+  constructor(scheme: string) {
+    // Behind the scheme stands one token, and nothing else.
+    this.#pattern = new RegExp(`^(?:Bearer|${scheme})(?: +(.*))?$`, 'i');
+  }
+
+  /**
+   * Returns the token of a header; undefined without a header, for another scheme, and for the scheme alone. Throws
+   * Unauthorized (`invalid_token`) if the text behind the scheme is no token.
+   */
+  token(header: string | undefined): string | undefined {
+    const text = this.#pattern.exec(header?.trim() ?? '')?.[1];
+    if (text === undefined) return undefined;
+    if (!TOKEN.test(text)) throw invalidToken('The Authorization header must be: Bearer <token>');
+    return text;
+  }
+
+  /** Returns the token as `token` does. Throws Unauthorized if there is none. */
+  requireToken(header: string | undefined): string {
+    const token = this.token(header);
+    if (token === undefined) throw new Unauthorized();
+    return token;
+  }
 }
 
 /** The 401 for a token that was sent and is no good (RFC 6750, section 3.1). */

@@ -1,11 +1,6 @@
-import {
-  type EntityMetadata,
-  type EntityName,
-  type EntityProperty,
-  type MikroORM,
-  ReferenceKind,
-} from '@mikro-orm/core';
-import { checkOptionNames, ImproperlyConfigured, wrongOption } from '@viewset/core';
+import type { EntityMetadata, EntityName, MikroORM } from '@mikro-orm/core';
+import { checkOptionNames, wrongOption } from '@viewset/core';
+import { EntityContract } from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
@@ -65,8 +60,6 @@ export interface AccountModel {
 const PROPERTIES = ['id', 'email', 'password', 'name', 'is_active', 'last_login', 'role'] as const;
 type AccountProperty = (typeof PROPERTIES)[number];
 
-type Properties = Readonly<Record<string, EntityProperty | undefined>>;
-
 /** Throws ImproperlyConfigured, naming the property, for an entity that does not satisfy the contract. */
 export function checkAccount(
   orm: MikroORM,
@@ -75,27 +68,13 @@ export function checkAccount(
   hashes: { readonly kind: string; readonly length: number },
 ): AccountModel {
   const account = entity as EntityName<AccountEntity>;
-  const meta = orm.getMetadata().find(account);
-  if (meta === undefined || !orm.getMetadata().has(meta.class)) {
-    throw wrong('must be an entity that the ORM knows (its option "entities")');
-  }
   const names = namesOf(fields);
-  const properties = meta.properties as Properties;
-  const needed = PROPERTIES.map((property) => names[property]);
-  const missing = needed.filter((name) => properties[name] === undefined);
-  if (missing.length > 0) {
-    throw wrong(`must have the properties ${needed.join(', ')}; ${meta.className} has no ${missing.join(', ')}`);
-  }
-  if (meta.primaryKeys.join(',') !== 'id') {
-    throw wrong(`must have "id" as its primary key, and no other (${meta.className})`);
-  }
-  const { email, password } = names;
-  if (!isUnique(meta, email)) throw wrong(`must have a unique property "${email}"; ${meta.className}.${email} is not`);
-  const length = properties[password]?.length ?? hashes.length;
-  if (length < hashes.length) {
-    throw wrong(`must have room for ${hashes.kind}, ${hashes.length} characters, in "${password}"`);
-  }
-  return { account, role: roleOf(meta, names.role), meta, names };
+  const contract = new EntityContract(orm, 'account', account, Object.values(names));
+  contract.requireKey('id');
+  contract.requireUnique(names.email);
+  contract.requireRoom(names.password, hashes.length, hashes.kind);
+  const role = contract.requireReference(names.role, ['id', 'name']).class as EntityName<RoleFields>;
+  return { account, role, meta: contract.meta, names };
 }
 
 /** Returns the account with the names of the contract. An entity that has them is returned as it is. */
@@ -118,29 +97,4 @@ function namesOf(fields: AccountNames = {}): AccountModel['names'] {
   }
   const own = PROPERTIES.map((property) => [property, fields[property as keyof AccountNames] ?? property]);
   return Object.fromEntries(own) as AccountModel['names'];
-}
-
-function roleOf({ className, properties }: EntityMetadata<AccountEntity>, name: string): EntityName<RoleFields> {
-  const { kind, targetMeta } = (properties as Properties)[name]!;
-  const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
-  if (!isReference || targetMeta === undefined) {
-    throw wrong(`must have "${name}" as a reference to one entity; ${className}.${name} is none`);
-  }
-  const missing = ['id', 'name'].filter((each) => (targetMeta.properties as Properties)[each] === undefined);
-  if (missing.length > 0) {
-    throw wrong(
-      `must refer by "${name}" to an entity with id and name; ${targetMeta.className} has no ${missing.join(', ')}`,
-    );
-  }
-  return targetMeta.class as EntityName<RoleFields>;
-}
-
-function isUnique(meta: EntityMetadata<AccountEntity>, name: string): boolean {
-  const properties = meta.properties as Properties;
-  const named = meta.uniques.some((unique) => [unique.properties].flat().join(',') === name);
-  return named || properties[name]?.unique === true;
-}
-
-function wrong(problem: string): ImproperlyConfigured {
-  return new ImproperlyConfigured(`auth: option "account" ${problem}`);
 }

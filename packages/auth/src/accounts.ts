@@ -75,9 +75,37 @@ interface KnownPassword {
 }
 
 /** An account and its role, as one row. */
-interface AccountRow extends Omit<AccountUser, 'role'> {
+export interface AccountRow extends Omit<AccountUser, 'role'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
+}
+
+/** @param shown what the application shows of its users beside */
+export function userOf({ role_id, role_name, ...row }: AccountRow, shown?: object): AccountUser {
+  const { id, email, name, is_active } = row;
+  const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
+  const fields = { id, email, name, is_active, role };
+  return Object.assign(new AccountUser(fields), shown, fields);
+}
+
+/** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
+export function userFields({ names }: AccountModel, prefix = ''): Readonly<Record<keyof AccountRow, string>> {
+  return {
+    id: `${prefix}id`,
+    email: prefix + names.email,
+    name: prefix + names.name,
+    is_active: prefix + names.is_active,
+    role_id: `${prefix}${names.role}.id`,
+    role_name: `${prefix}${names.role}.name`,
+  };
+}
+
+/** Read shapes of the account. */
+export interface AccountShapes {
+  /** What users show beside the fields of AccountUser. */
+  readonly users?: ShownFields | undefined;
+  /** What `/me` shows. */
+  readonly me?: ShownFields | undefined;
 }
 
 const MAX_INT4 = 2 ** 31 - 1;
@@ -92,35 +120,25 @@ export class Accounts {
   /** Undefined if the option `me` is off. */
   readonly #shown: RecordFinder<AccountEntity, object> | undefined;
 
-  /**
-   * @param em the ORM's global entity manager
-   * @param shown what users show of their accounts, besides what every AccountUser does
-   */
+  /** @param em the ORM's global entity manager */
   constructor(
     model: AccountModel,
     defaultRole: string,
     hasher: PasswordHasher,
     em: EntityManager,
-    shown?: ShownFields,
+    { users, me }: AccountShapes = {},
   ) {
     this.#model = model;
     this.#hasher = hasher;
     this.#defaultRole = defaultRole;
-    const { meta, names } = model;
+    const { meta } = model;
     this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
     const platform = em.getPlatform();
     this.#ids = readShape(model.account, ['id']).bind(meta, platform);
-    const shape = readShape(model.account, ['id'], {
-      email: names.email,
-      name: names.name,
-      is_active: names.is_active,
-      role_id: `${names.role}.id`,
-      role_name: `${names.role}.name`,
-    } as never) as ReadShape<AccountEntity, AccountRow>;
-    const own = shown?.bind(meta, platform);
+    const row = readShape(model.account, [], userFields(model) as never) as ReadShape<AccountEntity, AccountRow>;
     const active = this.#all(em).filter(this.#named({ is_active: true }));
-    this.#active = new RecordFinder(active, userProjection(shape.bind(meta, platform), own));
-    this.#shown = own && new RecordFinder(active, own);
+    this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
+    this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
   }
 
   /** Finds the account of a token, in one query; null if there is none, or it is disabled. */
@@ -212,15 +230,18 @@ export class Accounts {
    * Deletes the account of whoever is logged in. Throws Unauthorized if it is gone by now, or has another password, and
    * TargetObjectAlreadyExist if records refer to it.
    *
-   * @param before a step of the same transaction, in front
+   * @param around a step of the same transaction, which has to call the function that it gets
    */
-  async delete(request: FastifyRequest, { password }: AccountEntity, before: () => Promise<unknown>): Promise<void> {
+  async delete(
+    request: FastifyRequest,
+    { password }: AccountEntity,
+    around: (remove: () => Promise<void>) => Promise<unknown>,
+  ): Promise<void> {
     try {
       await inTransaction(request, async () => {
         const account = await this.#locked(request);
         if (knownAccount(this.#model, account).password !== password) throw new Unauthorized();
-        await before();
-        await request.em.remove(account).flush();
+        await around(() => request.em.remove(account).flush());
       });
     } catch (error) {
       if (!(error instanceof ForeignKeyConstraintViolationException)) throw error;
@@ -295,15 +316,11 @@ export class Accounts {
 /** Makes users of rows that hold an account, its role, and what the application shows of it. */
 function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
   const width = account.paths.length;
-  const make = ({ role_id, role_name, ...row }: AccountRow, more: object | undefined): AccountUser => {
-    const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-    return Object.assign(Object.create(AccountUser.prototype) as object, more, { ...row, role }) as AccountUser;
-  };
   return {
     paths: [...account.paths, ...(shown?.paths ?? [])],
     ...(shown?.related === undefined ? {} : { related: shown.related }),
-    readRow: (row, children) => make(account.readRow(row), shown?.readRow(row.slice(width), children)),
-    readEntity: (entity) => make(account.readEntity(entity), shown?.readEntity(entity)),
+    readRow: (row, children) => userOf(account.readRow(row), shown?.readRow(row.slice(width), children)),
+    readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
     populate: [...account.populate, ...(shown?.populate ?? [])],
   };
 }

@@ -15,6 +15,7 @@ import {
   type VerificationEmail,
 } from './email-sender.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
+import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { type PasswordOptions, PasswordRules } from './password-rules.ts';
 import {
@@ -25,6 +26,8 @@ import {
   type MailingRoute,
   ROUTE_OPTIONS,
 } from './routes/route-names.ts';
+import type { AccountDeletion } from './routes/me.ts';
+import { resolveSessionOptions, type ResolvedSessionOptions, type SessionOptions } from './session-options.ts';
 import { checkKeys, checkSecret, TOKEN_ALGORITHMS, type TokenAlgorithm, type TokenKeys } from './signing-keys.ts';
 
 /**
@@ -65,6 +68,13 @@ interface CommonOptions {
   readonly expirationDelta?: number;
   /** The path of the routes, below the prefix of the scope that the plugin is registered in. Default: `/auth`. */
   readonly urlPrefix?: string;
+  /**
+   * The entity of sessions (see SessionFields), or SessionOptions, and tokens can be taken back: a login begins a session, refresh
+   * tokens renew it, logout ends it. Default: no sessions.
+   */
+  readonly sessions?: SessionSchema | SessionOptions;
+  /** A further scheme of the Authorization header, such as `Token`, beside `Bearer`. Default: none. */
+  readonly tokenScheme?: string;
   /** The payload of a request; throws Unauthorized if there is none. Default: the claims of its bearer token. */
   readonly authenticate?: Authenticate;
   /** The user of a payload, or null. Default: the active account of `user_id`, with its role, as an AccountUser. */
@@ -83,7 +93,7 @@ interface CommonOptions {
   readonly nonAuthEndpoints?: readonly string[];
   /** Keeps verification codes. Default: a MemoryStore of the plugin's own; with several processes, give a RedisStore. */
   readonly store?: Store;
-  /** Keys verification codes, at least 32 bytes. Default: derived from `secret`. */
+  /** Keys verification codes, refresh tokens and device cookies, at least 32 bytes. Default: derived from `secret`. */
   readonly codeSecret?: string;
   /** The cost of password hashes: 2^rounds; applications of one ORM share the first one's. Default: 12. */
   readonly bcryptRounds?: number;
@@ -109,8 +119,11 @@ export interface MeOptions {
   readonly read?: ShownFields;
   /** What a PATCH takes. Default: there is no PATCH. */
   readonly write?: WrittenFields;
-  /** False: people cannot delete their accounts. Default: true. */
-  readonly canDelete?: boolean;
+  /**
+   * False: people cannot delete their accounts. A function: has the account deleted by the function that it gets, in a transaction of
+   * `request.em` that ends with it; what it throws keeps the account. Default: true.
+   */
+  readonly delete?: boolean | AccountDeletion;
 }
 
 /** The options with their defaults, checked and frozen. */
@@ -120,6 +133,9 @@ export interface ResolvedAuthOptions {
   readonly token: TokenOptions;
   readonly urlPrefix: string;
   readonly routes: ReadonlySet<AuthRouteName>;
+  /** Undefined: sessions are off. */
+  readonly sessions: ResolvedSessionOptions | undefined;
+  readonly tokenScheme: string;
   readonly authenticate: Authenticate | undefined;
   readonly retrieveUser: RetrieveUser | undefined;
   readonly storeUser: StoreUser | undefined;
@@ -130,6 +146,8 @@ export interface ResolvedAuthOptions {
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
+  readonly refreshKey: Uint8Array;
+  readonly deviceKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
   readonly verificationEmail: VerificationEmail;
@@ -147,6 +165,8 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'expirationDelta',
   'urlPrefix',
   'routes',
+  'sessions',
+  'tokenScheme',
   'authenticate',
   'retrieveUser',
   'storeUser',
@@ -192,13 +212,15 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
   checkMailer(options, routes);
   const { me, registrationFields } = options;
-  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'canDelete']);
+  if (me !== undefined) checkOptionNames('auth: option "me"', me, ['read', 'write', 'delete']);
   return Object.freeze({
     account: options.account,
     fields: options.fields,
     token: resolveToken(options),
     urlPrefix,
     routes,
+    sessions: options.sessions === undefined ? undefined : resolveSessionOptions(options.sessions),
+    tokenScheme: resolveScheme(options.tokenScheme),
     authenticate: options.authenticate,
     retrieveUser: options.retrieveUser,
     storeUser: options.storeUser,
@@ -209,7 +231,9 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     ),
     mailer: options.mailer,
     store: options.store,
-    codeKey: resolveCodeKey(options),
+    codeKey: deriveKey(options, 'verification codes'),
+    refreshKey: deriveKey(options, 'refresh tokens'),
+    deviceKey: deriveKey(options, 'device cookies'),
     hasher,
     defaultRole,
     verificationEmail: options.verificationEmail ?? verificationEmail,
@@ -249,10 +273,16 @@ function resolveUserCache({ userCacheSeconds: seconds = 0, clock }: AuthOptions)
   return seconds === 0 ? undefined : { seconds, clock: clock ?? (() => performance.now()) };
 }
 
-/** Tokens and codes never share a key: with one secret for both, each has what HKDF (RFC 5869) makes of it. */
-function resolveCodeKey({ secret, codeSecret }: AuthOptions): Uint8Array {
+/** No two purposes share a key: of one secret, each has what HKDF (RFC 5869) makes of it. */
+function deriveKey({ secret, codeSecret }: AuthOptions, purpose: string): Uint8Array {
   const [option, given] = codeSecret === undefined ? ['secret', secret] : ['codeSecret', codeSecret];
-  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', 'viewset verification codes', 32));
+  return new Uint8Array(hkdfSync('sha256', checkSecret(option, given), '', `viewset ${purpose}`, 32));
+}
+
+/** The characters of a scheme are those of RFC 9110 that no regular expression gives a meaning. */
+function resolveScheme(scheme: string = 'Bearer'): string {
+  if (typeof scheme === 'string' && /^[a-z][a-z0-9-]*$/i.test(scheme)) return scheme;
+  throw wrong('tokenScheme', 'a word, such as "Token"', scheme);
 }
 
 function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {

@@ -1,23 +1,51 @@
-import type { EntityName } from '@mikro-orm/core';
-import { MemoryStore, readShape, requireTransactions, wrongOption } from '@viewset/core';
+import type { EntityName, MikroORM } from '@mikro-orm/core';
+import {
+  type CurrentUser,
+  ImproperlyConfigured,
+  MemoryStore,
+  readShape,
+  requireTransactions,
+  wrongOption,
+} from '@viewset/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { AccessTokens, claimsOf, requireBearerToken, type TokenAccount } from './access-tokens.ts';
+import {
+  AccessTokens,
+  AuthorizationHeader,
+  claimsOf,
+  invalidToken,
+  sessionOf,
+  type TokenAccount,
+} from './access-tokens.ts';
 import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
-import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
+import {
+  Authentication,
+  type Authenticate,
+  type AuthPayload,
+  type RetrieveUser,
+  type StoreUser,
+} from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
 import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
+import { DeviceCookies } from './device-cookies.ts';
 import type { EmailSender } from './email-sender.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
+import { RefreshCookie } from './refresh-cookie.ts';
+import { RefreshTokens } from './refresh-tokens.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
+import type { SessionParts } from './routes/sessions.ts';
+import { checkSession } from './session-contract.ts';
+import { SessionRecords } from './session-records.ts';
+import { Sessions } from './sessions.ts';
+import { TokenUsers } from './token-users.ts';
 import { VerificationCodes } from './verification-codes.ts';
 import { loginVerification, type VerifyLogin } from './verify-login.ts';
 import { WrongPasswords } from './wrong-passwords.ts';
@@ -67,17 +95,22 @@ export const auth = fp(
       app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
     }
     const me = options.me && resolveMe(options.me, model);
-    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, me?.read);
-    const users = options.userCache === undefined ? accounts : new CachedUsers(accounts, orm.em, options.userCache);
+    const shown = options.me?.read;
+    const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
+    const records = sessionRecords(orm, options, model);
+    const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
     const store = options.store ?? ownStore(app);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
-    const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords });
-    const completeLogin = loginCompletion({ accounts, tokens });
-    const instance = makeInstance(options, users, tokens, { verifyLogin, completeLogin, codes });
+    const devices = new DeviceCookies(options.deviceKey);
+    const sessions = records && sessionParts(options, app.prefix, records, users);
+    const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
+    const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const header = new AuthorizationHeader(options.tokenScheme);
+    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
-    addHooks(app, options, instance);
+    addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
     warnOfEndpoints(app, options.endpoints);
     const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
@@ -86,15 +119,18 @@ export const auth = fp(
     const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
     const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
+      const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
         accounts,
         hasher,
         verifyLogin,
         completeLogin,
-        checkPassword: passwordCheck({ hasher, wrongPasswords }),
+        checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
         me,
+        sessions: refreshes,
+        devices,
         codes,
         codeMails: mailsOf(codes),
         resetCodes,
@@ -112,39 +148,76 @@ export const auth = fp(
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
 
-function resolveMe({ read, write, canDelete = true }: MeOptions, model: AccountModel): MeParts['me'] {
+function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
   const isShape = read === undefined || typeof (read as Partial<typeof read> | null)?.bind === 'function';
   if (!isShape) throw wrongOption('auth', 'me.read', 'a readShape() of the account', read);
+  if (typeof deletion !== 'boolean' && typeof deletion !== 'function') {
+    throw wrongOption('auth', 'me.delete', 'true, false or a function', deletion);
+  }
   const usual = { email, name, role: `${role}.name`, is_active };
   return {
     read: read ?? readShape(model.account as EntityName<object>, ['id'] as never[], usual as never),
     input: write && new AccountInput('me.write', write, model, ['name']),
-    canDelete,
+    deletion: deletion === true ? (_request, remove) => remove() : deletion === false ? undefined : deletion,
   };
+}
+
+/** What finds users by their session; undefined if sessions are off. */
+function sessionRecords(
+  orm: MikroORM,
+  { sessions, me }: ResolvedAuthOptions,
+  account: AccountModel,
+): SessionRecords | undefined {
+  if (sessions === undefined) return undefined;
+  return new SessionRecords(checkSession(orm, sessions.entity, account), account, orm.em, me?.read);
+}
+
+function cached(source: UserSource, orm: MikroORM, { userCache }: ResolvedAuthOptions): UserSource {
+  return userCache === undefined ? source : new CachedUsers(source, orm.em, userCache);
+}
+
+function sessionParts(
+  options: ResolvedAuthOptions,
+  scopePrefix: string,
+  records: SessionRecords,
+  { currentSession }: TokenUsers,
+): SessionParts {
+  const sessions = new Sessions(records, new RefreshTokens(options.refreshKey), options.sessions!);
+  return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
 function makeInstance(
   options: ResolvedAuthOptions,
-  users: UserSource,
+  users: TokenUsers,
   tokens: AccessTokens,
+  header: AuthorizationHeader,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
-  const find = (request: FastifyRequest, id: unknown): ReturnType<RetrieveUser> => {
+  const hasSessions = options.sessions !== undefined;
+  const authenticate = (request: FastifyRequest): AuthPayload => {
+    const payload = tokens.read(header.requireToken(request.headers.authorization));
+    if (hasSessions && sessionOf(payload) === undefined) throw invalidToken('The token is of no session');
+    return payload;
+  };
+  const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = users.user(request, id);
+    const user: unknown = users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
     ...parts,
-    issueToken: (account) => tokens.issue(claimsOf(account)),
-    authenticate: options.authenticate ?? ((request) => tokens.read(requireBearerToken(request.headers.authorization))),
-    retrieveUser: options.retrieveUser ?? ((request, payload) => find(request, payload?.user_id)),
+    issueToken: (account) => {
+      if (!hasSessions) return tokens.issue(claimsOf(account));
+      throw new ImproperlyConfigured('auth: with sessions, completeLogin() makes tokens; issueToken() has no session');
+    },
+    authenticate: options.authenticate ?? authenticate,
+    retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??
       (async (request, userId) => {
-        const user = await find(request, userId);
-        if (user !== null) request.user = user;
+        const user: unknown = await users.byId(request, userId);
+        if (user !== null) request.user = user as CurrentUser;
       }),
   } satisfies AuthInstance);
 }
@@ -152,10 +225,11 @@ function makeInstance(
 function addHooks(
   app: FastifyInstance,
   options: ResolvedAuthOptions,
+  header: AuthorizationHeader,
   { authenticate, retrieveUser }: AuthInstance,
 ): void {
   const needsHeader = options.authenticate === undefined;
-  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, needsHeader };
+  const steps = { authenticate, retrieveUser, storeUser: options.storeUser, header, needsHeader };
   const { onRequest } = new Authentication(steps, options.endpoints);
   app.addHook('onRequest', onRequest);
 }

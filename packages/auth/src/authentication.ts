@@ -1,6 +1,6 @@
 import { type CurrentUser, toHttpError, Unauthorized } from '@viewset/core';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { bearerToken, invalidToken } from './access-tokens.ts';
+import { type AuthorizationHeader, invalidToken } from './access-tokens.ts';
 import type { NonAuthEndpoints } from './non-auth-endpoints.ts';
 
 /** The claims of a request about its sender: those of a verified token, or the answer of an `authenticate` of your own. */
@@ -21,6 +21,7 @@ export interface AuthenticationSteps {
   readonly retrieveUser: RetrieveUser;
   /** Undefined: what `retrieveUser` answers is stored, without being loaded again. */
   readonly storeUser: StoreUser | undefined;
+  readonly header: AuthorizationHeader;
   /** True if a request without an Authorization header cannot be anybody's. */
   readonly needsHeader: boolean;
 }
@@ -60,14 +61,20 @@ export class Authentication {
   async #identify(request: FastifyRequest): Promise<void> {
     const { authenticate, retrieveUser, storeUser } = this.#steps;
     const payload = await authenticate(request);
-    if (!isRecord(payload)) throw nobody(request);
+    if (!isRecord(payload)) throw this.#nobody(request);
     const user = await retrieveUser(request, payload);
-    if (!isUser(user)) throw nobody(request);
+    if (!isUser(user)) throw this.#nobody(request);
     if (storeUser === undefined) request.user = user;
     else await storeUser(request, user.id);
     if (isUser(request.user)) return;
     request.user = null;
-    throw nobody(request);
+    throw this.#nobody(request);
+  }
+
+  /** Returns the 401 for a payload that names no user who may come in, such as a deleted or disabled account. */
+  #nobody(request: FastifyRequest): Unauthorized {
+    const sent = this.#steps.header.token(request.headers.authorization) !== undefined;
+    return sent ? invalidToken('The token is no longer valid') : new Unauthorized();
   }
 
   #ignore(request: FastifyRequest, { headers }: Unauthorized): undefined {
@@ -90,10 +97,4 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 /** True for an object with an id, by which throttles tell users apart. */
 function isUser(value: unknown): value is CurrentUser {
   return isRecord(value) && value['id'] !== undefined && value['id'] !== null;
-}
-
-/** Returns the 401 for a payload that names no user who may come in, such as a deleted or disabled account. */
-function nobody(request: FastifyRequest): Unauthorized {
-  const sent = bearerToken(request.headers.authorization) !== undefined;
-  return sent ? invalidToken('The token is no longer valid') : new Unauthorized();
 }

@@ -1,6 +1,7 @@
 import { InvalidUsage } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from './account-contract.ts';
+import type { DeviceCookies } from './device-cookies.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { limited } from './verify-login.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
@@ -8,6 +9,7 @@ import type { WrongPasswords } from './wrong-passwords.ts';
 export interface CheckPasswordParts {
   readonly hasher: PasswordHasher;
   readonly wrongPasswords: WrongPasswords;
+  readonly devices: DeviceCookies;
 }
 
 /**
@@ -23,13 +25,14 @@ export type CheckPassword = (
   field: string,
 ) => Promise<void>;
 
-export function passwordCheck({ hasher, wrongPasswords }: CheckPasswordParts): CheckPassword {
+export function passwordCheck({ hasher, wrongPasswords, devices }: CheckPasswordParts): CheckPassword {
   return async (request, account, password, field) => {
-    await limited(request, () => wrongPasswords.check(account.email));
+    const device = devices.knownDevice(request, account.email);
+    await limited(request, () => wrongPasswords.check(account.email, device));
     if (await hasher.matches(password, account.password)) {
-      return limited(request, () => wrongPasswords.check(account.email));
+      return limited(request, () => wrongPasswords.check(account.email, device));
     }
-    await limited(request, () => wrongPasswords.count(account.email));
+    await limited(request, () => wrongPasswords.count(account.email, device));
     const details = [{ in: 'body', path: `/${field}`, message: 'is not the password of the account' }] as const;
     throw new InvalidUsage('The password is not correct', { details, event: 'auth.password_refused' });
   };

@@ -5,9 +5,12 @@ export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';
 export type { TokenAccount } from './access-tokens.ts';
 export type { AuthOptions, MeOptions } from './auth-options.ts';
+export type { AccountDeletion } from './routes/me.ts';
 export { authSettings, type AuthSettings } from './settings.ts';
 
 export type { AccountFields, AccountNames, AccountSchema } from './account-contract.ts';
+export type { SessionFields, SessionSchema } from './session-contract.ts';
+export type { SessionOptions } from './session-options.ts';
 export { AccountUser, type UserOf } from './accounts.ts';
 export { AccountSubscriber } from './account-subscriber.ts';
 export type { Argon2Library, Argon2Options } from './argon2-hashing.ts';

@@ -27,6 +27,11 @@ export const changePasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ current_password: password, new_password: documented });
 export const resetPasswordBody = ({ documented }: PasswordRules) =>
   Type.Object({ email, code, new_password: documented });
+const choice = { description: 'Where the refresh token goes: into a cookie, which is the default, or into the answer' };
+const RefreshChoice = Type.Optional(Type.Enum(['cookie', 'body'], choice));
+/** With sessions. */
+export const SESSION_LOGIN_BODY = Type.Object({ ...LOGIN_BODY.properties, refresh: RefreshChoice });
+export const REFRESH_BODY = Type.Object({ refresh_token: Type.Optional(Type.String()) });
 
 /** A refinement sees values of any type; what is no text is told so, and only so. */
 const Email = Type.Refine(
@@ -65,6 +70,15 @@ export const readEmailChange = bodyReader(Type.Object({ new_email: Email, passwo
   new_email: normalizeEmail,
 });
 export const readPassword = bodyReader(Type.Object({ password: Type.String() }), {});
+
+export const readRefreshChoice = bodyReader(Type.Object({ refresh: RefreshChoice }), {});
+
+const readRefreshToken = bodyReader(REFRESH_BODY, {});
+
+/** A refresh by the cookie needs no body. */
+export function readRefresh(body: unknown): Static<typeof REFRESH_BODY> {
+  return readRefreshToken(body ?? {});
+}
 
 const readCodeField = bodyReader(Type.Object({ code: Type.String({ minLength: 1 }) }), {});
 

@@ -2,6 +2,7 @@ import { StoreUnavailable, Unauthorized } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from './account-contract.ts';
 import type { Accounts } from './accounts.ts';
+import type { DeviceCookies } from './device-cookies.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
 import { logFailure, refuseDisabled } from './login-failures.ts';
 import { isPasswordHash, type PasswordHasher } from './password-hasher.ts';
@@ -11,11 +12,12 @@ export interface VerifyLoginParts {
   readonly accounts: Accounts;
   readonly hasher: PasswordHasher;
   readonly wrongPasswords: WrongPasswords;
+  readonly devices: DeviceCookies;
 }
 
 /**
  * Finds the account of an e-mail address and a password, with its role loaded. Whatever is wrong with them has one message,
- * takes one time and counts for the address alike; that the account is disabled is told only to whoever has the right
+ * takes one time and counts for the address alike (apart from other browsers if one has logged in there before); that the account is disabled is told only to whoever has the right
  * password. An outdated hash is renewed. Throws Unauthorized, and TooManyRequests while the address is held.
  */
 export type VerifyLogin = (request: FastifyRequest, email: string, password: string) => Promise<AccountEntity>;
@@ -31,18 +33,19 @@ export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
 
 /** Throws Unauthorized unless there is such an account with that password, and TooManyRequests while the address is held. */
 async function findAccount(
-  { accounts, hasher, wrongPasswords }: VerifyLoginParts,
+  { accounts, hasher, wrongPasswords, devices }: VerifyLoginParts,
   request: FastifyRequest,
   email: string,
   password: string,
 ): Promise<{ account: AccountEntity; isOutdated: boolean }> {
   // An address that is too long is nobody's; there is no need to ask the database.
   const isAskable = email !== '' && password !== '' && email.length <= MAX_EMAIL_LENGTH;
-  if (isAskable) await limited(request, () => wrongPasswords.check(email));
+  const device = devices.knownDevice(request, email);
+  if (isAskable) await limited(request, () => wrongPasswords.check(email, device));
   const account = isAskable ? await accounts.byEmail(request.em, email) : undefined;
   const { matches, isOutdated } = await hasher.check(password, account?.password);
   if (account !== undefined && matches) {
-    await limited(request, () => wrongPasswords.check(email));
+    await limited(request, () => wrongPasswords.check(email, device));
     return { account, isOutdated };
   }
   if (account !== undefined && !isPasswordHash(account.password)) {
@@ -52,7 +55,7 @@ async function findAccount(
       'the password of this account is stored as no bcrypt hash: nobody can log in',
     );
   }
-  if (isAskable) await limited(request, () => wrongPasswords.count(email));
+  if (isAskable) await limited(request, () => wrongPasswords.count(email, device));
   logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');
   throw new Unauthorized('The e-mail address or the password is not correct');
 }

@@ -15,7 +15,8 @@ const MAX_HOLDS = 100;
 /**
  * The limit of wrong passwords of each account: ten within ten minutes hold it for two minutes, ten more for four, and so
  * on up to an hour, counted over a day. The account is known by its address alone, whether or not there is such an
- * account, so that the limit tells nothing about it. The store sees keyed hashes of addresses.
+ * account, so that the limit tells nothing about it. A device that has logged into the account before has a limit of its own, so
+ * that strangers cannot have it held. The store sees keyed hashes of addresses.
  *
  * Logins of one address at once are judged one by one, as their passwords have been compared: no more than ten are told
  * that theirs was wrong, and none is told that it was right after that.
@@ -29,13 +30,18 @@ export class WrongPasswords {
     this.#secret = secret;
   }
 
-  /** Throws TooManyRequests if the address is held. Returns the number of its holds. */
-  async check(address: string): Promise<number> {
+  /**
+   * Throws TooManyRequests if the address is held. Returns the number of its holds.
+   *
+   * @param device a device that has logged into the account before
+   */
+  async check(address: string, device?: string): Promise<number> {
+    const subject = subjectOf(address, device);
     const holds =
-      MAX_HOLDS - (await this.#store.peek(this.#key('holds', address), MAX_HOLDS, HOLDS_WINDOW_MS)).remaining;
+      MAX_HOLDS - (await this.#store.peek(this.#key('holds', subject), MAX_HOLDS, HOLDS_WINDOW_MS)).remaining;
     const [wrong, hold] = await Promise.all([
-      this.#store.peek(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS),
-      this.#store.peek(this.#key(`hold:${holds}`, address), 1, holdMs(holds)),
+      this.#store.peek(this.#key(`wrong:${holds}`, subject), MAX_WRONG, WINDOW_MS),
+      this.#store.peek(this.#key(`hold:${holds}`, subject), 1, holdMs(holds)),
     ]);
     // Only true says yes: a store may be the application's own.
     const refusing = [hold, wrong].find(({ allowed }: { allowed: unknown }) => allowed !== true);
@@ -44,19 +50,24 @@ export class WrongPasswords {
   }
 
   /** Counts a wrong password; the tenth holds the address. Throws TooManyRequests if it was held by then. */
-  async count(address: string): Promise<void> {
-    const holds = await this.check(address);
-    const wrong = await this.#store.hit(this.#key(`wrong:${holds}`, address), MAX_WRONG, WINDOW_MS);
+  async count(address: string, device?: string): Promise<void> {
+    const subject = subjectOf(address, device);
+    const holds = await this.check(address, device);
+    const wrong = await this.#store.hit(this.#key(`wrong:${holds}`, subject), MAX_WRONG, WINDOW_MS);
     if ((wrong.allowed as unknown) !== true) throw held(wrong.retryAfterMs);
     if (wrong.remaining > 0) return;
     // In this order the address stays held in between: until its holds are counted, its wrong passwords hold it.
-    await this.#store.hit(this.#key(`hold:${holds + 1}`, address), 1, holdMs(holds + 1));
-    await this.#store.hit(this.#key('holds', address), MAX_HOLDS, HOLDS_WINDOW_MS);
+    await this.#store.hit(this.#key(`hold:${holds + 1}`, subject), 1, holdMs(holds + 1));
+    await this.#store.hit(this.#key('holds', subject), MAX_HOLDS, HOLDS_WINDOW_MS);
   }
 
-  #key(kind: string, address: string): string {
-    return `auth:${kind}:${createHmac('sha256', this.#secret).update(`passwords\n${address}`).digest('base64url')}`;
+  #key(kind: string, subject: string): string {
+    return `auth:${kind}:${createHmac('sha256', this.#secret).update(subject).digest('base64url')}`;
   }
+}
+
+function subjectOf(address: string, device: string | undefined): string {
+  return device === undefined ? `passwords\n${address}` : `passwords of ${device}\n${address}`;
 }
 
 function holdMs(holds: number): number {

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { Unauthorized } from '@viewset/core';
 import t from 'tap';
-import { AccessTokens, bearerToken, type TokenOptions } from '../src/access-tokens.ts';
+import { AccessTokens, AuthorizationHeader, sessionOf, type TokenOptions } from '../src/access-tokens.ts';
 import { makeKeys } from './support/keys.ts';
 
 const secret = 'an application secret of 32 bytes';
 const claims = { user_id: 7, username: 'Ann', email: 'ann@example.com', role: 'user' };
+const bearer = new AuthorizationHeader('Bearer');
 const HS256: TokenOptions = { algorithm: 'HS256', key: secret, lifetimeSeconds: 60 };
 
 /** JSON text is taken as it is: `JSON.stringify` writes no 1e999. */
@@ -109,18 +110,37 @@ t.test('whatever is not a token of ours is a 401', async (t) => {
 
 t.test('the scheme is read in any case, with any number of spaces behind it', async (t) => {
   for (const header of ['Bearer a.b.c', 'bearer a.b.c', 'BEARER    a.b.c', '  Bearer a.b.c  ']) {
-    t.equal(bearerToken(header), 'a.b.c', header);
+    t.equal(bearer.token(header), 'a.b.c', header);
   }
 });
 
 t.test('no header, another scheme and the scheme alone are no token', async (t) => {
   for (const header of [undefined, '', 'Basic YTpi', 'Bearer', 'Bearer  ', 'BearerToken', 'a.b.c', 'Token Bearer x']) {
-    t.equal(bearerToken(header), undefined, String(header));
+    t.equal(bearer.token(header), undefined, String(header));
   }
 });
 
 t.test('what is behind the scheme is one token or a 401', async (t) => {
   for (const header of ['Bearer a b', 'Bearer a,Bearer b', 'Bearer "a"', 'Bearer é', 'Bearer a\0', 'Bearer =']) {
-    t.throws(() => bearerToken(header), Unauthorized, JSON.stringify(header));
+    t.throws(() => bearer.token(header), Unauthorized, JSON.stringify(header));
+  }
+});
+
+t.test('a further scheme is read beside Bearer', async (t) => {
+  const header = new AuthorizationHeader('Token');
+  for (const text of ['Bearer a.b.c', 'Token a.b.c', 'token   a.b.c']) t.equal(header.token(text), 'a.b.c', text);
+  for (const text of ['Basic YTpi', 'Tokens a.b.c', 'Token']) t.equal(header.token(text), undefined, text);
+  t.throws(() => header.token('Token a b'), Unauthorized);
+});
+
+t.test('the session of a token stands in its header, and its claims stay what they are', async (t) => {
+  for (const options of [HS256, { ...HS256, algorithm: 'EdDSA', key: makeKeys({ type: 'ed25519' }) } as const]) {
+    const tokens = new AccessTokens(options);
+    const token = tokens.issue(claims, 'a-session');
+    const [header, payload] = token.split('.');
+    t.match(decode(header), { alg: options.algorithm, typ: 'JWT', sid: 'a-session' });
+    t.strictSame(Object.keys(decode(payload) as object), [...Object.keys(claims), 'iat', 'exp']);
+    t.equal(sessionOf(tokens.read(token)), 'a-session');
+    t.equal(sessionOf(tokens.read(tokens.issue(claims))), undefined);
   }
 });

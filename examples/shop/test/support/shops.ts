@@ -4,7 +4,7 @@ import { freshDatabase, isMissing } from './database.ts';
 import type { Variables } from './shop-process.ts';
 import { type Shop, startShop } from './shop.ts';
 
-/** Several processes of one shop, on one PostgreSQL and one Redis. */
+/** Several processes of one shop, on one database and one Redis. */
 export interface Shops {
   readonly all: readonly Shop[];
   readonly redis: OwnRedis;
@@ -15,16 +15,18 @@ export interface Shops {
 /** Runs tests against several processes of one shop. The Redis is the test's own, to do to as it likes. */
 export function withShops(
   t: Test,
-  options: { readonly processes: number; readonly variables?: Variables },
+  options: { readonly processes: number; readonly kind?: 'postgresql' | 'mongodb'; readonly variables?: Variables },
   tests: (t: Test, shops: Shops) => Promise<void>,
 ): void {
-  const skip = isMissing('postgresql');
-  if (skip !== false) return void t.test('on PostgreSQL and Redis', { skip }, async () => {});
-  withOwnRedis(t, 'on PostgreSQL and Redis', async (t, redis) => {
-    const databaseUrl = await freshDatabase(t, 'postgresql');
+  const { kind = 'postgresql' } = options;
+  const name = `on ${kind === 'mongodb' ? 'MongoDB' : 'PostgreSQL'} and Redis`;
+  const skip = isMissing(kind);
+  if (skip !== false) return void t.test(name, { skip }, async () => {});
+  withOwnRedis(t, name, async (t, redis) => {
+    const databaseUrl = await freshDatabase(t, kind);
     const variables = { REDIS_URL: redis.url, ...options.variables };
     const all = await Promise.all(
-      Array.from({ length: options.processes }, () => startShop(t, { kind: 'postgresql', databaseUrl, variables })),
+      Array.from({ length: options.processes }, () => startShop(t, { kind, databaseUrl, variables })),
     );
     await tests(t, { all, redis, at: (index) => all[index % all.length]! });
   });

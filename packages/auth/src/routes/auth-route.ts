@@ -1,4 +1,5 @@
-import type { RouteHandlerMethod } from 'fastify';
+import { requireUser } from '@viewset/core';
+import type { FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { AuthRouteName } from './route-names.ts';
 
@@ -26,3 +27,10 @@ export interface AuthRoute {
 export const MESSAGE = Type.Object({ message: Type.String() });
 /** What a 204 answers. */
 export const NOTHING = Type.Null();
+
+/** The account of a request that is logged in. Throws Unauthorized if `nonAuthEndpoints` has let in somebody who is not. */
+export function accountOf(request: FastifyRequest): number {
+  // The application declares what its users are; sessions are of accounts, whose ids are numbers.
+  const { id }: { readonly id: unknown } = requireUser(request);
+  return id as number;
+}

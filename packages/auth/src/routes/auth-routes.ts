@@ -6,27 +6,35 @@ import { type ChangePasswordParts, changePasswordRoute } from './change-password
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
 import { type LoginRouteParts, loginRoute } from './login.ts';
+import { logoutAllRoute, logoutRoute } from './logout.ts';
+import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
+import { endSessionRoute, listSessionsRoute } from './sessions.ts';
 
-export type AuthRouteParts = LoginRouteParts &
+export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   RegisterParts &
   SendParts &
   ChangePasswordParts &
   ForgotPasswordParts &
   ResetPasswordParts &
   ChangeEmailParts &
-  ConfirmEmailParts & { readonly me: MeParts['me'] | undefined };
+  ConfirmEmailParts & {
+    /** Undefined: sessions are off. */
+    readonly sessions: RefreshParts | undefined;
+    /** Undefined: people have no routes of their own account. */
+    readonly me: MeParts['me'] | undefined;
+  };
 
 /** The longest body in bytes: a good one has some two thousand, however its characters are escaped. */
 const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me } = parts;
+  const { me, sessions } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -37,6 +45,15 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
     ...(me === undefined ? [] : meRoutes({ ...parts, me })),
     changeEmailRoute(parts),
     confirmEmailRoute(parts),
+    ...(sessions === undefined
+      ? []
+      : [
+          refreshRoute(sessions),
+          logoutRoute(sessions),
+          logoutAllRoute(sessions),
+          listSessionsRoute(sessions),
+          endSessionRoute(sessions),
+        ]),
   ];
 }
 

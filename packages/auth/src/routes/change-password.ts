@@ -5,9 +5,9 @@ import type { CheckPassword } from '../check-password.ts';
 import type { PasswordHasher } from '../password-hasher.ts';
 import type { PasswordRules } from '../password-rules.ts';
 import { changePasswordBody, passwordChangeReader } from '../request-body.ts';
-import type { AccountSessions } from '../account-sessions.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
 
 export interface ChangePasswordParts {
   readonly accounts: Accounts;
@@ -15,7 +15,7 @@ export interface ChangePasswordParts {
   readonly checkPassword: CheckPassword;
   readonly passwordRules: PasswordRules;
   readonly resetCodes: VerificationCodes;
-  readonly sessions?: AccountSessions | undefined;
+  readonly sessions?: SessionParts | undefined;
 }
 
 export function changePasswordRoute(parts: ChangePasswordParts): AuthRoute {
@@ -54,7 +54,7 @@ function changePasswordHandler(parts: ChangePasswordParts) {
     await inTransaction(request, async () => {
       const { id, email, password } = account;
       if (!(await accounts.changePassword(request.em, { id, email, password }, hash))) throw changedMeanwhile();
-      await sessions?.endAll(request.em, account.id, { except: sessions.idOf(request) });
+      await sessions?.sessions.endAll(request.em, account.id, { except: sessions.currentSession(request) });
     });
     await resetCodes.cancel(account.email);
     request.log.info(securityEvent(request, 'auth.password_changed'), 'a password was changed');

@@ -1,39 +1,59 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type TokenClaims, claimsOf } from '../access-tokens.ts';
+import { type AccessTokens, claimsOf } from '../access-tokens.ts';
 import type { AccountEntity } from '../account-contract.ts';
 import type { Accounts } from '../accounts.ts';
+import type { DeviceCookies } from '../device-cookies.ts';
 import { refuseDisabled } from '../login-failures.ts';
+import type { SessionParts } from './sessions.ts';
 
-export const LOGGED_IN = Type.Object({ access_token: Type.String() });
+/** What a login answers without sessions. */
+export const ACCESS_TOKEN = Type.Object({ access_token: Type.String() });
+/** What a login and a refresh answer. The refresh token is there if the client asked for it in the body, and not in a cookie. */
+export const LOGGED_IN = Type.Object({
+  ...ACCESS_TOKEN.properties,
+  refresh_token: Type.Optional(Type.String()),
+});
+export type LoggedIn = Static<typeof LOGGED_IN>;
 
 export interface CompleteLoginParts {
   readonly accounts: Accounts;
-  readonly tokens: { issue(claims: TokenClaims): string };
+  readonly tokens: AccessTokens;
+  readonly devices: DeviceCookies;
+  /** Undefined: sessions are off. */
+  readonly sessions: SessionParts | undefined;
 }
 
 /** How a login ends. */
 export interface LoginChoices {
-  /** Where the refresh token goes: into a cookie, which is the default, or into the answer. */
+  /**
+   * Where the refresh token goes: into a cookie, or into the answer, for clients that are no browser; no cookie is set then. Default:
+   * `cookie`.
+   */
   readonly refresh?: 'cookie' | 'body';
 }
 
 /**
- * Ends every login, however the account proved who it is: records it, writes the audit line and answers the tokens. Throws
- * Unauthorized if the account is gone or disabled by now.
+ * Ends every login, however the account proved who it is: records it, starts a session, sets the cookies, writes the audit line and returns
+ * the tokens. Throws Unauthorized if the account is gone or disabled by now.
  */
 export type CompleteLogin = (
   request: FastifyRequest,
   reply: FastifyReply,
   account: AccountEntity,
   choices?: LoginChoices,
-) => Promise<Static<typeof LOGGED_IN>>;
+) => Promise<LoggedIn>;
 
-export function loginCompletion({ accounts, tokens }: CompleteLoginParts): CompleteLogin {
-  return async (request, _reply, account) => {
+export function loginCompletion({ accounts, tokens, devices, sessions }: CompleteLoginParts): CompleteLogin {
+  return async (request, reply, account, { refresh = 'cookie' } = {}) => {
     if (!(await accounts.recordLogin(request.em, account.id))) throw refuseDisabled(request, account);
+    const session = await sessions?.sessions.start(request, account);
     request.log.info({ ...securityEvent(request, 'auth.login'), account: account.id }, 'somebody logged in');
-    return { access_token: tokens.issue(claimsOf(account)) };
+    const access_token = tokens.issue(claimsOf(account), session?.id);
+    if (refresh === 'body') return { access_token, ...(session && { refresh_token: session.refreshToken }) };
+    devices.remember(request, reply, account.email);
+    if (session !== undefined) sessions!.cookie.set(request, reply, session);
+    return { access_token };
   };
 }

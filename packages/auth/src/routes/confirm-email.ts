@@ -1,7 +1,8 @@
 import { securityEvent } from '@viewset/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Accounts } from '../accounts.ts';
+import type { DeviceCookies } from '../device-cookies.ts';
 import { CONFIRM_BODY, readCode } from '../request-body.ts';
 import { useCode } from '../use-code.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
@@ -9,6 +10,7 @@ import { type AuthRoute, MESSAGE } from './auth-route.ts';
 
 export interface ConfirmEmailParts {
   readonly accounts: Accounts;
+  readonly devices: DeviceCookies;
   readonly emailChangeCodes: VerificationCodes;
   readonly resetCodes: VerificationCodes;
 }
@@ -32,12 +34,16 @@ export function confirmEmailRoute(parts: ConfirmEmailParts): AuthRoute {
 
 const EVENT = 'auth.email_change_failed';
 
-function confirmEmailHandler({ accounts, emailChangeCodes, resetCodes }: ConfirmEmailParts) {
-  return async (request: FastifyRequest): Promise<Static<typeof MESSAGE>> => {
+function confirmEmailHandler({ accounts, devices, emailChangeCodes, resetCodes }: ConfirmEmailParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Static<typeof MESSAGE>> => {
     const account = await accounts.ofRequest(request);
     const code = readCode(request.body, EVENT);
     const sent = { key: String(account.id), code, isNoted: true, event: EVENT };
-    await useCode(request, emailChangeCodes, sent, (address) => accounts.changeEmail(request.em, account, address));
+    await useCode(request, emailChangeCodes, sent, async (address) => {
+      await accounts.changeEmail(request.em, account, address);
+      const isKnown = devices.knownDevice(request, account.email) !== undefined;
+      if (isKnown) devices.remember(request, reply, address);
+    });
     // A code that the old address was sent is nothing to its next account.
     await resetCodes.cancel(account.email);
     request.log.info(securityEvent(request, 'auth.email_changed'), 'an e-mail address was changed');

@@ -1,15 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LOGIN_BODY, readCredentials } from '../request-body.ts';
+import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from '../request-body.ts';
 import type { VerifyLogin } from '../verify-login.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { type CompleteLogin, LOGGED_IN } from './complete-login.ts';
+import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoggedIn } from './complete-login.ts';
+import type { SessionParts } from './sessions.ts';
 
 export interface LoginRouteParts {
   readonly verifyLogin: VerifyLogin;
   readonly completeLogin: CompleteLogin;
+  /** Undefined: sessions are off. */
+  readonly sessions: SessionParts | undefined;
 }
 
-export function loginRoute({ verifyLogin, completeLogin }: LoginRouteParts): AuthRoute {
+export function loginRoute({ verifyLogin, completeLogin, sessions }: LoginRouteParts): AuthRoute {
   return {
     name: 'login',
     method: 'POST',
@@ -18,14 +21,16 @@ export function loginRoute({ verifyLogin, completeLogin }: LoginRouteParts): Aut
     summary: 'Exchange an e-mail address and a password for an access token',
     description:
       'Says one thing of every wrong credential. The token goes into the header `Authorization`, as a Bearer token.',
-    body: LOGIN_BODY,
+    body: sessions === undefined ? LOGIN_BODY : SESSION_LOGIN_BODY,
     status: 200,
-    answer: LOGGED_IN,
+    answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,
     errors: [401, 429],
     access: 'listed',
-    async handler(request: FastifyRequest, reply: FastifyReply) {
+    async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {
       const { email, password } = readCredentials(request.body);
-      return completeLogin(request, reply, await verifyLogin(request, email ?? '', password ?? ''));
+      const choices = sessions === undefined ? {} : readRefreshChoice(request.body);
+      const account = await verifyLogin(request, email ?? '', password ?? '');
+      return completeLogin(request, reply, account, choices);
     },
   };
 }

@@ -1,24 +1,28 @@
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountInput } from '../account-input.ts';
-import type { AccountSessions } from '../account-sessions.ts';
 import type { Accounts, ShownFields } from '../accounts.ts';
 import type { CheckPassword } from '../check-password.ts';
 import { DELETE_BODY, readPassword } from '../request-body.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
+
+/** The deletion of an account by its owner, in a transaction: calls `remove`, and does what the application needs before or after. */
+export type AccountDeletion = (request: FastifyRequest, remove: () => Promise<void>) => Promise<unknown>;
 
 export interface MeParts {
   readonly accounts: Accounts;
   readonly checkPassword: CheckPassword;
   readonly resetCodes: VerificationCodes;
   readonly emailChangeCodes: VerificationCodes;
-  readonly sessions?: AccountSessions | undefined;
+  readonly sessions?: SessionParts | undefined;
   readonly me: {
     readonly read: ShownFields;
     /** Undefined: people cannot change their accounts. */
     readonly input: AccountInput | undefined;
-    readonly canDelete: boolean;
+    /** Undefined: people cannot delete their accounts. */
+    readonly deletion: AccountDeletion | undefined;
   };
 }
 
@@ -26,7 +30,7 @@ const ROUTE = { name: 'me', path: 'me', access: 'token' } as const;
 
 /** The routes of one's own account: those that the option `me` switches on. */
 export function meRoutes(parts: MeParts): readonly AuthRoute[] {
-  const { read, input, canDelete } = parts.me;
+  const { read, input, deletion } = parts.me;
   const routes: AuthRoute[] = [
     {
       ...ROUTE,
@@ -41,7 +45,7 @@ export function meRoutes(parts: MeParts): readonly AuthRoute[] {
     },
   ];
   if (input !== undefined) routes.push(changeRoute(parts, input));
-  if (canDelete) routes.push(deleteRoute(parts));
+  if (deletion !== undefined) routes.push(deleteRoute(parts, deletion));
   return routes;
 }
 
@@ -65,7 +69,7 @@ function changeRoute({ accounts, me }: MeParts, input: AccountInput): AuthRoute 
   };
 }
 
-function deleteRoute(parts: MeParts): AuthRoute {
+function deleteRoute(parts: MeParts, deletion: AccountDeletion): AuthRoute {
   const { accounts, checkPassword, sessions, resetCodes, emailChangeCodes } = parts;
   return {
     ...ROUTE,
@@ -81,7 +85,11 @@ function deleteRoute(parts: MeParts): AuthRoute {
       const { password } = readPassword(request.body);
       const account = await accounts.ofRequest(request);
       await checkPassword(request, account, password, 'password');
-      await accounts.delete(request, account, async () => sessions?.endAll(request.em, account.id));
+      await accounts.delete(request, account, async (remove) => {
+        await sessions?.sessions.endAll(request.em, account.id);
+        await deletion(request, remove);
+      });
+      sessions?.cookie.clear(request, reply);
       await Promise.all([resetCodes.cancel(account.email), emailChangeCodes.cancel(String(account.id))]);
       const event = { ...securityEvent(request, 'auth.account_deleted'), target: account.id };
       request.log.info(event, 'an account was deleted by its owner');

@@ -5,16 +5,16 @@ import type { PasswordHasher } from '../password-hasher.ts';
 import type { PasswordRules } from '../password-rules.ts';
 import { passwordResetReader, readCode, resetPasswordBody, wrongCode } from '../request-body.ts';
 import { useCode } from '../use-code.ts';
-import type { AccountSessions } from '../account-sessions.ts';
 import type { VerificationCodes } from '../verification-codes.ts';
 import { type AuthRoute, NOTHING } from './auth-route.ts';
+import type { SessionParts } from './sessions.ts';
 
 export interface ResetPasswordParts {
   readonly accounts: Accounts;
   readonly hasher: PasswordHasher;
   readonly passwordRules: PasswordRules;
   readonly resetCodes: VerificationCodes;
-  readonly sessions?: AccountSessions | undefined;
+  readonly sessions?: SessionParts | undefined;
 }
 
 export function resetPasswordRoute(parts: ResetPasswordParts): AuthRoute {
@@ -51,7 +51,7 @@ function resetPasswordHandler({ accounts, hasher, passwordRules, resetCodes, ses
         const { id } = account;
         const isChanged = await accounts.changePassword(request.em, { id, email }, hash);
         if (!isChanged) throw wrongCode('is wrong or has expired', EVENT);
-        await sessions?.endAll(request.em, account.id);
+        await sessions?.sessions.endAll(request.em, account.id);
       });
       const event = { ...securityEvent(request, 'auth.password_reset'), account: account.id };
       request.log.info(event, 'a password was reset');

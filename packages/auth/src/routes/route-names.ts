@@ -9,6 +9,10 @@ export const ROUTE_OPTIONS = {
   me: 'me',
   'change-email': 'me',
   'confirm-email': 'me',
+  refresh: 'sessions',
+  logout: 'sessions',
+  'logout-all': 'sessions',
+  sessions: 'sessions',
 } as const;
 
 /** What the option `routes` calls a route: its path below the prefix. The methods of one path share a name. */

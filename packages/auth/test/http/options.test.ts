@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth, type AuthOptions } from '../../src/index.ts';
 import { MailBox, SECRET, startApp } from '../support/app.ts';
-import { Account, Role } from '../support/entities.ts';
+import { Account, Role, Session } from '../support/entities.ts';
 import { makeKeys } from '../support/keys.ts';
 
 const entities = [Account, Role];
@@ -45,6 +45,25 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     [{ ...good, urlPrefix: '/a/:b' }, /option "urlPrefix"/],
     [{ ...good, authenticate: 'x' }, /option "authenticate" must be a function/],
     [{ ...good, defaultRole: 5 }, /option "defaultRole" must be the name of a role, but 5 came/],
+    [{ ...good, sessions: null as never }, /option "sessions": the options must be an object, but null came/],
+    [{ ...good, sessions: {} as never }, /option "sessions": option "entity" must be the entity of sessions/],
+    [{ ...good, sessions: { entity: Session, grace: 1 } as never }, /option "sessions": unknown option "grace"/],
+    [
+      { ...good, sessions: { entity: Session, graceSeconds: 61 } },
+      /"graceSeconds" must be a whole number of seconds from 0/,
+    ],
+    [{ ...good, sessions: { entity: Session, lifetimeSeconds: 0 } }, /"lifetimeSeconds" must be a whole number/],
+    [
+      { ...good, sessions: { entity: Session, maxLifetimeSeconds: NaN } },
+      /"maxLifetimeSeconds" must be a whole number/,
+    ],
+    [
+      { ...good, sessions: { entity: Session, origins: ['https://a.example/'] } },
+      /"origins" must be a list of origins/,
+    ],
+    [{ ...good, sessions: Session }, /option "sessions" must be an entity that the ORM knows/],
+    [{ ...good, tokenScheme: 'To ken' }, /option "tokenScheme" must be a word, such as "Token", but "To ken" came/],
+    [{ ...good, routes: ['refresh'] }, /the route "refresh" needs the option "sessions"/],
     [{ ...good, routes: ['logn'] as never }, /option "routes" must be a list of login, register, /],
     [{ ...good, nonAuthEndpoints: ['login'] }, /"nonAuthEndpoints" \(NON_AUTH_ENDPOINTS\).*"login" came/],
     [{ ...good, nonAuthEndpoints: '/a,/b' }, /"nonAuthEndpoints"/],
@@ -62,6 +81,7 @@ t.test('a wrong option stops the start with a sentence that names it', async (t)
     ],
     [{ ...good, me: { write: {} } }, /option "me\.write" must be a writeShape\(\)/],
     [{ ...good, me: { read: {} } }, /option "me\.read" must be a readShape\(\)/],
+    [{ ...good, me: { delete: 'yes' } }, /option "me\.delete" must be true, false or a function/],
     [{ ...good, emailChangeNotice: 5 }, /option "emailChangeNotice" must be a function/],
     [{ ...good, account: undefined }, /option "account" must be/],
     [{ ...good, bcryptRounds: 99 }, /option "bcryptRounds" must be an integer from 4 to 20, but 99 came/],
@@ -121,6 +141,63 @@ t.test('an entity that cannot serve as the account is refused, by the property t
     });
     await app.close().catch(() => {});
   }
+});
+
+t.test('an entity that cannot serve as the session is refused, by the property that it lacks', async (t) => {
+  const base = {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    token_hash: p.string().length(43),
+    created_at: p.datetime(),
+    last_used_at: p.datetime(),
+    expires_at: p.datetime(),
+    ip: p.string().length(45),
+    user_agent: p.string().length(255).nullable(),
+  };
+  const { ip: _ip, ...withoutIp } = base;
+  const candidates = [
+    [defineEntity({ name: 'A', properties: withoutIp }), /option "sessions" must have the properties .*; A has no ip/],
+    [
+      defineEntity({ name: 'B', properties: { ...base, token_hash: p.string().length(20) } }),
+      /43 characters, in "token_hash"/,
+    ],
+    [defineEntity({ name: 'C', properties: { ...base, account: p.integer() } }), /C\.account is none/],
+    [
+      defineEntity({ name: 'D', properties: { ...base, account: () => p.manyToOne(Role) } }),
+      /must refer by "account" to Account/,
+    ],
+    [
+      defineEntity({ name: 'E', properties: { ...base, account: () => p.manyToOne(Account) } }),
+      /E\.account needs deleteRule\('cascade'\)/,
+    ],
+    [
+      defineEntity({ name: 'F', properties: { ...base, id: p.uuid(), key: p.integer().primary() } }),
+      /"id" as its primary key/,
+    ],
+  ] as const;
+  for (const [sessions, message] of candidates) {
+    const orm = await openSqlite(t, { entities: [Account, Role, sessions] });
+    const app = fastify();
+    await app.register(viewset, { orm });
+    await t.rejects(async () => app.register(auth, { ...good, sessions } as AuthOptions), {
+      name: 'ImproperlyConfigured',
+      message,
+    });
+    await app.close().catch(() => {});
+  }
+});
+
+t.test('the option "tokenScheme" names a scheme beside Bearer', async (t) => {
+  const app = await startApp(t, await openSqlite(t, { entities }), { tokenScheme: 'Token' });
+  await app.addAccount('ann@example.com');
+  const token = await app.login('ann@example.com');
+  const me = (authorization: string) => app.request('GET', '/me', { headers: { authorization } });
+  t.equal((await me(`Token ${token}`)).status, 200);
+  t.equal((await me(`Bearer ${token}`)).status, 200);
+  const refused = await me('Token x');
+  t.equal(refused.status, 401);
+  t.equal(refused.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+  t.equal((await me(`Basic ${token}`)).status, 401);
 });
 
 t.test('without viewset before it, the plugin says so', async (t) => {

@@ -1,9 +1,9 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import { readShape, writeShape } from '@viewset/core';
+import { Forbidden, readShape, writeShape } from '@viewset/core';
 import t from 'tap';
 import { Type } from 'typebox';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
-import type { AuthOptions } from '../../src/index.ts';
+import type { AuthOptions, MeOptions } from '../../src/index.ts';
 import { PASSWORD, startApp, type Answer, type TestApp } from '../support/app.ts';
 import { Role } from '../support/entities.ts';
 
@@ -216,11 +216,33 @@ t.test('without shapes /me is the account as the specification has it, and has n
 });
 
 t.test('DELETE can be left out', async (t) => {
-  const me = { canDelete: false };
+  const me = { delete: false };
   const app = await startApp(t, await openSqlite(t, { entities }), { account: Account, me });
   await app.addAccount('ann@example.com');
   const ann = client(app, await app.login('ann@example.com'));
   t.equal((await ann.delete({ password: PASSWORD })).status, 405);
+});
+
+t.test('the application may have a say in a deletion', async (t) => {
+  const orm = await openSqlite(t, { entities });
+  let refusal: Error | undefined = new Forbidden('You have books to return');
+  const me: MeOptions = {
+    async delete(request, remove) {
+      await request.em.nativeDelete(Loan, {});
+      await remove();
+      if (refusal !== undefined) throw refusal;
+    },
+  };
+  const app = await startApp(t, orm, { account: Account, me });
+  const borrower = await app.addAccount('ann@example.com');
+  const em = orm.em.fork();
+  await em.insert(Loan, { borrower: borrower.id } as never);
+  const ann = client(app, await app.login('ann@example.com'));
+  t.match(await ann.delete({ password: PASSWORD }), { status: 403, body: { error: 'You have books to return' } });
+  t.equal(await em.count(Loan), 1, 'all of it is rolled back');
+  refusal = undefined;
+  t.equal((await ann.delete({ password: PASSWORD })).status, 204);
+  t.equal(await em.count(Loan), 0);
 });
 
 t.test('a shape with a property that only the package writes stops the start', async (t) => {

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { auth } from '../../src/index.ts';
 import { MailBox, PASSWORD, SECRET } from '../support/app.ts';
-import { Account, Role } from '../support/entities.ts';
+import { Account, Role, Session } from '../support/entities.ts';
 
 const ADDRESS = '192.0.2.7';
 
@@ -79,6 +79,56 @@ t.test('each security event is one line with the account and the address, and no
   for (const secret of [PASSWORD, 'wrong-password', code, token, SECRET, 'ann@', 'nobody@', '$2b$']) {
     t.notOk(all.includes(secret), `no line has ${secret}`);
   }
+});
+
+t.test('each event of a session is one line with the account, and nothing that is secret', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role, Session] });
+  const { app, lines } = await loggingApp(t, orm);
+  const mailer = new MailBox();
+  await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, sessions: Session });
+  const em = orm.em.fork();
+  const email = 'ann@example.com';
+  const { id } = await em
+    .persist(em.create(Account, { email, password: PASSWORD, name: 'Ann' } as never))
+    .flush()
+    .then(() => em.findOneOrFail(Account, { email }));
+  const secrets: string[] = [];
+  const send = async (method: 'POST' | 'DELETE' | 'GET', url: string, json?: object, token?: string) => {
+    const from = lines.length;
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const body = json === undefined ? {} : { payload: json };
+    const answer = await app.inject({ url, method, remoteAddress: ADDRESS, headers, ...body });
+    const tokens = answer.body.startsWith('{')
+      ? answer.json<{ access_token: string; refresh_token: string }>()
+      : undefined;
+    secrets.push(...[tokens?.access_token, tokens?.refresh_token].filter((each) => each !== undefined));
+    const events = lines.slice(from).filter((line) => line['event'] !== undefined);
+    return { tokens: tokens!, events, answer };
+  };
+  const login = async () => (await send('POST', '/auth/login', { email, password: PASSWORD, refresh: 'body' })).tokens;
+  const refresh = (refresh_token: string) => send('POST', '/auth/refresh', { refresh_token });
+  const line = (event: string, account: number | null = id, level = 30) => [
+    { event, account, level, address: ADDRESS },
+  ];
+
+  const first = await login();
+  const next = await refresh(first.refresh_token);
+  t.match(next.events, line('auth.refreshed'));
+  t.match((await refresh('x.y.z')).events, line('auth.refresh_refused', null));
+  t.match((await send('POST', '/auth/refresh')).events, line('auth.origin_refused', null));
+  await em.nativeUpdate(Session, {}, { last_used_at: new Date(0) });
+  const reused = await refresh(first.refresh_token);
+  t.match(reused.events[0], line('auth.refresh_reused', id, 40)[0]);
+  t.match((await send('POST', '/auth/logout', undefined, (await login()).access_token)).events, line('auth.logout'));
+  const { access_token: token } = await login();
+  const [other] = await em.find(Session, { account: id });
+  await login();
+  t.match((await send('DELETE', `/auth/sessions/${other!.id}`, undefined, token)).events, line('auth.session_ended'));
+  const last = await login();
+  t.match((await send('POST', '/auth/logout-all', undefined, last.access_token)).events, line('auth.logout_all'));
+  const all = JSON.stringify(lines);
+  t.ok(secrets.length > 8);
+  for (const secret of [...secrets, PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret.slice(0, 20));
 });
 
 t.test('a password that was stored as it is lets nobody in, and the log says so', async (t) => {

@@ -23,3 +23,18 @@ export const Account = defineEntity({
   },
 });
 export type Account = InferEntity<typeof Account>;
+
+export const Session = defineEntity({
+  name: 'Session',
+  properties: {
+    id: p.uuid().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    token_hash: p.string().length(43),
+    created_at: p.datetime(3),
+    last_used_at: p.datetime(3),
+    expires_at: p.datetime(3).index(),
+    ip: p.string().length(45),
+    user_agent: p.string().length(255).nullable(),
+  },
+});
+export type Session = InferEntity<typeof Session>;

@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** A cookie that no script of a page can read and that no other site's page can have sent. */
+export interface Cookie {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Every value that came under a name: a page of a neighbouring domain may have planted one beside ours. */
+export function readCookies(request: FastifyRequest, name: string): string[] {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+}
+
+/** @param value of characters that a cookie may have as they are */
+export function setCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { name, path }: Cookie,
+  value: string,
+  maxAgeSeconds: number,
+): void {
+  const attributes = [`Max-Age=${maxAgeSeconds}`, `Path=${path}`, 'HttpOnly', 'SameSite=Strict'];
+  if (isSecure(request)) attributes.push('Secure');
+  reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
+}
+
+const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
+/** A proxy in front writes these. */
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'via'];
+
+/**
+ * True unless the browser speaks plain HTTP with this machine. A proxy on this machine that hands everything on by HTTP is told
+ * by its headers.
+ */
+export function isSecure(request: FastifyRequest): boolean {
+  if (request.protocol === 'https') return true;
+  return !LOOPBACK.test(request.hostname) || FORWARDING.some((header) => request.headers[header] !== undefined);
+}

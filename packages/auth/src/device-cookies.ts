@@ -1,0 +1,65 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isSecure, readCookies, setCookie } from './cookies.ts';
+
+/** So many accounts a browser is known to, the last ones. */
+const MAX_ACCOUNTS = 5;
+/** Browsers keep no cookie for longer. */
+const LIFETIME_SECONDS = 400 * 86_400;
+const VALUE = /^([\w-]{22})((?:\.[\w-]{43}){1,5})$/;
+
+interface Device {
+  readonly id: string;
+  /** One for each account that has logged in there. */
+  readonly proofs: readonly string[];
+}
+
+/**
+ * Device cookies (OWASP): a browser that has logged into an account keeps a proof of that. Wrong passwords of it are counted
+ * by themselves, so that strangers cannot have it held. Nothing is stored; the proofs are keyed hashes of device and address.
+ *
+ * @see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
+ */
+export class DeviceCookies {
+  readonly #key: Uint8Array;
+
+  constructor(key: Uint8Array) {
+    this.#key = key;
+  }
+
+  /** The device that a request comes from if it has logged into the account of the address; undefined for strangers. */
+  knownDevice(request: FastifyRequest, address: string): string | undefined {
+    return this.#devices(request).find((device) => this.#hasProof(device, address))?.id;
+  }
+
+  /** Has the browser keep that it has logged into the account of the address. */
+  remember(request: FastifyRequest, reply: FastifyReply, address: string): void {
+    const devices = this.#devices(request);
+    const { id, proofs } = devices[0] ?? { id: randomBytes(16).toString('base64url'), proofs: [] };
+    const proof = this.#proof(id, address);
+    const others = proofs.filter((each) => each !== proof).slice(0, MAX_ACCOUNTS - 1);
+    const cookie = { name: nameOf(request), path: '/' };
+    setCookie(request, reply, cookie, [id, proof, ...others].join('.'), LIFETIME_SECONDS);
+  }
+
+  #devices(request: FastifyRequest): Device[] {
+    return readCookies(request, nameOf(request)).flatMap((value) => {
+      const [, id, proofs = ''] = VALUE.exec(value) ?? [];
+      return id === undefined ? [] : [{ id, proofs: proofs.split('.').slice(1) }];
+    });
+  }
+
+  #hasProof({ id, proofs }: Device, address: string): boolean {
+    const genuine = Buffer.from(this.#proof(id, address));
+    return proofs.some((proof) => timingSafeEqual(genuine, Buffer.from(proof)));
+  }
+
+  #proof(device: string, address: string): string {
+    return createHmac('sha256', this.#key).update(`${device}\n${address}`).digest('base64url');
+  }
+}
+
+/** The prefix has browsers refuse a cookie that a neighbouring domain, or plain HTTP, has set. It needs the path `/`. */
+function nameOf(request: FastifyRequest): string {
+  return isSecure(request) ? '__Host-device' : 'device';
+}

@@ -1,0 +1,89 @@
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  type MikroORM,
+  ReferenceKind,
+} from '@mikro-orm/core';
+import { ImproperlyConfigured } from '@viewset/core';
+
+type Properties = Readonly<Record<string, EntityProperty | undefined>>;
+
+/** What an entity that an option names has to have; every method throws ImproperlyConfigured that names option and property. */
+export class EntityContract<Entity extends object> {
+  readonly meta: EntityMetadata<Entity>;
+  readonly #option: string;
+
+  constructor(orm: MikroORM, option: string, entity: EntityName<Entity>, properties: readonly string[]) {
+    this.#option = option;
+    const meta = orm.getMetadata().find(entity);
+    if (meta === undefined || !orm.getMetadata().has(meta.class)) {
+      throw this.wrong('must be an entity that the ORM knows (its option "entities")');
+    }
+    this.meta = meta;
+    const missing = lacking(meta, properties);
+    if (missing.length > 0) {
+      throw this.wrong(
+        `must have the properties ${properties.join(', ')}; ${meta.className} has no ${missing.join(', ')}`,
+      );
+    }
+  }
+
+  requireKey(name: string): void {
+    const { primaryKeys, className } = this.meta;
+    if (primaryKeys.join(',') !== name) {
+      throw this.wrong(`must have "${name}" as its primary key, and no other (${className})`);
+    }
+  }
+
+  requireUnique(name: string): void {
+    const { uniques, className } = this.meta;
+    const isNamed = uniques.some((unique) => [unique.properties].flat().join(',') === name);
+    if (!isNamed && this.#property(name).unique !== true) {
+      throw this.wrong(`must have a unique property "${name}"; ${className}.${name} is not`);
+    }
+  }
+
+  /** A text without a length has room for anything. */
+  requireRoom(name: string, characters: number, content: string): void {
+    if ((this.#property(name).length ?? characters) < characters) {
+      throw this.wrong(`must have room for ${content}, ${characters} characters, in "${name}"`);
+    }
+  }
+
+  /** The entity that a property refers to, which has the properties. */
+  requireReference(name: string, properties: readonly string[]): EntityMetadata {
+    const { kind, targetMeta } = this.#property(name);
+    const isReference = kind === ReferenceKind.MANY_TO_ONE || kind === ReferenceKind.ONE_TO_ONE;
+    if (!isReference || targetMeta === undefined) {
+      throw this.wrong(`must have "${name}" as a reference to one entity; ${this.meta.className}.${name} is none`);
+    }
+    const missing = lacking(targetMeta, properties);
+    if (missing.length > 0) {
+      const target = `an entity with ${properties.join(' and ')}`;
+      throw this.wrong(`must refer by "${name}" to ${target}; ${targetMeta.className} has no ${missing.join(', ')}`);
+    }
+    return targetMeta;
+  }
+
+  /** For records that are nothing without the one that they refer to. */
+  requireDeletionWith(name: string): void {
+    if (this.#property(name).deleteRule !== 'cascade') {
+      throw this.wrong(
+        `must be deleted with its "${name}": ${this.meta.className}.${name} needs deleteRule('cascade')`,
+      );
+    }
+  }
+
+  wrong(problem: string): ImproperlyConfigured {
+    return new ImproperlyConfigured(`auth: option "${this.#option}" ${problem}`);
+  }
+
+  #property(name: string): EntityProperty {
+    return (this.meta.properties as Properties)[name]!;
+  }
+}
+
+function lacking({ properties }: EntityMetadata, names: readonly string[]): string[] {
+  return names.filter((name) => (properties as Properties)[name] === undefined);
+}

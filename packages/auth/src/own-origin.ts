@@ -1,0 +1,35 @@
+import { Forbidden } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+
+/**
+ * Throws Forbidden unless a page of our own sent the request: a browser adds the cookie to requests that other sites' pages
+ * make. `Sec-Fetch-Site` is the browser's own word on that, whatever proxies do to the host. Where it is missing, `Origin` has to name
+ * the host that was asked for.
+ *
+ * @param others further origins that count as our own
+ */
+export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<string>): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (origin !== undefined && others.has(origin)) return;
+  const isOwn = site === undefined ? isOwnOrigin(request, origin) : site === 'same-origin';
+  if (isOwn) return;
+  throw new Forbidden('The request does not come from a page of this server', { event: 'auth.origin_refused' });
+}
+
+/** True for a scheme, a host and perhaps a port, as a browser writes them. */
+export function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+function isOwnOrigin({ protocol, host }: FastifyRequest, origin: string | undefined): boolean {
+  if (origin === undefined || !isOrigin(origin)) return false;
+  const { protocol: scheme, host: from } = new URL(origin);
+  // A proxy that is not trusted may have taken the TLS off.
+  return from === withoutDefaultPort(host, scheme) && (protocol === 'http' || scheme === 'https:');
+}
+
+/** A browser leaves the usual port of a scheme out of an origin, a client may name it in the host. */
+function withoutDefaultPort(host: string, scheme: string): string {
+  const address = `${scheme}//${host}`;
+  return URL.canParse(address) ? new URL(address).host : host;
+}

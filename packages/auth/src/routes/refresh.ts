@@ -1,0 +1,45 @@
+import { securityEvent, Unauthorized } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type AccessTokens, claimsOf } from '../access-tokens.ts';
+import { requireOwnOrigin } from '../own-origin.ts';
+import { readRefresh, REFRESH_BODY } from '../request-body.ts';
+import type { AuthRoute } from './auth-route.ts';
+import { LOGGED_IN, type LoggedIn } from './complete-login.ts';
+import type { SessionParts } from './sessions.ts';
+
+export interface RefreshParts extends SessionParts {
+  readonly tokens: AccessTokens;
+  /** Further origins whose pages may refresh by the cookie. */
+  readonly origins: ReadonlySet<string>;
+}
+
+export function refreshRoute({ sessions, cookie, tokens, origins }: RefreshParts): AuthRoute {
+  return {
+    name: 'refresh',
+    method: 'POST',
+    path: 'refresh',
+    operationId: 'refresh',
+    summary: 'Exchange a refresh token for new tokens',
+    description:
+      'The refresh token is used up. It comes in the body, and the next one is then in the answer; or in the cookie `refresh_token`, ' +
+      'which is then set anew. The cookie counts only in requests of the server’s own pages. A token that was used before ends its session.',
+    body: REFRESH_BODY,
+    status: 200,
+    answer: LOGGED_IN,
+    errors: [401, 403],
+    access: 'anybody',
+    async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {
+      const given = readRefresh(request.body).refresh_token;
+      if (given === undefined) requireOwnOrigin(request, origins);
+      const token = given ?? cookie.read(request);
+      if (token === undefined) throw new Unauthorized('A refresh token is required');
+      const session = await sessions.refresh(request, token);
+      const { account } = session;
+      request.log.info({ ...securityEvent(request, 'auth.refreshed'), account: account.id }, 'a session was refreshed');
+      const access_token = tokens.issue(claimsOf(account), session.id);
+      if (given !== undefined) return { access_token, refresh_token: session.refreshToken };
+      cookie.set(request, reply, session);
+      return { access_token };
+    },
+  };
+}

@@ -1,0 +1,313 @@
+import t from 'tap';
+import { forEachDatabase } from '../../../core/test/support/databases.ts';
+import { PASSWORD, startApp, type TestApp } from '../support/app.ts';
+import { Browser, cookiesOf } from '../support/browser.ts';
+import { Account, Role, Session } from '../support/entities.ts';
+
+const queries: string[] = [];
+const logged = { debug: ['query'] as ['query'], colors: false, logger: (line: string) => void queries.push(line) };
+const entities = [Account, Role, Session];
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+forEachDatabase(t, { entities, orm: logged }, async (t, orm) => {
+  const app = await startApp(t, orm, { sessions: Session });
+  const second = await startApp(t, orm, { sessions: Session });
+  let accounts = 0;
+  const newAccount = async (): Promise<string> => {
+    const email = `ann${++accounts}@example.com`;
+    await app.addAccount(email);
+    return email;
+  };
+  const newBrowser = async (email?: string): Promise<Browser> => {
+    const browser = new Browser(app);
+    await browser.login(email ?? (await newAccount()));
+    return browser;
+  };
+  const loginForBody = async (email: string): Promise<Tokens> =>
+    (await app.post('/auth/login', { email, password: PASSWORD, refresh: 'body' })).body as unknown as Tokens;
+  const refresh = (refresh_token: unknown, at: TestApp = app) => at.post('/auth/refresh', { refresh_token });
+  const rows = () => orm.em.fork().find(Session, {}, { populate: ['account'] });
+  const age = (seconds: number) =>
+    orm.em.fork().nativeUpdate(Session, {}, { last_used_at: new Date(Date.now() - seconds * 1000) });
+
+  t.test('a login answers as before and sets the cookie; the session stands in the header of the token', async (t) => {
+    const email = await newAccount();
+    const answer = await app.post('/auth/login', { email, password: PASSWORD });
+    t.strictSame(Object.keys(answer.body), ['access_token']);
+    const [header = '', payload = ''] = (answer.body as unknown as Tokens).access_token.split('.');
+    const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>;
+    t.match(decode(header)['sid'], /^[0-9a-f-]{36}$/);
+    t.strictSame(Object.keys(decode(payload)), ['user_id', 'username', 'email', 'role', 'iat', 'exp']);
+    const cookie = cookiesOf(answer).find(({ name }) => name === 'refresh_token');
+    t.strictSame(cookie?.attributes, ['HttpOnly', 'Path=/auth', 'SameSite=Strict']);
+    t.ok(Math.abs(cookie!.maxAge - 30 * 86_400) < 5);
+  });
+
+  t.test('with "refresh": "body" the token is in the answer, and no cookie is set', async (t) => {
+    const email = await newAccount();
+    const answer = await app.post('/auth/login', { email, password: PASSWORD, refresh: 'body' });
+    t.strictSame(Object.keys(answer.body), ['access_token', 'refresh_token']);
+    t.strictSame(answer.headers.getSetCookie(), []);
+    for (const refresh of ['both', 5, null]) {
+      const wrong = await app.post('/auth/login', { email, password: PASSWORD, refresh });
+      t.match(wrong, { status: 400, body: { details: [{ path: '/refresh' }] } }, String(refresh));
+    }
+  });
+
+  t.test('the database keeps no token, and what it keeps is no token', async (t) => {
+    const email = await newAccount();
+    const { refresh_token: token } = await loginForBody(email);
+    const stored = JSON.stringify(await rows());
+    t.notOk(stored.includes(token));
+    t.notOk(stored.includes(token.split('.')[1]!));
+    const row = (await rows()).find(({ account }) => account.email === email);
+    t.match(row, { ip: '127.0.0.1', user_agent: 'node' });
+    t.equal((await refresh(row!.token_hash)).status, 401);
+    t.equal((await refresh(`${row!.id}.${row!.token_hash}`)).status, 401);
+    t.equal((await refresh(token)).status, 200, 'guesses end no session');
+  });
+
+  t.test('a refresh by the body answers a new pair, and the old one is used up', async (t) => {
+    const first = await loginForBody(await newAccount());
+    const answer = await refresh(first.refresh_token);
+    t.strictSame(Object.keys(answer.body), ['access_token', 'refresh_token']);
+    t.strictSame(answer.headers.getSetCookie(), []);
+    const next = answer.body as unknown as Tokens;
+    t.not(next.refresh_token, first.refresh_token);
+    t.equal((await app.get('/me', next.access_token)).status, 200);
+    t.equal((await app.get('/me', first.access_token)).status, 200, 'the earlier access token is of the same session');
+  });
+
+  t.test('a refresh by the cookie sets the next one', async (t) => {
+    const browser = await newBrowser();
+    const before = browser.cookies.get('refresh_token');
+    const answer = await browser.refresh();
+    t.strictSame(Object.keys(answer.body), ['access_token']);
+    t.not(browser.cookies.get('refresh_token'), before);
+    t.ok(await browser.isLoggedIn());
+    t.equal((await browser.refresh()).status, 200);
+  });
+
+  t.test('without a token a refresh is a 401, with a value that is no text a 400', async (t) => {
+    const own = { 'sec-fetch-site': 'same-origin' };
+    t.equal((await app.request('POST', '/auth/refresh', { headers: own })).status, 401);
+    t.equal((await app.request('POST', '/auth/refresh', { json: {}, headers: own })).status, 401);
+    t.match(await refresh(5), { status: 400, body: { details: [{ path: '/refresh_token' }] } });
+    t.equal((await app.post('/auth/refresh', [])).status, 400);
+    for (const text of ['', 'x', 'a.b', 'a.b.c', '..', 'a.b.c.d', '.'.repeat(5000)]) {
+      t.equal((await refresh(text)).status, 401, text.slice(0, 10));
+    }
+  });
+
+  t.test('within the grace the token that was used last gives the same successor', async (t) => {
+    const { refresh_token: token } = await loginForBody(await newAccount());
+    const one = (await refresh(token)).body as unknown as Tokens;
+    const other = (await refresh(token, second)).body as unknown as Tokens;
+    t.equal(other.refresh_token, one.refresh_token);
+    t.equal((await refresh(one.refresh_token)).status, 200);
+  });
+
+  t.test('outside of the grace a used token ends the whole session', async (t) => {
+    const email = await newAccount();
+    const first = await loginForBody(email);
+    const bystander = await newBrowser(email);
+    const next = (await refresh(first.refresh_token)).body as unknown as Tokens;
+    await age(11);
+    t.equal((await refresh(first.refresh_token)).status, 401);
+    t.equal((await refresh(next.refresh_token)).status, 401, 'the token that was good');
+    t.equal((await app.get('/me', next.access_token)).status, 401, 'the access token');
+    t.ok(await bystander.isLoggedIn(), 'other sessions of the account go on');
+  });
+
+  t.test('a token that was used before the last one ends the session, within the grace too', async (t) => {
+    const first = await loginForBody(await newAccount());
+    const next = (await refresh(first.refresh_token)).body as unknown as Tokens;
+    const third = (await refresh(next.refresh_token)).body as unknown as Tokens;
+    t.equal((await refresh(first.refresh_token)).status, 401);
+    t.equal((await refresh(third.refresh_token)).status, 401);
+  });
+
+  t.test('fifty refreshes at once leave one valid token and nobody logged out', async (t) => {
+    const { refresh_token: token } = await loginForBody(await newAccount());
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => refresh(token, index % 2 === 0 ? app : second)),
+    );
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
+    const pairs = answers.map(({ body }) => body as unknown as Tokens);
+    t.equal(new Set(pairs.map(({ refresh_token }) => refresh_token)).size, 1);
+    for (const { access_token } of pairs.slice(0, 5)) t.equal((await app.get('/me', access_token)).status, 200);
+    t.equal((await refresh(pairs[0]!.refresh_token)).status, 200);
+  });
+
+  t.test('fifty refreshes by the cookie at once leave a browser logged in', async (t) => {
+    const browser = await newBrowser();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => browser.refresh()));
+    t.strictSame([...new Set(answers.map(({ status }) => status))], [200]);
+    t.ok(await browser.isLoggedIn());
+    t.equal((await browser.refresh()).status, 200);
+  });
+
+  t.test('a logout ends the session in every process at once, and takes the cookie back', async (t) => {
+    const email = await newAccount();
+    const browser = await newBrowser(email);
+    const bystander = await newBrowser(email);
+    const token = browser.cookies.get('refresh_token');
+    t.equal((await second.get('/me', browser.token)).status, 200);
+    const answer = await browser.send('POST', '/auth/logout');
+    t.match(answer, { status: 204, text: '' });
+    t.match(cookiesOf(answer), [
+      { name: 'refresh_token', value: '', maxAge: 0, attributes: ['HttpOnly', 'Path=/auth', 'SameSite=Strict'] },
+    ]);
+    for (const at of [app, second]) {
+      t.match(await at.get('/me', browser.token), { status: 401, body: { code: 'unauthorized' } });
+      t.equal((await refresh(token, at)).status, 401);
+    }
+    t.equal((await browser.send('POST', '/auth/logout')).status, 401, 'nor can the token log out again');
+    t.ok(await bystander.isLoggedIn());
+    t.equal((await app.request('POST', '/auth/logout')).status, 401, 'nobody is logged in');
+  });
+
+  t.test('a logout everywhere ends every session of the account, and of no other', async (t) => {
+    const email = await newAccount();
+    const browsers = [await newBrowser(email), await newBrowser(email)];
+    const stranger = await newBrowser();
+    t.equal((await browsers[0]!.send('POST', '/auth/logout-all')).status, 204);
+    for (const browser of browsers) t.notOk(await browser.isLoggedIn());
+    t.notOk((await rows()).some(({ account }) => account.email === email));
+    t.ok(await stranger.isLoggedIn());
+  });
+
+  t.test('an account lists its sessions and ends one; those of another account are a 404', async (t) => {
+    const email = await newAccount();
+    const browser = await newBrowser(email);
+    const phone = await loginForBody(email);
+    const stranger = await newBrowser();
+    const list = async (from: Browser) =>
+      (await from.send('GET', '/auth/sessions')).body as unknown as Record<string, unknown>[];
+    const listed = await list(browser);
+    t.equal(listed.length, 2);
+    const [other, own] = listed;
+    t.strictSame(Object.keys(own!), ['id', 'created_at', 'last_used_at', 'ip', 'user_agent', 'current']);
+    t.match(own, { ip: '127.0.0.1', user_agent: 'node', current: true, created_at: /^\d{4}-.*Z$/ });
+    t.match(other, { current: false });
+    const theirs = (await list(stranger))[0]!['id'];
+    for (const id of [theirs, '00000000-0000-4000-8000-000000000000', '7', 'x', '%00', `${String(other!['id'])}x`]) {
+      t.equal((await browser.send('DELETE', `/auth/sessions/${String(id)}`)).status, 404, String(id));
+    }
+    t.ok(await stranger.isLoggedIn());
+    t.equal((await browser.send('DELETE', `/auth/sessions/${String(other!['id'])}`)).status, 204);
+    t.equal((await app.get('/me', phone.access_token)).status, 401);
+    t.equal((await refresh(phone.refresh_token)).status, 401);
+    t.match(await list(browser), [{ id: own!['id'] }]);
+    t.equal((await browser.send('DELETE', `/auth/sessions/${String(own!['id'])}`)).status, 204);
+    t.notOk(browser.cookies.has('refresh_token'));
+    t.notOk(await browser.isLoggedIn());
+    t.equal((await app.get('/auth/sessions')).status, 401);
+  });
+
+  t.test('an account that is disabled or deleted is refused, and so is its refresh', async (t) => {
+    const email = await newAccount();
+    const { access_token, refresh_token } = await loginForBody(email);
+    await orm.em.fork().nativeUpdate(Account, { email }, { is_active: false });
+    t.equal((await app.get('/me', access_token)).status, 401);
+    t.equal((await refresh(refresh_token)).status, 401);
+    await orm.em.fork().nativeUpdate(Account, { email }, { is_active: true });
+    t.equal((await refresh(refresh_token)).status, 200, 'the session was kept');
+    await orm.em.fork().nativeDelete(Account, { email });
+    t.equal((await app.get('/me', access_token)).status, 401);
+    t.equal((await refresh(refresh_token)).status, 401);
+  });
+
+  t.test('a session that has expired is none, and goes at the next login or refresh', async (t) => {
+    const email = await newAccount();
+    const { access_token, refresh_token } = await loginForBody(email);
+    await orm.em.fork().nativeUpdate(Session, {}, { expires_at: new Date(Date.now() - 1000) });
+    t.equal((await app.get('/me', access_token)).status, 401);
+    t.equal((await refresh(refresh_token)).status, 401);
+    await loginForBody(email);
+    t.equal((await rows()).filter(({ account }) => account.email === email).length, 1);
+    t.ok((await rows()).length > 1, 'those of others wait');
+    const third = await startApp(t, orm, { sessions: Session });
+    await third.post('/auth/login', { email, password: PASSWORD });
+    t.equal((await rows()).length, 2, 'another process has swept');
+  });
+
+  t.test('a refresh makes the session last longer, up to a bound from the login on', async (t) => {
+    const times = { entity: Session, lifetimeSeconds: 100, maxLifetimeSeconds: 150 };
+    const brief = await startApp(t, orm, { sessions: times });
+    const email = await newAccount();
+    const login = await brief.post('/auth/login', { email, password: PASSWORD });
+    t.equal(cookiesOf(login).find(({ name }) => name === 'refresh_token')?.maxAge, 100);
+    const row = async () => (await rows()).find(({ account }) => account.email === email)!;
+    const { id } = await row();
+    await orm.em.fork().nativeUpdate(Session, { id }, { created_at: new Date(Date.now() - 100_000) });
+    const browser = new Browser(brief);
+    for (const { name, value } of cookiesOf(login)) browser.cookies.set(name, value);
+    t.equal((await browser.refresh()).status, 200);
+    const { expires_at, created_at } = await row();
+    t.equal(expires_at.getTime() - created_at.getTime(), 150_000);
+  });
+
+  t.test('a request is one query, with a session as without', async (t) => {
+    const browser = await newBrowser();
+    queries.length = 0;
+    t.ok(await browser.isLoggedIn());
+    t.equal(queries.length, 1, queries.join('\n'));
+  });
+
+  t.test('a token of no session is refused, and issueToken makes none', async (t) => {
+    const email = await newAccount();
+    const without = await startApp(t, orm);
+    const token = await without.login(email);
+    t.equal((await without.get('/me', token)).status, 200);
+    t.match(await app.get('/me', token), { status: 401, body: { error: 'The token is of no session' } });
+    const account = (await app.stored(email))!;
+    t.throws(() => app.app.auth.issueToken(account), /completeLogin/);
+    const { access_token } = await loginForBody(email);
+    t.equal((await without.get('/me', access_token)).status, 200, 'without sessions nobody asks for one');
+    t.equal((await without.post('/auth/refresh', {})).status, 404);
+    t.equal((await without.request('GET', '/auth/sessions', {})).status, 404);
+  });
+
+  t.test('a session is no good for another account', async (t) => {
+    const hers = await loginForBody(await newAccount());
+    const other = await app.stored(await newAccount());
+    const [header = ''] = hers.access_token.split('.');
+    const { sid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { sid: string };
+    await orm.em.fork().nativeUpdate(Session, { id: sid }, { account: other!.id });
+    t.equal((await app.get('/me', hers.access_token)).status, 401);
+  });
+
+  t.test('with the cache of users a logout is noticed when the time is over', async (t) => {
+    let now = 0;
+    const caching = await startApp(t, orm, { sessions: Session, userCacheSeconds: 5, clock: () => now });
+    const email = await newAccount();
+    const one = await newBrowser(email);
+    const two = await newBrowser(email);
+    t.equal((await caching.get('/me', one.token)).status, 200);
+    t.equal((await caching.get('/me', two.token)).status, 200);
+    queries.length = 0;
+    t.equal((await caching.get('/me', one.token)).status, 200);
+    t.equal(queries.length, 0);
+    await one.send('POST', '/auth/logout');
+    t.equal((await caching.get('/me', one.token)).status, 200, 'late, as documented');
+    now += 5000;
+    t.equal((await caching.get('/me', one.token)).status, 401);
+    t.equal((await caching.get('/me', two.token)).status, 200);
+  });
+
+  t.test('an application that finds its users itself has ended sessions refused all the same', async (t) => {
+    const own = await startApp(t, orm, {
+      sessions: Session,
+      retrieveUser: (_request, payload) => ({ id: payload?.user_id, name: 'own' }) as never,
+    });
+    const browser = await newBrowser();
+    t.match(await own.get('/me', browser.token), { status: 200, body: { user: { name: 'own' } } });
+    await browser.send('POST', '/auth/logout');
+    t.equal((await own.get('/me', browser.token)).status, 401);
+  });
+});
