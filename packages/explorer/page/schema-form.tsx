@@ -4,7 +4,7 @@ import type { Api } from './api-model.ts';
 import type { Draft, Entered, Values } from './drafts.ts';
 import { Refusal, sentenceOf } from './exchanges.ts';
 import { Field } from './field.tsx';
-import { type FormFacts, pointerTo } from './form-facts.ts';
+import { ACCOUNT_PURPOSES, type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
@@ -25,12 +25,15 @@ interface SchemaFormProps {
   /** True if a field that is emptied has to be told to the server. */
   readonly isUpdate?: boolean;
   readonly submitLabel: string;
+  readonly isDangerous?: boolean;
   /** Is called when somebody sends the form, whatever becomes of it. */
   readonly onSend?: () => void;
   /** Throws a Refusal, whose details are shown beside their fields. */
   readonly onSubmit: (values: Values) => Promise<void>;
   /** Is called when somebody reads the record anew, which forgets what was entered; undefined if there is none to read. */
   readonly onReload?: () => void;
+  /** Gives up what the form is for; undefined if there is no way to. */
+  readonly onCancel?: (() => void) | undefined;
   readonly children?: ComponentChildren;
   /** What stands below a field, by its name. */
   readonly below?: (name: string) => ComponentChildren;
@@ -49,12 +52,17 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
   }, []);
   const refusal = useMemo(() => refused && outstanding(refused.refusal, refused.values, values), [refused, values]);
   const details = refusal?.details;
-  const facts = useMemo<FormFacts>(() => ({ api, purpose, isUpdate, details: details ?? [] }), [api, details]);
+  const names = propertiesOf(api.document, schema).map(([name]) => name);
+  const required = new Set(describe(api.document, schema).schema.required ?? []);
+  const isAllRequired = ACCOUNT_PURPOSES.has(purpose) && names.every((name) => required.has(name));
+  const facts = useMemo<FormFacts>(
+    () => ({ api, purpose, isUpdate, isAllRequired, details: details ?? [] }),
+    [api, details, isAllRequired],
+  );
   const forget = (): void => {
     setRefusal(undefined);
     draft.forget();
   };
-  const names = propertiesOf(api.document, schema).map(([name]) => name);
   return (
     <form
       ref={form}
@@ -116,7 +124,7 @@ function FormButtons(props: FormButtonsProps): JSX.Element {
   return (
     <>
       <div class="buttons">
-        <button class="primary" aria-disabled={isSending}>
+        <button class={props.isDangerous === true ? 'danger' : 'primary'} aria-disabled={isSending}>
           {isSending ? texts.saving : submitLabel}
         </button>
         {onReload !== undefined && (
@@ -130,7 +138,12 @@ function FormButtons(props: FormButtonsProps): JSX.Element {
             {isEntered(draft) ? texts.discard : texts.reload}
           </button>
         )}
-        {purpose !== 'login' && (
+        {props.onCancel !== undefined && (
+          <button type="button" onClick={props.onCancel}>
+            {texts.cancel}
+          </button>
+        )}
+        {!ACCOUNT_PURPOSES.has(purpose) && (
           <button type="button" class="plain as-json" onClick={onToggleJson}>
             {draft.json === undefined ? texts.asJson : texts.asForm}
           </button>

@@ -158,14 +158,14 @@ function requiredAlso({ create }: Resource, { body }: Operation): Schema {
 }
 
 /** Returns the values that the form begins with: the fields that may be written, as the record has them. */
-function valuesOf(api: Api, { body }: Operation, row: Row): Values {
+export function valuesOf(api: Api, { body }: Operation, row: Row): Values {
   const entries = propertiesOf(api.document, body!.schema)
     .filter(([name]) => row[name] !== undefined)
     .map(([name, schema]) => [name, writable(api.document, schema, row[name])] as const);
   return Object.fromEntries(entries);
 }
 
-function changesOf(before: Values, after: Values): Values {
+export function changesOf(before: Values, after: Values): Values {
   const entries = Object.entries(after).filter(
     ([name, value]) => value instanceof File || JSON.stringify(value) !== JSON.stringify(before[name]),
   );

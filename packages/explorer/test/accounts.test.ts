@@ -1,0 +1,306 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import t from 'tap';
+import { skipWithoutBrowser } from './support/browser.ts';
+import { look } from './support/look.ts';
+import { openMembers, openTab } from './support/members.ts';
+import { READER } from './support/shelves.ts';
+
+t.setTimeout(110_000);
+
+const isRefresh = (request: Request): boolean => new URL(request.url()).pathname === '/api/auth/refresh';
+
+/** Notes the requests of a browser for new tokens. */
+function refreshesOf(context: BrowserContext): Request[] {
+  const asked: Request[] = [];
+  context.on('request', (request) => {
+    if (isRefresh(request)) asked.push(request);
+  });
+  return asked;
+}
+
+async function goToAccount(page: Page, name: string): Promise<void> {
+  await page.getByRole('banner').getByTitle('Your account').click();
+  await page.getByRole('navigation', { name: 'Your account' }).getByRole('link', { name }).click();
+  await page.getByRole('heading', { name, exact: true }).waitFor();
+}
+
+t.test('logins that last, in a browser', { skip: skipWithoutBrowser() }, async (t) => {
+  const { visit, logIn } = await openMembers(t, { tokenSeconds: 2 });
+
+  t.test('a token is renewed before it ends, without a request that is refused', async (t) => {
+    const page = await visit('/api/books/1');
+    await logIn(page);
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    const refreshes = refreshesOf(page.context());
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() === 401) refused.push(response.url());
+    });
+    await sleep(2100);
+    await page.getByLabel('Title').fill('Long after the login');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.strictSame(refused, []);
+    t.equal(refreshes.length, 1);
+    t.equal(refreshes[0]!.headers()['authorization'], undefined);
+    t.notMatch(await page.evaluate(() => `${document.cookie} ${location.href}`), /eyJ|refresh/);
+    await page.getByRole('button', { name: 'Requests' }).click();
+    t.notMatch(await page.locator('.log').innerText(), /eyJ/);
+  });
+
+  t.test('a login is there in the next tab, and after a reload long after', async () => {
+    const page = await visit('/api/books/1');
+    await logIn(page);
+    const other = await openTab(page.context(), '/api/books/1');
+    await other.getByRole('button', { name: 'Save' }).waitFor();
+    await sleep(2100);
+    await page.reload();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    await other.close();
+    const stranger = await visit('/api/books/1');
+    await stranger.getByText('Read only until you log in.').waitFor();
+  });
+
+  t.test('tabs that need a token at once ask for one together', async (t) => {
+    const page = await visit('/api/books');
+    await logIn(page);
+    const other = await openTab(page.context(), '/api/authors');
+    await other.getByRole('banner').getByText(READER.email).waitFor();
+    await sleep(2100);
+    const refreshes = refreshesOf(page.context());
+    await page.context().route('**/api/auth/refresh', async (route) => {
+      await sleep(500);
+      await route.fallback();
+    });
+    await Promise.all(
+      [page, other].map(async (each) => {
+        await each.getByRole('button', { name: 'Next' }).click();
+        await each.getByRole('button', { name: 'Previous' }).click({ trial: true });
+        await each.waitForURL(/page=2|cursor=/);
+        await each.locator('.waiting.on').waitFor({ state: 'detached' });
+      }),
+    );
+    t.equal(refreshes.length, 1);
+    for (const each of [page, other]) await each.getByRole('banner').getByText(READER.email).waitFor();
+  });
+
+  t.test('a login that somebody has ended elsewhere takes nothing with it', async (t) => {
+    const page = await visit('/api/books/2');
+    await logIn(page);
+    await page.getByLabel('Title').fill('Half');
+    await page.context().clearCookies({ name: 'refresh_token' });
+    await sleep(2100);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('Your login has ended').waitFor();
+    t.equal(await page.getByLabel('Title').inputValue(), 'Half');
+  });
+
+  t.test('a server that is silent while a token is renewed ends no login', async () => {
+    const page = await visit('/api/books');
+    await logIn(page);
+    await sleep(2100);
+    await page.route('**/api/auth/refresh', (route) => route.abort());
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByText('The server does not answer').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('21–40').waitFor();
+    await page.getByRole('banner').getByText(READER.email).waitFor();
+  });
+});
+
+t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
+  const { app, visit, logIn, codeOf } = await openMembers(t);
+
+  t.test('a token that is refused is renewed, and the request sent again; a write that was done is not', async (t) => {
+    const page = await visit('/api/books/3');
+    await logIn(page);
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    const refreshes = refreshesOf(page.context());
+    const headers = { 'www-authenticate': 'Bearer error="invalid_token"' };
+    let times = 0;
+    await page.route('**/api/books/3', (route) => {
+      if (route.request().method() !== 'PATCH' || times++ > 0) return route.fallback();
+      return route.fulfill({ status: 401, headers, json: { error: 'The token has expired', code: 'unauthorized' } });
+    });
+    await page.getByLabel('Title').fill('Once');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.equal(times, 2);
+    t.equal(refreshes.length, 1);
+    await page.unrouteAll();
+    let done = 0;
+    await page.route('**/api/books/3', async (route) => {
+      if (route.request().method() !== 'PATCH') return route.fallback();
+      done++;
+      const response = await route.fetch();
+      return route.fulfill({ response, headers: { ...response.headers(), ...headers } });
+    });
+    await page.getByLabel('Title').fill('Twice');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    t.equal(done, 1);
+  });
+
+  t.test('an account is made, its password forgotten, and another one set', async (t) => {
+    const page = await visit('/api/books');
+    await page.getByRole('button', { name: 'Log in' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Create an account' }).click();
+    await dialog.getByLabel('Email').fill('new@example.com');
+    await dialog.getByLabel('Email').press('Enter');
+    await dialog.getByText('A code is on its way to new@example.com').waitFor();
+    const code = dialog.getByLabel('Code');
+    t.ok(await code.evaluate((field) => document.activeElement === field), 'the next field has the focus');
+    t.equal(await code.getAttribute('autocomplete'), 'one-time-code');
+    await code.fill('12');
+    await dialog.getByLabel('Name').fill('Nia');
+    await dialog.getByLabel('Password').fill('first-password');
+    await dialog.getByRole('button', { name: 'Create an account' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await code.fill(await codeOf('new@example.com'));
+    await dialog.getByRole('button', { name: 'Create an account' }).click();
+    await dialog.getByText('Your account is there now. Log in.').waitFor();
+    t.equal(await dialog.getByLabel('Email').inputValue(), 'new@example.com');
+
+    await dialog.getByRole('button', { name: 'Forgot your password?' }).click();
+    await dialog.getByLabel('Email').fill('new@example.com');
+    await dialog.getByRole('button', { name: 'Send the code' }).click();
+    await dialog.getByLabel('Code').fill(await codeOf('new@example.com'));
+    await dialog.getByLabel('New password').fill('second-password');
+    await dialog.getByRole('button', { name: 'Change the password' }).click();
+    await dialog.getByText('Your password is changed. Log in with it.').waitFor();
+    await dialog.getByLabel('Password').fill('second-password');
+    await dialog.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('banner').getByText('new@example.com').waitFor();
+  });
+
+  t.test('people change their name, password and address, and delete their account', async (t) => {
+    const person = { email: 'mia@example.com', password: 'mia-password' };
+    await register(person);
+    const page = await visit('/api/books');
+    await logIn(page, person);
+    await goToAccount(page, 'Profile');
+    await page.getByLabel('Name').fill('Mia M.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.reload();
+    t.equal(await page.getByLabel('Name').inputValue(), 'Mia M.');
+
+    await goToAccount(page, 'Password');
+    await page.getByLabel('Current password').fill('wrong');
+    await page.getByLabel('New password').fill('mia-password-2');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.locator('#account-current_password-faults').waitFor();
+    await page.getByLabel('Current password').fill(person.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Your password is changed.').waitFor();
+    t.equal(await page.getByLabel('New password').inputValue(), '', 'nothing stays in the fields');
+
+    await goToAccount(page, 'E-mail address');
+    await page.getByLabel('New email').fill('mia2@example.com');
+    await page.getByLabel('Password').fill('mia-password-2');
+    await page.getByRole('button', { name: 'Send the code' }).click();
+    await page.getByLabel('Code').fill(await codeOf('mia2@example.com'));
+    await page.getByRole('button', { name: 'Change the address' }).click();
+    await page.getByRole('banner').getByText('mia2@example.com').waitFor();
+
+    await goToAccount(page, 'Profile');
+    await page.getByRole('button', { name: 'Delete your account' }).click();
+    await page.getByLabel('Password').fill('mia-password-2');
+    await page.getByRole('button', { name: 'Delete your account' }).click();
+    await page.getByText('Your account is deleted.').waitFor();
+    await page.getByRole('button', { name: 'Log in' }).first().waitFor();
+    const payload = { email: 'mia2@example.com', password: 'mia-password-2' };
+    t.equal((await app.inject({ method: 'POST', url: '/api/auth/login', payload })).statusCode, 401);
+  });
+
+  async function register({ email, password }: { readonly email: string; readonly password: string }): Promise<void> {
+    await app.inject({ method: 'POST', url: '/api/auth/send-verification-email', payload: { email } });
+    const payload = { email, password, name: 'Mia', code: await codeOf(email) };
+    const { statusCode } = await app.inject({ method: 'POST', url: '/api/auth/register', payload });
+    t.equal(statusCode, 201);
+  }
+
+  t.test('devices are listed, and logged out one by one and all at once', async (t) => {
+    const person = { email: 'leo@example.com', password: 'leo-password' };
+    await register(person);
+    const page = await visit('/api/books');
+    await logIn(page, person);
+    const phone = await visit('/api/books/5', { userAgent: 'Mozilla/5.0 (Android 15; Mobile) Firefox/140.0' });
+    await logIn(phone, person);
+    const laptop = await visit('/api/books/5', { userAgent: 'Mozilla/5.0 (Macintosh; Mac OS X) Safari/605' });
+    await logIn(laptop, person);
+    await goToAccount(page, 'Devices');
+    const cards = page.getByRole('listitem').filter({ hasText: 'Last used' });
+    await cards.nth(2).waitFor();
+    t.match(await cards.first().innerText(), /This device/, 'comes first');
+    t.match(await page.locator('.card time').first().getAttribute('title'), /\d{4}/, 'with the exact time');
+    await page.getByRole('button', { name: 'Log out Firefox on Android' }).click();
+    await page.getByText('Firefox on Android is logged out.').waitFor();
+    await cards.nth(2).waitFor({ state: 'detached' });
+    await phone.reload();
+    await phone.getByText('Read only until you log in.').waitFor();
+    await page.getByRole('button', { name: 'Log out everywhere' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out everywhere' }).click();
+    await page.getByText('You are logged out on all devices.').waitFor();
+    await laptop.reload();
+    await laptop.getByText('Read only until you log in.').waitFor();
+    t.equal((await page.context().cookies()).filter(({ name }) => name === 'refresh_token').length, 0);
+  });
+
+  t.test('a logout ends the session, in every tab', async (t) => {
+    const page = await visit('/api/books/6');
+    await logIn(page);
+    const token = await page.evaluate(() => sessionStorage.getItem('viewset.explorer.token'));
+    const other = await openTab(page.context(), '/api/books/6');
+    await other.getByRole('button', { name: 'Save' }).waitFor();
+    const ended = page.waitForResponse((response) => response.url().endsWith('/logout'));
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await (await ended).finished();
+    await other.getByText('Read only until you log in.').waitFor();
+    const headers = { authorization: `Bearer ${token}` };
+    t.equal((await app.inject({ url: '/api/auth/me', headers })).statusCode, 401);
+    await page.reload();
+    await page.getByText('Read only until you log in.').waitFor();
+  });
+
+  t.test('a logout that does not reach the server is not taken for one that did', async () => {
+    const page = await visit('/api/books/6');
+    await logIn(page);
+    await page.route('**/api/auth/logout', (route) => route.abort());
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('your session may still be there').waitFor();
+    await page.getByText('Read only until you log in.').waitFor();
+  });
+
+  t.test('whoever is not logged in is asked to, and is on the page then', async () => {
+    const page = await visit('/api#account=sessions');
+    await page.getByText('This needs a login.').waitFor();
+    await logIn(page);
+    await page.getByRole('heading', { name: 'Devices' }).waitFor();
+  });
+
+  for (const [name, colorScheme, viewport] of [
+    ['wide, light', 'light', { width: 1440, height: 900 }],
+    ['phone, dark', 'dark', { width: 390, height: 844 }],
+  ] as const) {
+    t.test(`axe finds nothing, and nothing sticks out: ${name}`, async (t) => {
+      const page = await visit('/api', { colorScheme, viewport, bypassCSP: true });
+      await page.getByRole('button', { name: 'Log in' }).first().click();
+      await look(t, page, 'login');
+      await page.getByRole('button', { name: 'Forgot your password?' }).click();
+      await look(t, page, 'forgotten password');
+      await page.keyboard.press('Escape');
+      await logIn(page);
+      for (const place of ['Profile', 'Password', 'E-mail address', 'Devices']) {
+        await goToAccount(page, place);
+        await page.locator('.waiting.on').waitFor({ state: 'detached' });
+        await look(t, page, place);
+      }
+      await page.getByRole('button', { name: 'Log out everywhere' }).click();
+      await look(t, page, 'question');
+    });
+  }
+});
