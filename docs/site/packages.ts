@@ -2,7 +2,7 @@
 export const PACKAGES = ['core', 'mongodb', 'auth', 'openapi', 'explorer', 'client'] as const;
 
 /** The modules that they consist of, by the names in imports. */
-export const MODULES = [...PACKAGES, 'core/backend', 'client/progress'] as const;
+export const MODULES = [...PACKAGES, 'core/backend', 'client/progress', 'client/refresh-by-cookie'] as const;
 
 /** Returns the source of a module, below `packages`. */
 export function sourceOf(module: (typeof MODULES)[number]): string {

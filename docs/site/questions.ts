@@ -16,6 +16,8 @@ export const QUESTIONS: readonly (readonly [question: string, answers: readonly 
   ['nested object in an answer', ['/read-shapes#nested-shapes', '/relations-to-many#objects-or-values']],
   ['who is logged in', ['/authentication', '/guide#who-is-logged-in']],
   ['upload a file', ['/files']],
+  ['forgot password', ['/accounts#a-forgotten-password', '/accounts']],
+  ['delete my account', ['/accounts#the-end', '/accounts']],
   ['tsconfig', ['/typescript']],
   ['browsable api', ['/explorer']],
   ['admin page', ['/explorer']],

@@ -1,5 +1,6 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { InitialMigration } from './migration-20261121000000-initial.ts';
+import { SessionsMigration } from './migration-20261125000000-sessions.ts';
 
 /**
  * Every migration of the shop's PostgreSQL, oldest first. A name is what the database remembers a migration by: it never
@@ -7,4 +8,5 @@ import { InitialMigration } from './migration-20261121000000-initial.ts';
  */
 export const MIGRATIONS: readonly (MigrationObject & { readonly name: string })[] = [
   { name: '20261121000000-initial', class: InitialMigration },
+  { name: '20261125000000-sessions', class: SessionsMigration },
 ];

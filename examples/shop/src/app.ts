@@ -17,6 +17,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { keepAdministrator } from './administrators.ts';
 import { openDatabase } from './database.ts';
 import { Account } from './entities/account.ts';
+import { Session } from './entities/session.ts';
 import { addHealthChecks } from './health-checks.ts';
 import { shopRouter } from './router.ts';
 import { seed } from './seed.ts';
@@ -39,7 +40,7 @@ const API: OpenapiOptions = {
     license: { name: 'MIT', identifier: 'MIT' },
   },
   tags: {
-    auth: 'Registration, login and verification codes.',
+    auth: 'Registration, login, sessions and verification codes.',
     health: 'The state of the process, for load balancers and monitors.',
   },
 };
@@ -88,6 +89,7 @@ export async function buildApp(
   await app.register(auth, {
     account: Account,
     urlPrefix: '/api/auth',
+    ...(settings.sessions ? { sessions: Session } : {}),
     secret: settings.jwtSecret,
     expirationDelta: settings.jwtAccessTokenExpiresSeconds,
     userCacheSeconds: settings.userCacheSeconds,

@@ -13,6 +13,7 @@ import { MIGRATIONS } from '../migrations/index.ts';
 import { Account } from './entities/account.ts';
 import { Product } from './entities/product.ts';
 import { Role } from './entities/role.ts';
+import { Session } from './entities/session.ts';
 import type { Settings } from './settings.ts';
 
 const DEFAULT_FILE = fileURLToPath(new URL('../shop.sqlite', import.meta.url));
@@ -38,7 +39,7 @@ export async function openDatabase(settings: DatabaseSettings, log: FastifyBaseL
   const kind = kindOf(url);
   const orm = await MikroORM.init({
     ...OPTIONS[kind](url, settings),
-    entities: [Account, Product, Role],
+    entities: [Account, Product, Role, Session],
     logger: (message) => log.info(message),
     colors: false,
   });

@@ -59,10 +59,13 @@ export async function startOnce(
   });
 }
 
+/** Creates the tables that are missing, with their indexes: a file has one owner, and needs no migration for a table of a later version. */
 async function createTables({ orm }: Database, tables: readonly string[], execute: Execute): Promise<void> {
-  if (tables.includes('product')) return;
   const schema = await orm.schema.getCreateSchemaSQL({ wrap: false });
-  for (const statement of schema.split(/;\s*\n/).filter(Boolean)) await execute(statement);
+  for (const statement of schema.split(/;\s*\n/).filter(Boolean)) {
+    const [, table = ''] = /^\s*create (?:table|(?:unique )?index `\w+` on) `(\w+)`/.exec(statement) ?? [];
+    if (!tables.includes(table)) await execute(statement);
+  }
 }
 
 /** Read by hand: MikroORM would create the table that it remembers migrations in, which production may not. */

@@ -38,6 +38,8 @@ export interface Settings {
   /** Undefined in production unless ADMIN_PASSWORD is given: no administrator is seeded then. */
   readonly adminPassword: string | undefined;
   readonly bcryptRounds: number;
+  /** True if a login begins a session, which ends with the logout. */
+  readonly sessions: boolean;
   /** True if a person reads what the shop writes. */
   readonly terminal: boolean;
   /** True if browsers are shown the explorer. */
@@ -85,6 +87,7 @@ export function readSettings(variables: NodeJS.ProcessEnv = process.env): Settin
     adminEmail: environment.email('ADMIN_EMAIL')?.toLowerCase() ?? 'admin@example.com',
     adminPassword: environment.password('ADMIN_PASSWORD') ?? (production ? undefined : DEFAULT_ADMIN_PASSWORD),
     bcryptRounds: environment.integer('BCRYPT_ROUNDS', 4, 20) ?? 12,
+    sessions: environment.onOff('SESSIONS') ?? true,
     terminal: isatty(process.stdout.fd),
     explorer: environment.onOff('EXPLORER') ?? !production,
   });

@@ -4,7 +4,7 @@ import { isError, isInvalid } from './support/expect.ts';
 import type { Answer } from './support/http-client.ts';
 import { SECRET_KEY } from './support/shop-process.ts';
 import { ADMIN, PASSWORD, type Shop, startShop, withShop } from './support/shop.ts';
-import { claimsOf, encode, forge, seconds } from './support/token.ts';
+import { type Claims, claimsOf, encode, forge, seconds } from './support/token.ts';
 
 interface Account {
   id: number;
@@ -94,7 +94,9 @@ async function claims(t: Test, shop: Shop, admin: string, id: number): Promise<v
   t.same(rest, { user_id: id, username: 'Some User', email: 'user@example.com', role: 'user' });
   t.ok(Number(iat) >= before && Number(iat) <= seconds(), 'iat is now');
   t.equal(Number(exp) - Number(iat), 86_400, 'a day by default');
-  t.same(JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()), { alg: 'HS256', typ: 'JWT' });
+  const { sid, ...header } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as Claims;
+  t.same(header, { alg: 'HS256', typ: 'JWT' });
+  t.match(sid, /^[0-9a-f-]{36}$/, 'the session');
   t.equal(claimsOf(admin)['role'], 'admin');
   const email = 'roleless@example.com';
   const account = { name: 'Roleless', email, is_active: true, role: null };

@@ -23,6 +23,7 @@ t.test('defaults', async (t) => {
     adminEmail: 'admin@example.com',
     adminPassword: 'admin-password',
     bcryptRounds: 12,
+    sessions: true,
   });
   t.ok(Object.isFrozen(settings));
   t.ok(Buffer.byteLength(settings.secretKey) >= 32);

@@ -1,34 +1,14 @@
 import type { EntityName, MikroORM } from '@mikro-orm/core';
-import {
-  type CurrentUser,
-  ImproperlyConfigured,
-  MemoryStore,
-  readShape,
-  requireTransactions,
-  wrongOption,
-} from '@viewset/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type CurrentUser, MemoryStore, readShape, requireTransactions, wrongOption } from '@viewset/core';
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import {
-  AccessTokens,
-  AuthorizationHeader,
-  claimsOf,
-  invalidToken,
-  sessionOf,
-  type TokenAccount,
-} from './access-tokens.ts';
+import { AccessTokens, AuthorizationHeader, claimsOf, type TokenAccount } from './access-tokens.ts';
 import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
-import {
-  Authentication,
-  type Authenticate,
-  type AuthPayload,
-  type RetrieveUser,
-  type StoreUser,
-} from './authentication.ts';
+import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
 import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
@@ -52,7 +32,7 @@ import { WrongPasswords } from './wrong-passwords.ts';
 
 /** The functions of the plugin for its application, as `app.auth`: for logins of your own, such as one by another service. */
 export interface AuthInstance {
-  /** A token for an account whose role is loaded. */
+  /** A token for an account whose role is loaded. It is of no session, so that no logout takes it back: see `completeLogin`. */
   issueToken(account: TokenAccount): string;
   /** The account of an address and a password, with everything that the login route does for it before it logs in. */
   readonly verifyLogin: VerifyLogin;
@@ -194,12 +174,6 @@ function makeInstance(
   header: AuthorizationHeader,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
-  const hasSessions = options.sessions !== undefined;
-  const authenticate = (request: FastifyRequest): AuthPayload => {
-    const payload = tokens.read(header.requireToken(request.headers.authorization));
-    if (hasSessions && sessionOf(payload) === undefined) throw invalidToken('The token is of no session');
-    return payload;
-  };
   const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
     const user: unknown = users.find(request, payload);
@@ -207,11 +181,9 @@ function makeInstance(
   };
   return Object.freeze({
     ...parts,
-    issueToken: (account) => {
-      if (!hasSessions) return tokens.issue(claimsOf(account));
-      throw new ImproperlyConfigured('auth: with sessions, completeLogin() makes tokens; issueToken() has no session');
-    },
-    authenticate: options.authenticate ?? authenticate,
+    issueToken: (account) => tokens.issue(claimsOf(account)),
+    authenticate:
+      options.authenticate ?? ((request) => tokens.read(header.requireToken(request.headers.authorization))),
     retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??

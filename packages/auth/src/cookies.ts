@@ -27,7 +27,7 @@ export function setCookie(
 
 const LOOPBACK = /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/i;
 /** A proxy in front writes these. */
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'via'];
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
  * True unless the browser speaks plain HTTP with this machine. A proxy on this machine that hands everything on by HTTP is told

@@ -1,5 +1,5 @@
 export { auth, type AuthInstance } from './auth.ts';
-export type { AuthApi } from './routes/auth-api.ts';
+export type { AuthApi, SessionsApi } from './routes/auth-api.ts';
 export type { AuthRouteName } from './routes/route-names.ts';
 export type { CompleteLogin, LoginChoices } from './routes/complete-login.ts';
 export type { VerifyLogin } from './verify-login.ts';

@@ -17,8 +17,8 @@ export function requireOwnOrigin(request: FastifyRequest, others: ReadonlySet<st
 }
 
 /** True for a scheme, a host and perhaps a port, as a browser writes them. */
-export function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
+export function isOrigin(text: unknown): boolean {
+  return typeof text === 'string' && URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isOwnOrigin({ protocol, host }: FastifyRequest, origin: string | undefined): boolean {

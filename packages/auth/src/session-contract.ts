@@ -52,7 +52,8 @@ const PROPERTIES = [
 ] as const;
 const UUID_LENGTH = 36;
 const HASH_LENGTH = 43;
-const MAX_IP_LENGTH = 45;
+/** Of an IPv6 address that ends in an IPv4 one. A proxy that is trusted may hand on any text. */
+export const MAX_IP_LENGTH = 45;
 /** What of a browser's name for itself is kept. */
 export const MAX_USER_AGENT_LENGTH = 255;
 

@@ -72,8 +72,7 @@ function seconds(
 }
 
 function resolveOrigins(origins: readonly string[]): ReadonlySet<string> {
-  const isText = (each: unknown): each is string => typeof each === 'string';
-  if (Array.isArray(origins) && origins.every((each) => isText(each) && isOrigin(each))) return new Set(origins);
+  if (Array.isArray(origins) && (origins as readonly unknown[]).every(isOrigin)) return new Set(origins);
   throw wrong('origins', 'a list of origins, such as ["https://app.example.com"]', origins);
 }
 

@@ -8,7 +8,6 @@ import type { SessionEntity, SessionFields, SessionModel } from './session-contr
 
 /** A session together with its account and the account's role, as one row; times as ISO texts. */
 export interface SessionRow extends AccountRow {
-  readonly token_hash: string;
   readonly created_at: string;
   readonly last_used_at: string;
   readonly expires_at: string;
@@ -34,7 +33,9 @@ const MAX_LISTED = 1000;
  */
 export class SessionRecords implements UserSource {
   readonly #model: SessionModel;
-  readonly #ofActiveAccounts: RecordFinder<SessionEntity, SessionRow>;
+  readonly #ofActiveAccounts: QuerySet<SessionEntity>;
+  readonly #row: Projection<SessionRow>;
+  readonly #finder: RecordFinder<SessionEntity, SessionRow>;
   readonly #listed: Projection<ListedSession>;
 
   /**
@@ -44,13 +45,14 @@ export class SessionRecords implements UserSource {
   constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
     const ofAccount = { ...userFields(account, 'account.'), ...(shown && { account: shown }) };
-    const names = ['token_hash', 'created_at', 'last_used_at', 'expires_at'] as const;
-    const whole = readShape(model.session, names, ofAccount as never) as ReadShape<SessionEntity, SessionRow>;
+    const times = ['created_at', 'last_used_at', 'expires_at'] as const;
+    const row = readShape(model.session, times, ofAccount as never) as ReadShape<SessionEntity, SessionRow>;
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
     const active = { [`account__${account.names.is_active}`]: true };
-    const records = QuerySet.of(em, model.session).filter(active);
-    this.#ofActiveAccounts = new RecordFinder(records, whole.bind(model.meta, em.getPlatform()));
+    this.#row = row.bind(model.meta, em.getPlatform());
     this.#listed = listed.bind(model.meta, em.getPlatform());
+    this.#ofActiveAccounts = QuerySet.of(em, model.session).filter(active);
+    this.#finder = new RecordFinder(this.#ofActiveAccounts, this.#row);
   }
 
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
@@ -61,8 +63,13 @@ export class SessionRecords implements UserSource {
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */
   async find(request: FastifyRequest, id: unknown): Promise<SessionRow | undefined> {
-    const row = await this.#ofActiveAccounts.find(new PrimarySource(request), id);
-    return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
+    return live(await this.#finder.find(new PrimarySource(request), id));
+  }
+
+  /** The same, if this is the hash of its token. Nothing reads the hash itself, so that an entity may hide it. */
+  async findByToken(request: FastifyRequest, id: string, token_hash: string): Promise<SessionRow | undefined> {
+    const records = this.#ofActiveAccounts.using(new PrimarySource(request)).filter({ id, token_hash });
+    return live((await records.slice(0, 1).rows(this.#row))[0]);
   }
 
   async list(request: FastifyRequest, account: number): Promise<ListedSession[]> {
@@ -110,6 +117,10 @@ export class SessionRecords implements UserSource {
     if (expired.length === 0) return;
     await request.em.nativeDelete(this.#model.session, { id: { $in: expired.map(({ id }) => id) } });
   }
+}
+
+function live(row: SessionRow | undefined): SessionRow | undefined {
+  return row !== undefined && Date.parse(row.expires_at) > Date.now() ? row : undefined;
 }
 
 class PrimarySource {

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TokenAccount } from './access-tokens.ts';
 import { type AccountUser, userOf } from './accounts.ts';
 import type { RefreshTokens } from './refresh-tokens.ts';
-import { MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
+import { MAX_IP_LENGTH, MAX_USER_AGENT_LENGTH, type SessionFields } from './session-contract.ts';
 import type { ListedSession, SessionRecords, SessionRow } from './session-records.ts';
 
 /** The times of sessions, in whole seconds. */
@@ -63,24 +63,23 @@ export class Sessions {
     const id = this.#tokens.sessionOf(token);
     if (id === undefined) throw refused();
     const refreshToken = this.#tokens.successor(token);
-    let row = await this.#records.find(request, id);
-    if (row?.token_hash === this.#tokens.hash(token)) {
-      const fields = this.#fields(request, refreshToken, new Date(), new Date(row.created_at));
-      if (await this.#records.rotate(request.em, id, row.token_hash, fields)) {
-        await this.#removeExpired(request);
-        return { id, refreshToken, expiresAt: fields.expires_at, account: userOf(row) };
-      }
-      // Another request was faster with the same token, or the session has ended meanwhile.
-      row = await this.#records.find(request, id);
-    }
+    const row = await this.#records.find(request, id);
     if (row === undefined) throw refused();
-    if (!this.#isInGrace(row, refreshToken)) {
-      await this.end(request.em, row.id, id);
+    const fields = this.#fields(request, refreshToken, new Date(), new Date(row.created_at));
+    if (await this.#records.rotate(request.em, id, this.#tokens.hash(token), fields)) {
+      await this.#removeExpired(request);
+      return { id, refreshToken, expiresAt: fields.expires_at, account: userOf(row) };
+    }
+    // Another request was faster with the same token, the token was used before, or the session has ended meanwhile.
+    const refreshed = await this.#records.findByToken(request, id, fields.token_hash);
+    if (refreshed !== undefined && this.#isInGrace(refreshed)) {
+      return { id, refreshToken, expiresAt: new Date(refreshed.expires_at), account: userOf(refreshed) };
+    }
+    if (await this.end(request.em, row.id, id)) {
       const event = { ...securityEvent(request, 'auth.refresh_reused'), account: row.id };
       request.log.warn(event, 'a used refresh token came back: its session has ended');
-      throw refused();
     }
-    return { id, refreshToken, expiresAt: new Date(row.expires_at), account: userOf(row) };
+    throw refused();
   }
 
   list(request: FastifyRequest, accountId: number): Promise<ListedSession[]> {
@@ -114,14 +113,13 @@ export class Sessions {
       token_hash: this.#tokens.hash(refreshToken),
       last_used_at: now,
       expires_at: new Date(Math.min(idle, longest)),
-      ip: request.ip,
+      ip: request.ip.slice(0, MAX_IP_LENGTH),
       user_agent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
     };
   }
 
-  #isInGrace({ token_hash, last_used_at }: SessionRow, successor: string): boolean {
-    const isLastUsed = token_hash === this.#tokens.hash(successor);
-    return isLastUsed && Date.now() - Date.parse(last_used_at) <= this.#times.graceSeconds * 1000;
+  #isInGrace({ last_used_at }: SessionRow): boolean {
+    return Date.now() - Date.parse(last_used_at) <= this.#times.graceSeconds * 1000;
   }
 
   /** Removes sessions that have expired: those of the account, and now and then some of all accounts. Logins succeed without it. */

@@ -2,16 +2,18 @@
 import { IsAuthenticated, ModelViewSet, readShape, Router, serverOptions, viewset } from '@viewset/core';
 import { fastify } from 'fastify';
 import t from 'tap';
-import { auth, type AuthApi } from '../../auth/src/index.ts';
-import { Account, Role } from '../../auth/test/support/entities.ts';
+import { auth, type AuthApi, type SessionsApi } from '../../auth/src/index.ts';
+import { Account, Role, Session } from '../../auth/test/support/entities.ts';
 import { openSqlite } from '../../core/test/support/databases.ts';
-import { type ApiOf, createClient } from '../src/index.ts';
+import { type ApiOf, type ClientOptions, createClient } from '../src/index.ts';
+import { refreshByCookie } from '../src/refresh-by-cookie.ts';
 
 class RoleViewSet extends ModelViewSet(Role, {
   read: readShape(Role, ['id', 'name']),
   permissionClasses: [IsAuthenticated],
 }) {}
-const router = new Router({ prefix: 'api' }).register('roles', RoleViewSet);
+const newRouter = () => new Router({ prefix: 'api' }).register('roles', RoleViewSet);
+type RoleApi = ReturnType<typeof newRouter>;
 
 t.test('a program registers, logs in and asks', async (t) => {
   const orm = await openSqlite(t, { entities: [Account, Role] });
@@ -28,9 +30,9 @@ t.test('a program registers, logs in and asks', async (t) => {
     urlPrefix: '/api/auth',
     mailer: { send: async (_recipient, _subject, content) => void sent.push(content) },
   });
-  await app.register(router.plugin);
+  await app.register(newRouter().plugin);
   const session = { token: '' };
-  const api = createClient<ApiOf<typeof router> & { auth: AuthApi }>({
+  const api = createClient<ApiOf<RoleApi> & { auth: AuthApi }>({
     url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/api`,
     token: () => session.token,
   });
@@ -57,4 +59,64 @@ t.test('a program registers, logs in and asks', async (t) => {
     await api.roles.list({ search: 'x' });
   };
   t.type(mistakes, 'function');
+});
+
+/** A `fetch` with the cookies of one browser. */
+function browser() {
+  const cookies = new Map<string, string>();
+  const sent: string[] = [];
+  const fetchWithCookies: NonNullable<ClientOptions['fetch']> = async (url, init) => {
+    sent.push(`${init.method} ${new URL(url).pathname}`);
+    const headers = new Headers(init.headers);
+    headers.set('cookie', [...cookies].map((pair) => pair.join('=')).join('; '));
+    headers.set('sec-fetch-site', 'same-origin');
+    const answer = await fetch(url, { ...init, headers });
+    for (const text of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(text) ?? [];
+      cookies.set(name, value);
+    }
+    return answer;
+  };
+  return { fetch: fetchWithCookies, sent };
+}
+
+t.test('with sessions the client refreshes by itself', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role, Session] });
+  const app = fastify(serverOptions());
+  t.teardown(() => app.close());
+  await app.register(viewset, { orm });
+  const mailer = { send: async () => {} };
+  const options = { account: Account, secret: 's'.repeat(32), bcryptRounds: 4, urlPrefix: '/api/auth', mailer };
+  await app.register(auth, { ...options, sessions: Session, expirationDelta: 1 });
+  await app.register(newRouter().plugin);
+  const em = orm.em.fork();
+  const account = { email: 'ada@example.com', password: 'correct horse' };
+  await em.persist(em.create(Account, { ...account, name: 'Ada' } as never)).flush();
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/api`;
+
+  type Api = ApiOf<RoleApi> & { auth: AuthApi; 'auth/sessions': SessionsApi };
+  const { fetch, sent } = browser();
+  const refresh = refreshByCookie(`${url}/auth/refresh`, { fetch });
+  const session = { token: '' };
+  const api = createClient<Api>({ url, fetch, token: () => session.token, refresh });
+  session.token = (await api.auth.login.post(account, { token: null })).access_token;
+  await api.roles.list();
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  sent.length = 0;
+  await Promise.all([api.roles.list(), api.roles.list(), api.roles.list()]);
+  t.equal(sent.filter((line) => line === 'POST /api/auth/refresh').length, 1, 'once for all that wait');
+
+  const listed = await api['auth/sessions'].list();
+  t.match(listed, [{ current: true }]);
+  const reloaded = createClient<Api>({ url, fetch, token: () => undefined, refresh });
+  await reloaded.roles.list();
+  await reloaded.auth.logout.post();
+  t.match(await reloaded.roles.list.safe(), { ok: false, status: 401 }, 'after the logout there is nothing to refresh');
+
+  const phone = createClient<Api>({ url });
+  const { refresh_token } = await phone.auth.login.post({ ...account, refresh: 'body' });
+  const { access_token: token } = await phone.auth.refresh.post({ refresh_token: refresh_token! });
+  const [own] = await phone['auth/sessions'].list({}, { token });
+  await phone['auth/sessions'].destroy(own!.id, { token });
+  t.match(await phone.auth.logoutAll.post.safe(undefined, { token }), { ok: false, status: 401 });
 });

@@ -118,8 +118,9 @@ for (const kind of ['postgresql', 'mongodb'] as const) {
           const last = await second.request('DELETE', '/api/auth/me', { json: { password: PASSWORD }, token: again });
           t.equal(last.status, 204);
         }
-        for (const shop of shops.all)
+        for (const shop of shops.all) {
           t.equal((await shop.post('/api/auth/login', { email, password: PASSWORD })).status, 401);
+        }
         t.equal((await second.get('/api/auth/me', { token })).status, 401);
       },
     );

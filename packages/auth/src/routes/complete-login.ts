@@ -1,3 +1,4 @@
+import { ForeignKeyConstraintViolationException } from '@mikro-orm/core';
 import { securityEvent } from '@viewset/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
@@ -48,7 +49,10 @@ export type CompleteLogin = (
 export function loginCompletion({ accounts, tokens, devices, sessions }: CompleteLoginParts): CompleteLogin {
   return async (request, reply, account, { refresh = 'cookie' } = {}) => {
     if (!(await accounts.recordLogin(request.em, account.id))) throw refuseDisabled(request, account);
-    const session = await sessions?.sessions.start(request, account);
+    const session = await sessions?.sessions.start(request, account).catch((error: unknown) => {
+      // The account was deleted in this moment.
+      throw error instanceof ForeignKeyConstraintViolationException ? refuseDisabled(request, account) : error;
+    });
     request.log.info({ ...securityEvent(request, 'auth.login'), account: account.id }, 'somebody logged in');
     const access_token = tokens.issue(claimsOf(account), session?.id);
     if (refresh === 'body') return { access_token, ...(session && { refresh_token: session.refreshToken }) };

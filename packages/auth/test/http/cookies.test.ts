@@ -36,7 +36,7 @@ async function start(t: Test, server: FastifyServerOptions = {}, options: Partia
     };
   };
   const login = (headers: Record<string, string>) => post('/login', { email, password: PASSWORD }, headers);
-  return { app, post, login };
+  return { app, orm, post, login };
 }
 
 type App = Awaited<ReturnType<typeof start>>;
@@ -63,6 +63,7 @@ t.test('cookies are Secure save in plain HTTP with this machine itself', async (
     { 'x-forwarded-for': '192.0.2.1' },
     { 'x-forwarded-proto': 'https' },
     { forwarded: 'proto=https' },
+    { 'x-real-ip': '192.0.2.1' },
   ];
   for (const headers of behindProxy) {
     t.match((await login({ host: 'localhost:3000', ...headers })).cookies, SECURE, JSON.stringify(headers));
@@ -73,6 +74,15 @@ t.test('a proxy that is trusted says if the browser speaks HTTPS', async (t) => 
   const { login } = await start(t, { trustProxy: true });
   t.match((await login({ host: 'localhost:3000', 'x-forwarded-proto': 'https' })).cookies, SECURE);
   t.match((await login({ host: 'x', 'x-forwarded-host': 'shop.example' })).cookies, SECURE);
+});
+
+t.test('an address and a browser’s name of any length are cut to what the columns hold', async (t) => {
+  const { login, orm } = await start(t, { trustProxy: true });
+  const headers = { 'x-forwarded-for': `fe80::1%${'x'.repeat(5000)}`, 'user-agent': 'é'.repeat(5000) };
+  t.equal((await login(headers)).status, 200);
+  const [session] = await orm.em.fork().find(Session, {});
+  t.equal(session?.ip.length, 45);
+  t.equal(session?.user_agent?.length, 255);
 });
 
 t.test('over HTTPS cookies are Secure on every host', async (t) => {

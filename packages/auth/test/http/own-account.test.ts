@@ -236,7 +236,7 @@ t.test('the application may have a say in a deletion', async (t) => {
   const app = await startApp(t, orm, { account: Account, me });
   const borrower = await app.addAccount('ann@example.com');
   const em = orm.em.fork();
-  await em.insert(Loan, { borrower: borrower.id } as never);
+  await em.insert(Loan, { borrower: borrower.id });
   const ann = client(app, await app.login('ann@example.com'));
   t.match(await ann.delete({ password: PASSWORD }), { status: 403, body: { error: 'You have books to return' } });
   t.equal(await em.count(Loan), 1, 'all of it is rolled back');

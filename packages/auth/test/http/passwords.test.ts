@@ -1,4 +1,5 @@
 import { MemoryStore } from '@viewset/core';
+import { dictionary } from '@zxcvbn-ts/language-common';
 import t from 'tap';
 import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
 import { PASSWORD, startApp, type Answer, type TestApp } from '../support/app.ts';
@@ -211,6 +212,17 @@ t.test('lengths and common passwords by option, in every route', async (t) => {
     }
   }
   t.equal((await reset(app, { email: 'ann@example.com', code, new_password: 'twelve chars' })).status, 204);
+});
+
+t.test('a list of tens of thousands of passwords serves', async (t) => {
+  const passwords = { commonPasswords: dictionary['passwords-common'] };
+  const app = await startApp(t, await openSqlite(t, { entities }), { passwords });
+  await app.addAccount('ann@example.com');
+  const token = await app.login('ann@example.com');
+  for (const new_password of ['password123', 'QWERTYUIOP', 'letmein123']) {
+    t.strictSame(paths(await change(app, token, { new_password })), ['/new_password'], new_password);
+  }
+  t.equal((await change(app, token, {})).status, 204);
 });
 
 t.test('a function may say what is common, for the owner of the password', async (t) => {

@@ -29,7 +29,7 @@ export const Session = defineEntity({
   properties: {
     id: p.uuid().primary(),
     account: () => p.manyToOne(Account).deleteRule('cascade'),
-    token_hash: p.string().length(43),
+    token_hash: p.string().length(43).hidden(),
     created_at: p.datetime(3),
     last_used_at: p.datetime(3),
     expires_at: p.datetime(3).index(),

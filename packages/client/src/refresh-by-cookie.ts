@@ -1,0 +1,23 @@
+/** Sends a request, as the platform's `fetch` does. */
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Makes the function `refresh` of a client whose refresh token is in a cookie, as `@viewset/auth` sets it: a page that is
+ * loaded anew is logged in again by its first call. Where the API is of another origin, give a `fetch` that includes credentials, and
+ * name the page's origin to the server (option `origins` of its sessions).
+ *
+ * @param url the address of the route, `/api/auth/refresh`
+ * @example
+ * const api = createClient<Api>({ url: '/api', token: () => session.token, refresh: refreshByCookie('/api/auth/refresh') });
+ */
+export function refreshByCookie(url: string, options: { readonly fetch?: Fetch } = {}): () => Promise<string> {
+  const { fetch = globalThis.fetch } = options;
+  return async () => {
+    const answer = await fetch(url, { method: 'POST', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const body = answer.ok ? ((await answer.json()) as { access_token?: unknown }) : {};
+    if (typeof body.access_token === 'string') return body.access_token;
+    throw new Error(`POST ${url} answered ${answer.status} and no token`);
+  };
+}
