@@ -79,6 +79,7 @@ function PasswordPage({ api }: { readonly api: Api }): JSX.Element {
 function EmailPage({ api }: { readonly api: Api }): JSX.Element {
   const [asked, setAsked] = useState<string>();
   const { changeEmail, confirmEmail } = api.account;
+  const { claims } = useStore(session);
   if (asked === undefined || confirmEmail === undefined) {
     return (
       <AccountForm
@@ -88,7 +89,10 @@ function EmailPage({ api }: { readonly api: Api }): JSX.Element {
         submitLabel={texts.sendCode}
         onDone={(values) => setAsked(String(values['new_email']))}
       >
-        <p class="lead">{texts.changeEmailHint}</p>
+        <p class="lead">
+          {typeof claims['email'] === 'string' && <bdi>{texts.currentEmail(claims['email'])} </bdi>}
+          {texts.changeEmailHint}
+        </p>
       </AccountForm>
     );
   }

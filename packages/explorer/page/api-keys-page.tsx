@@ -85,29 +85,13 @@ function KeyCard({ row, destroy, reload }: KeyCardProps): JSX.Element {
       setFault(sentenceOf(error));
     }
   };
-  const { scopes, last_used_at: used, expires_at: expires } = row;
   return (
     <li class="card">
       <div>
         <p class="card-title">
           <bdi>{name}</bdi> <code>{textOf(row['prefix'])}…</code>
         </p>
-        <p class="hint">
-          {Array.isArray(scopes) && <bdi>{scopes.join(', ')} · </bdi>}
-          {typeof used === 'string' ? (
-            <>
-              {texts.lastUsed} <RelativeTime time={used} />
-            </>
-          ) : (
-            texts.neverUsed
-          )}
-          {typeof expires === 'string' && (
-            <>
-              {' · '}
-              {texts.expires} <RelativeTime time={expires} />
-            </>
-          )}
-        </p>
+        <KeyFacts row={row} />
         {fault !== '' && (
           <p class="fault" role="alert">
             {fault}
@@ -130,5 +114,28 @@ function KeyCard({ row, destroy, reload }: KeyCardProps): JSX.Element {
         </Question>
       )}
     </li>
+  );
+}
+
+/** What a key may do, and when it was used and expires. */
+function KeyFacts({ row }: { readonly row: Row }): JSX.Element {
+  const { scopes, last_used_at: used, expires_at: expires } = row;
+  return (
+    <p class="hint">
+      {Array.isArray(scopes) && <bdi>{scopes.join(', ')} · </bdi>}
+      {typeof used === 'string' ? (
+        <>
+          {texts.lastUsed} <RelativeTime time={used} />
+        </>
+      ) : (
+        texts.neverUsed
+      )}
+      {typeof expires === 'string' && (
+        <>
+          {' · '}
+          {texts.expires} <RelativeTime time={expires} />
+        </>
+      )}
+    </p>
   );
 }

@@ -55,8 +55,8 @@ function inputType({ described, name }: InputProps): 'text' | 'email' | 'passwor
 /** Tells browsers and password managers what a field is for; only the forms of accounts are about the person themselves. */
 function autocompleteOf({ facts: { purpose }, name, described: { kind } }: InputProps): string {
   if (!ACCOUNT_PURPOSES.has(purpose)) return kind === 'password' ? 'new-password' : 'off';
-  if (kind === 'password')
-    return purpose === 'register' || name === 'new_password' ? 'new-password' : 'current-password';
+  const isNew = purpose === 'register' || name === 'new_password';
+  if (kind === 'password') return isNew ? 'new-password' : 'current-password';
   return { email: 'username', new_email: 'email', code: 'one-time-code', name: 'name' }[name] ?? 'off';
 }
 

@@ -1,4 +1,5 @@
 import { isOfSamePerson, logIn, logOut, renewToken, session } from './session.ts';
+import { createStore } from './store.ts';
 
 /** The word of another tab: a token that it has got, or the token that it has given up. */
 interface Word {
@@ -15,7 +16,7 @@ const AHEAD_SECONDS = 30;
 /** The tabs that share a login. Undefined if the API does not renew tokens: each tab then has a login of its own. */
 let channel: BroadcastChannel | undefined;
 /** The last token that another tab has told of. */
-let heard: string | undefined;
+const heard = createStore<string | undefined>(undefined);
 let renewal: Promise<string | undefined> | undefined;
 
 /** Has this tab share its login with the other tabs, by an API that renews tokens. */
@@ -32,6 +33,7 @@ export function isRenewable(): boolean {
 
 /** Tells the other tabs of a login or of a logout. */
 export function tell(word: Word): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is of one origin
   channel?.postMessage(word);
 }
 
@@ -41,7 +43,7 @@ function follow({ token, isLogout = false }: Word): void {
     if (current.token !== undefined && isOfSamePerson(current.token, token)) logOut();
     return;
   }
-  heard = token;
+  heard.set(token);
   // Whoever is at work in this tab as somebody else stays.
   if (current.token === undefined) logIn(token);
   else if (isOfSamePerson(current.token, token)) renewToken(token, current.turn);
@@ -66,18 +68,24 @@ async function renewInTurn(ask: () => Promise<string | undefined>): Promise<stri
   };
   // Plain HTTP has no locks. The server gives tabs that ask at once the same.
   if (locks === undefined) return askAndTell();
-  const before = heard;
-  const busy = Symbol('busy');
-  const first = await locks.request(NAME, { ifAvailable: true }, (lock) => (lock === null ? busy : askAndTell()));
-  if (first !== busy) return first as string | undefined;
+  const before = heard.get();
+  const first = await locks.request(NAME, { ifAvailable: true }, async (lock) =>
+    lock === null ? undefined : { token: await askAndTell() },
+  );
+  if (first !== undefined) return first.token;
   return locks.request(NAME, async () => (await heardSince(before)) ?? askAndTell());
 }
 
 /** Waits a moment for the word of another tab. */
-async function heardSince(before: string | undefined): Promise<string | undefined> {
-  const end = performance.now() + WORD_MS;
-  while (heard === before && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 10));
-  return heard === before ? undefined : heard;
+function heardSince(before: string | undefined): Promise<string | undefined> {
+  if (heard.get() !== before) return Promise.resolve(heard.get());
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const forget = heard.subscribe(resolve);
+  const timer = setTimeout(() => resolve(undefined), WORD_MS);
+  return promise.finally(() => {
+    forget();
+    clearTimeout(timer);
+  });
 }
 
 /** Tells if a token has expired or is about to, by the clock of this machine. */
