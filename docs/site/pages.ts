@@ -32,7 +32,7 @@ const DOCS: Readonly<Record<string, readonly string[]>> = {
     'query-sets',
   ],
   Lists: ['filters', 'json-logic', 'ordering', 'pagination', 'exports'],
-  Access: ['authentication', 'accounts', 'permissions', 'throttles'],
+  Access: ['authentication', 'accounts', 'two-factors', 'openid-connect', 'api-keys', 'permissions', 'throttles'],
   Server: [
     'plugin',
     'errors',

@@ -1,6 +1,12 @@
-import type { EntityMetadata, EntityName, MikroORM } from '@mikro-orm/core';
+import {
+  type EntityMetadata,
+  type EntityName,
+  type EntityProperty,
+  type MikroORM,
+  ReferenceKind,
+} from '@mikro-orm/core';
 import { checkOptionNames, wrongOption } from '@viewset/core';
-import { EntityContract } from './entity-contract.ts';
+import { EntityContract, isJson, type Properties } from './entity-contract.ts';
 
 /**
  * The properties that an entity needs to serve as the account, under these names or those of the option `fields`. The entity may
@@ -15,6 +21,9 @@ import { EntityContract } from './entity-contract.ts';
  * | `is_active` | boolean; false: the account cannot log in, and its tokens are void |
  * | `last_login` | datetime, nullable; the last successful login |
  * | `role` | nullable reference to an entity with a `name` |
+ * | `roles` | optional, under this name: further roles, many-to-many with the entity of `role` |
+ *
+ * The entity of roles may have `permissions`, a JSON column with a list of names.
  */
 export interface AccountFields {
   id: number;
@@ -53,6 +62,10 @@ export interface AccountModel {
   readonly account: EntityName<AccountEntity>;
   readonly role: EntityName<RoleFields>;
   readonly meta: EntityMetadata<AccountEntity>;
+  /** True if accounts have further roles. */
+  readonly hasRoles: boolean;
+  /** True if roles carry permissions. */
+  readonly hasPermissions: boolean;
   /** The name that the entity has for each property. */
   readonly names: Readonly<Record<AccountProperty, string>>;
 }
@@ -73,8 +86,43 @@ export function checkAccount(
   contract.requireKey('id');
   contract.requireUnique(names.email);
   contract.requireRoom(names.password, hashes.length, hashes.kind);
-  const role = contract.requireReference(names.role, ['id', 'name']).class as EntityName<RoleFields>;
-  return { account, role, meta: contract.meta, names };
+  const role = contract.requireReference(names.role, ['id', 'name']);
+  const { meta } = contract;
+  const properties = meta.properties as Properties;
+  return {
+    account,
+    role: declaredEntity(properties[names.role]!) ?? (role.class as EntityName<RoleFields>),
+    meta,
+    names,
+    hasRoles: hasRoles(contract, role),
+    hasPermissions: hasPermissions(contract, role),
+  };
+}
+
+/** Returns the entity of a reference as it was declared, which a read shape takes. */
+function declaredEntity(property: EntityProperty): EntityName<RoleFields> | undefined {
+  const { entity } = property as { entity?: unknown };
+  const named: unknown = typeof entity === 'function' ? (entity as () => unknown)() : undefined;
+  return typeof named === 'string' ? undefined : (named as EntityName<RoleFields> | undefined);
+}
+
+function hasRoles(contract: EntityContract<AccountEntity>, role: EntityMetadata): boolean {
+  const { className, properties } = contract.meta;
+  const roles = (properties as Properties)['roles'];
+  if (roles === undefined) return false;
+  if (roles.kind === ReferenceKind.MANY_TO_MANY && roles.targetMeta === role) return true;
+  throw contract.wrong(
+    `must have "roles", if at all, as many-to-many with ${role.className}; ${className}.roles is not`,
+  );
+}
+
+function hasPermissions(contract: EntityContract<AccountEntity>, { className, properties }: EntityMetadata): boolean {
+  const permissions = (properties as Properties)['permissions'];
+  if (permissions === undefined) return false;
+  if (isJson(permissions)) return true;
+  throw contract.wrong(
+    `must have roles whose "permissions" is a JSON column, if they have it; ${className}.permissions is none`,
+  );
 }
 
 /** Returns the account with the names of the contract. An entity that has them is returned as it is. */

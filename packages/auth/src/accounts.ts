@@ -1,5 +1,6 @@
 import {
   type EntityManager,
+  type EntityName,
   ForeignKeyConstraintViolationException,
   UniqueConstraintViolationException,
 } from '@mikro-orm/core';
@@ -7,6 +8,7 @@ import type { FastifyRequest } from 'fastify';
 import {
   InvalidUsage,
   inTransaction,
+  many,
   type Projection,
   QuerySet,
   type ReadShape,
@@ -40,13 +42,19 @@ export class AccountUser {
   /** Always true: a disabled account is nobody. */
   readonly is_active: boolean;
   readonly role: Readonly<RoleFields> | null;
+  /** All roles, `role` first; only if the account has `roles`. */
+  readonly roles?: readonly Readonly<RoleFields>[];
+  /** The names of the permissions that the roles carry together, each once; only if roles have `permissions`. */
+  readonly permissions?: readonly string[];
 
-  constructor({ id, email, name, is_active, role }: AccountUser) {
+  constructor({ id, email, name, is_active, role, roles, permissions }: AccountUser) {
     this.id = id;
     this.email = email;
     this.name = name;
     this.is_active = is_active;
     this.role = role;
+    if (roles !== undefined) this.roles = roles;
+    if (permissions !== undefined) this.permissions = permissions;
   }
 }
 
@@ -74,31 +82,66 @@ interface KnownPassword {
   readonly password?: string;
 }
 
-/** An account and its role, as one row. */
-export interface AccountRow extends Omit<AccountUser, 'role'> {
+/** An account and its role, as one row, with its further roles. */
+export interface AccountRow extends Pick<AccountUser, 'id' | 'email' | 'name' | 'is_active'> {
   readonly role_id: number | null;
   readonly role_name: string | null;
+  readonly role_permissions?: unknown;
+  readonly further_roles?: readonly RoleRow[];
+}
+
+export interface RoleRow extends RoleFields {
+  readonly permissions?: unknown;
 }
 
 /** @param shown what the application shows of its users beside */
-export function userOf({ role_id, role_name, ...row }: AccountRow, shown?: object): AccountUser {
-  const { id, email, name, is_active } = row;
+export function userOf(row: AccountRow, shown?: object): AccountUser {
+  const { id, email, name, is_active, role_id, role_name, role_permissions, further_roles } = row;
   const role = role_id === null || role_name === null ? null : { id: role_id, name: role_name };
-  const fields = { id, email, name, is_active, role };
+  const further = (further_roles ?? []).filter((each) => each.id !== role_id);
+  const lists = [role_permissions, ...further.map(({ permissions }) => permissions)];
+  const roles = [...(role === null ? [] : [role]), ...further.map((each) => ({ id: each.id, name: each.name }))];
+  const fields = {
+    id,
+    email,
+    name,
+    is_active,
+    role,
+    ...(further_roles && { roles }),
+    ...('role_permissions' in row && { permissions: [...new Set(lists.flatMap(namesIn))] }),
+  };
   return Object.assign(new AccountUser(fields), shown, fields);
 }
 
+/** A JSON column may hold anything. */
+function namesIn(permissions: unknown): string[] {
+  return Array.isArray(permissions) ? permissions.filter((name) => typeof name === 'string') : [];
+}
+
 /** Where a read shape finds the fields of an AccountRow. `prefix`: `account.` for the shape of a record that refers to the account. */
-export function userFields({ names }: AccountModel, prefix = ''): Readonly<Record<keyof AccountRow, string>> {
+export function userFields({ names, hasPermissions }: AccountModel, prefix = ''): Readonly<Record<string, string>> {
+  const role = prefix + names.role;
   return {
     id: `${prefix}id`,
     email: prefix + names.email,
     name: prefix + names.name,
     is_active: prefix + names.is_active,
-    role_id: `${prefix}${names.role}.id`,
-    role_name: `${prefix}${names.role}.name`,
+    role_id: `${role}.id`,
+    role_name: `${role}.name`,
+    ...(hasPermissions && { role_permissions: `${role}.permissions` }),
   };
 }
+
+/** The read shape of the further roles of an account, as `further_roles`; undefined if accounts have none. */
+export function furtherRoles({ account, role, hasRoles, hasPermissions }: AccountModel): AnyShape | undefined {
+  if (!hasRoles) return undefined;
+  const names = ['id', 'name', ...(hasPermissions ? ['permissions'] : [])];
+  const shape: AnyShape = readShape(role as EntityName<object>, names as never[]);
+  const further = { further_roles: many(shape, { from: 'roles' as never }) };
+  return readShape(account as EntityName<object>, [], further as never);
+}
+
+type AnyShape = ReadShape<object, object>;
 
 /** Read shapes of the account. */
 export interface AccountShapes {
@@ -135,7 +178,9 @@ export class Accounts {
     this.#maxId = /big/i.test(meta.properties.id.columnTypes[0] ?? '') ? Number.MAX_SAFE_INTEGER : MAX_INT4;
     const platform = em.getPlatform();
     this.#ids = readShape(model.account, ['id']).bind(meta, platform);
-    const row = readShape(model.account, [], userFields(model) as never) as ReadShape<AccountEntity, AccountRow>;
+    const alone: AnyShape = readShape(model.account as EntityName<object>, [], userFields(model) as never);
+    const further = furtherRoles(model);
+    const row = (further === undefined ? alone : alone.and(further)) as ReadShape<object, AccountRow>;
     const active = this.#all(em).filter(this.#named({ is_active: true }));
     this.#active = new RecordFinder(active, userProjection(row.bind(meta, platform), users?.bind(meta, platform)));
     this.#shown = me && new RecordFinder<AccountEntity, object>(active, me.bind(meta, platform));
@@ -149,6 +194,11 @@ export class Accounts {
   /** @param email normalized */
   byEmail(em: EntityManager, email: string): Promise<AccountEntity | undefined> {
     return this.#one(this.#all(em).filter(this.#named({ email })));
+  }
+
+  /** Finds an account with its role loaded, also one that is disabled. */
+  async byId(em: EntityManager, id: number): Promise<AccountEntity | undefined> {
+    return this.#isId(id) ? this.#one(this.#all(em).filter({ id })) : undefined;
   }
 
   /** Finds the id of the active account of a normalized address, by a statement that costs the same if there is none. */
@@ -313,13 +363,19 @@ export class Accounts {
   }
 }
 
-/** Makes users of rows that hold an account, its role, and what the application shows of it. */
+/** Makes users of rows that hold an account, its roles, and what the application shows of it. */
 function userProjection(account: Projection<AccountRow>, shown?: Projection<object>): Projection<AccountUser> {
   const width = account.paths.length;
+  const related = [...(account.related ?? []), ...(shown?.related ?? [])];
+  const ownRelated = account.related?.length ?? 0;
   return {
     paths: [...account.paths, ...(shown?.paths ?? [])],
-    ...(shown?.related === undefined ? {} : { related: shown.related }),
-    readRow: (row, children) => userOf(account.readRow(row), shown?.readRow(row.slice(width), children)),
+    ...(related.length > 0 && { related }),
+    readRow: (row, children = []) =>
+      userOf(
+        account.readRow(row, children.slice(0, ownRelated)),
+        shown?.readRow(row.slice(width), children.slice(ownRelated)),
+      ),
     readEntity: (entity) => userOf(account.readEntity(entity), shown?.readEntity(entity)),
     populate: [...account.populate, ...(shown?.populate ?? [])],
   };

@@ -4,6 +4,8 @@ import { MAX_TOKEN_LIFETIME_SECONDS, type TokenOptions } from './access-tokens.t
 import type { WrittenFields } from './account-input.ts';
 import type { ShownFields } from './accounts.ts';
 import type { AccountNames, AccountSchema, NamedAccountSchema } from './account-contract.ts';
+import type { ApiKeySchema } from './api-key-contract.ts';
+import type { TwoFactorSchema } from './two-factor-contract.ts';
 import type { Argon2Options } from './argon2-hashing.ts';
 import type { Authenticate, RetrieveUser, StoreUser } from './authentication.ts';
 import { MAX_USER_CACHE_SECONDS, type UserCacheOptions } from './cached-users.ts';
@@ -14,6 +16,7 @@ import {
   verificationEmail,
   type VerificationEmail,
 } from './email-sender.ts';
+import { type OAuthOptions, type ResolvedOAuthOptions, resolveOAuthOptions } from './oauth-options.ts';
 import { NonAuthEndpoints } from './non-auth-endpoints.ts';
 import type { SessionSchema } from './session-contract.ts';
 import { PasswordHasher } from './password-hasher.ts';
@@ -101,6 +104,14 @@ interface CommonOptions {
   readonly argon2?: Argon2Options;
   /** The role of new accounts, by name; none if no role has that name. Default: `user`. */
   readonly defaultRole?: string;
+  /** The names that `HasPermission` may ask for: a view that asks for another one fails at startup. Default: any name. */
+  readonly permissions?: readonly string[];
+  /** The entity of API keys (see ApiKeyFields), or an object with it: switches API keys on. Default: off. */
+  readonly apiKeys?: ApiKeySchema | ApiKeyOptions;
+  /** The entity of second factors (see TwoFactorFields), or an object with it: switches two factors on. Default: off. */
+  readonly twoFactor?: TwoFactorSchema | TwoFactorOptions;
+  /** Logins by other services, by OpenID Connect; needs the package `openid-client`. Default: off. */
+  readonly oauth?: OAuthOptions;
   /** Words the mail of a verification code. Default: English, plain text. */
   readonly verificationEmail?: VerificationEmail;
   /** Words the notice to the old address when another one is asked for. Default: English, plain text. */
@@ -126,6 +137,20 @@ export interface MeOptions {
   readonly delete?: boolean | AccountDeletion;
 }
 
+/** API keys, with further options. */
+export interface ApiKeyOptions {
+  readonly entity: ApiKeySchema;
+  /** The beginning of every key: letters and digits, at most 20. Default: `key`. */
+  readonly prefix?: string;
+}
+
+/** Two factors, with further options. */
+export interface TwoFactorOptions {
+  readonly entity: TwoFactorSchema;
+  /** The name that authenticator apps show. Default: the host of the request. */
+  readonly issuer?: string;
+}
+
 /** The options with their defaults, checked and frozen. */
 export interface ResolvedAuthOptions {
   readonly account: AccountSchema | NamedAccountSchema;
@@ -146,10 +171,16 @@ export interface ResolvedAuthOptions {
   readonly mailer: EmailSender | undefined;
   readonly store: Store | undefined;
   readonly codeKey: Uint8Array;
+  /** Derives the key of a purpose. */
+  readonly keyFor: (purpose: string) => Uint8Array;
   readonly refreshKey: Uint8Array;
   readonly deviceKey: Uint8Array;
   readonly hasher: PasswordHasher;
   readonly defaultRole: string;
+  readonly permissions: readonly string[] | undefined;
+  readonly apiKeys: Required<ApiKeyOptions> | undefined;
+  readonly twoFactor: TwoFactorOptions | undefined;
+  readonly oauth: ResolvedOAuthOptions | undefined;
   readonly verificationEmail: VerificationEmail;
   readonly emailChangeNotice: EmailChangeNotice;
   readonly passwordRules: PasswordRules;
@@ -179,6 +210,10 @@ const OPTION_NAMES: readonly (keyof AuthOptions)[] = [
   'bcryptRounds',
   'argon2',
   'defaultRole',
+  'permissions',
+  'apiKeys',
+  'twoFactor',
+  'oauth',
   'verificationEmail',
   'emailChangeNotice',
   'fields',
@@ -207,6 +242,9 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
   if (store !== undefined && typeof store?.hit !== 'function') throw wrong('store', 'a Store', store);
   const { defaultRole = 'user' } = options;
   if (typeof defaultRole !== 'string') throw wrong('defaultRole', 'the name of a role', defaultRole);
+  const { permissions } = options;
+  const areNames = permissions === undefined || (Array.isArray(permissions) && permissions.every(isName));
+  if (!areNames) throw wrong('permissions', 'a list of names', permissions);
   const urlPrefix = resolvePrefix(options.urlPrefix ?? '/auth');
   const routes = resolveRoutes(options);
   const hasher = new PasswordHasher({ rounds: options.bcryptRounds, argon2: options.argon2 });
@@ -232,10 +270,15 @@ export function resolveAuthOptions(options: AuthOptions, scopePrefix: string): R
     mailer: options.mailer,
     store: options.store,
     codeKey: deriveKey(options, 'verification codes'),
+    keyFor: (purpose: string) => deriveKey(options, purpose),
     refreshKey: deriveKey(options, 'refresh tokens'),
     deviceKey: deriveKey(options, 'device cookies'),
     hasher,
     defaultRole,
+    permissions,
+    apiKeys: resolveApiKeys(options),
+    twoFactor: resolveTwoFactor(options),
+    oauth: options.oauth && resolveOAuthOptions(options.oauth, registrationFields === undefined),
     verificationEmail: options.verificationEmail ?? verificationEmail,
     emailChangeNotice: options.emailChangeNotice ?? emailChangeNotice,
     passwordRules: new PasswordRules(options.passwords, hasher.maxBytes),
@@ -302,6 +345,34 @@ function resolveRoutes(options: AuthOptions): ReadonlySet<AuthRouteName> {
   return new Set(routes);
 }
 
+/** Each of these steps of one's own would have to know what a key may do. */
+const KEYLESS_STEPS = ['authenticate', 'retrieveUser', 'storeUser'] as const;
+
+function resolveApiKeys({ apiKeys, ...options }: AuthOptions): Required<ApiKeyOptions> | undefined {
+  if (apiKeys === undefined) return undefined;
+  const step = KEYLESS_STEPS.find((name) => options[name] !== undefined);
+  if (step !== undefined) throw new ImproperlyConfigured(`auth: option "apiKeys" needs the default of "${step}"`);
+  const given = isEntityOption(apiKeys) ? apiKeys : { entity: apiKeys };
+  checkOptionNames('auth: option "apiKeys"', given, ['entity', 'prefix']);
+  const { entity, prefix = 'key' } = given;
+  if (typeof prefix === 'string' && /^[a-z][a-z0-9]{0,19}$/i.test(prefix)) return { entity, prefix };
+  throw wrong('apiKeys', 'an entity, or { entity, prefix } with a prefix of letters and digits', prefix);
+}
+
+function resolveTwoFactor({ twoFactor }: AuthOptions): TwoFactorOptions | undefined {
+  if (twoFactor === undefined) return undefined;
+  const given: TwoFactorOptions = isEntityOption(twoFactor) ? twoFactor : { entity: twoFactor };
+  checkOptionNames('auth: option "twoFactor"', given, ['entity', 'issuer']);
+  const { issuer } = given;
+  if (issuer === undefined || (typeof issuer === 'string' && /^[^:]+$/.test(issuer))) return given;
+  throw wrong('twoFactor', 'an entity, or { entity, issuer } with an issuer without a colon', issuer);
+}
+
+/** Tells an object with an entity from an entity. */
+function isEntityOption(given: object): given is { readonly entity: object } {
+  return typeof given === 'object' && given !== null && 'entity' in given;
+}
+
 function checkMailer({ mailer }: AuthOptions, routes: ReadonlySet<AuthRouteName>): void {
   const isSender = typeof (mailer as Partial<EmailSender> | null | undefined)?.send === 'function';
   const needs = MAILING_ROUTES.find((name) => routes.has(name));
@@ -313,6 +384,10 @@ function checkMailer({ mailer }: AuthOptions, routes: ReadonlySet<AuthRouteName>
 function resolvePrefix(urlPrefix: string): string {
   if (typeof urlPrefix === 'string' && /^(\/[^/:*?#\s]+)*\/?$/.test(urlPrefix)) return urlPrefix.replace(/\/$/, '');
   throw wrong('urlPrefix', 'a path such as "/api/auth"', urlPrefix);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function wrong(name: keyof AuthOptions, expected: string, came: unknown): ImproperlyConfigured {

@@ -7,21 +7,26 @@ import { type AccountModel, checkAccount } from './account-contract.ts';
 import { AccountInput } from './account-input.ts';
 import { sharedHasher } from './account-subscriber.ts';
 import { Accounts } from './accounts.ts';
+import { ApiKeyPayload, type ApiKeys, apiKeysOf } from './api-keys.ts';
 import { type AuthOptions, type MeOptions, type ResolvedAuthOptions, resolveAuthOptions } from './auth-options.ts';
 import { Authentication, type Authenticate, type RetrieveUser, type StoreUser } from './authentication.ts';
 import { CachedUsers, type UserSource } from './cached-users.ts';
 import { passwordCheck } from './check-password.ts';
 import { CodeMails } from './code-mails.ts';
 import { DeviceCookies } from './device-cookies.ts';
-import type { EmailSender } from './email-sender.ts';
+import type { EmailSender, VerificationEmail } from './email-sender.ts';
+import { declarePermissions } from './has-permission.ts';
 import { Mails } from './mails.ts';
 import type { KnownRoute, NonAuthEndpoints } from './non-auth-endpoints.ts';
 import { RefreshCookie } from './refresh-cookie.ts';
 import { RefreshTokens } from './refresh-tokens.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import { oauthParts } from './oauth.ts';
 import { addAuthRoutes } from './routes/auth-routes.ts';
 import { type CompleteLogin, loginCompletion } from './routes/complete-login.ts';
 import type { MeParts } from './routes/me.ts';
 import type { SessionParts } from './routes/sessions.ts';
+import { askingSecondFactor, twoFactorParts } from './second-factor.ts';
 import { checkSession } from './session-contract.ts';
 import { SessionRecords } from './session-records.ts';
 import { Sessions } from './sessions.ts';
@@ -70,10 +75,7 @@ export const auth = fp(
     const model = checkAccount(orm, options.account, options.fields, options.hasher.hashes);
     requireTransactions(orm, 'auth: the registration of an account, with the role that it refers to,');
     const hasher = sharedHasher(orm, model, options.hasher);
-    if (hasher.rounds !== options.hasher.rounds) {
-      const rounds = { bcryptRounds: options.hasher.rounds, used: hasher.rounds };
-      app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
-    }
+    warnOfRounds(app, hasher, options);
     const me = options.me && resolveMe(options.me, model);
     const shown = options.me?.read;
     const accounts = new Accounts(model, options.defaultRole, hasher, orm.em, { users: shown, me: me?.read });
@@ -81,23 +83,27 @@ export const auth = fp(
     const users = new TokenUsers(cached(accounts, orm, options), records && cached(records, orm, options));
     const tokens = new AccessTokens(options.token);
     const store = options.store ?? ownStore(app);
+    const wiring = { orm, model, accounts, store, options };
+    const apiKeys = apiKeysOf(wiring);
     const codes = new VerificationCodes(store, options.codeKey);
     const wrongPasswords = new WrongPasswords(store, options.codeKey);
     const devices = new DeviceCookies(options.deviceKey);
     const sessions = records && sessionParts(options, app.prefix, records, users);
     const verifyLogin = loginVerification({ accounts, hasher, wrongPasswords, devices });
-    const completeLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const twoFactor = twoFactorParts(wiring);
+    const finishLogin = loginCompletion({ accounts, tokens, devices, sessions });
+    const completeLogin = twoFactor === undefined ? finishLogin : askingSecondFactor(finishLogin, twoFactor);
+    const oauth = await oauthParts(wiring, app.prefix);
     const header = new AuthorizationHeader(options.tokenScheme);
-    const instance = makeInstance(options, users, tokens, header, { verifyLogin, completeLogin, codes });
+    const instance = makeInstance(options, { users, tokens, header, apiKeys }, { verifyLogin, completeLogin, codes });
     app.decorate('auth', instance);
     addHooks(app, options, header, instance);
     documentSecurity(app, options.endpoints);
+    if (options.permissions !== undefined) declareUntilClosed(app, options.permissions);
     warnOfEndpoints(app, options.endpoints);
     const { passwordRules, registrationFields: fields, emailChangeNotice } = options;
     const mails = new Mails(options.mailer ?? NO_MAILER);
     app.addHook('onClose', () => mails.close());
-    const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
-    const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, options.verificationEmail);
     await app.register(async (scope) => {
       const refreshes = sessions && { ...sessions, tokens, origins: options.sessions!.origins };
       addAuthRoutes(scope, options.urlPrefix, options.routes, {
@@ -105,18 +111,18 @@ export const auth = fp(
         hasher,
         verifyLogin,
         completeLogin,
+        finishLogin,
+        twoFactor,
+        oauth,
+        apiKeys,
+        permissions: options.permissions,
         checkPassword: passwordCheck({ hasher, wrongPasswords, devices }),
         passwordRules,
         registrationInput: fields && new AccountInput('registrationFields', fields, model),
         me,
         sessions: refreshes,
         devices,
-        codes,
-        codeMails: mailsOf(codes),
-        resetCodes,
-        resetMails: mailsOf(resetCodes),
-        emailChangeCodes,
-        emailChangeMails: mailsOf(emailChangeCodes),
+        ...codeParts(codes, mails, options.verificationEmail),
         emailChangeNotice,
         mails,
       });
@@ -125,8 +131,28 @@ export const auth = fp(
   { name: '@viewset/auth', fastify: '5.x', dependencies: ['@viewset/core'] },
 );
 
+function warnOfRounds(app: FastifyInstance, { rounds: used }: PasswordHasher, { hasher }: ResolvedAuthOptions): void {
+  if (used === hasher.rounds) return;
+  const rounds = { bcryptRounds: hasher.rounds, used };
+  app.log.warn(rounds, 'auth: option "bcryptRounds" differs from that of an earlier application of the same ORM');
+}
+
 /** In the place of a mailer where no route sends mail. */
 const NO_MAILER: EmailSender = { send: () => Promise.reject(new Error('There is no mailer')) };
+
+/** The codes of each purpose, with the mails that carry them. */
+function codeParts(codes: VerificationCodes, mails: Mails, words: VerificationEmail) {
+  const mailsOf = (each: VerificationCodes): CodeMails => new CodeMails(each, mails, words);
+  const [resetCodes, emailChangeCodes] = [codes.for('password-reset'), codes.for('email-change')];
+  return {
+    codes,
+    codeMails: mailsOf(codes),
+    resetCodes,
+    resetMails: mailsOf(resetCodes),
+    emailChangeCodes,
+    emailChangeMails: mailsOf(emailChangeCodes),
+  };
+}
 
 function resolveMe({ read, write, delete: deletion = true }: MeOptions, model: AccountModel): MeParts['me'] {
   const { email, name, is_active, role } = model.names;
@@ -167,23 +193,34 @@ function sessionParts(
   return { sessions, cookie: new RefreshCookie(scopePrefix + options.urlPrefix), currentSession };
 }
 
+/** What says who sends a request. */
+interface Senders {
+  readonly users: TokenUsers;
+  readonly tokens: AccessTokens;
+  readonly header: AuthorizationHeader;
+  readonly apiKeys: ApiKeys | undefined;
+}
+
 function makeInstance(
   options: ResolvedAuthOptions,
-  users: TokenUsers,
-  tokens: AccessTokens,
-  header: AuthorizationHeader,
+  { users, tokens, header, apiKeys }: Senders,
   parts: Pick<AuthInstance, 'verifyLogin' | 'completeLogin' | 'codes'>,
 ): AuthInstance {
   const retrieve: RetrieveUser = (request, payload) => {
     // The application declares what its users are, whatever that be: without a `retrieveUser` of its own, AccountUsers.
-    const user: unknown = users.find(request, payload);
+    const user: unknown =
+      payload instanceof ApiKeyPayload ? apiKeys?.user(request, payload) : users.find(request, payload);
     return user as ReturnType<RetrieveUser>;
   };
   return Object.freeze({
     ...parts,
     issueToken: (account) => tokens.issue(claimsOf(account)),
     authenticate:
-      options.authenticate ?? ((request) => tokens.read(header.requireToken(request.headers.authorization))),
+      options.authenticate ??
+      ((request) => {
+        const token = header.requireToken(request.headers.authorization);
+        return apiKeys?.payload(token) ?? tokens.read(token);
+      }),
     retrieveUser: options.retrieveUser === undefined ? retrieve : users.whileSessionLives(options.retrieveUser),
     storeUser:
       options.storeUser ??
@@ -229,6 +266,11 @@ function warnOfEndpoints(app: FastifyInstance, endpoints: NonAuthEndpoints): voi
       );
     }
   });
+}
+
+function declareUntilClosed(app: FastifyInstance, permissions: readonly string[]): void {
+  const forget = declarePermissions(permissions);
+  app.addHook('onClose', async () => forget());
 }
 
 function ownStore(app: FastifyInstance): MemoryStore {

@@ -76,6 +76,8 @@ export class CachedUsers implements UserSource {
 
 /** Requests share it: none may change it for the others. */
 function frozen(user: AccountUser): AccountUser {
-  Object.freeze(user.role);
+  for (const role of [user.role, ...(user.roles ?? [])]) Object.freeze(role);
+  Object.freeze(user.roles);
+  Object.freeze(user.permissions);
   return Object.freeze(user);
 }

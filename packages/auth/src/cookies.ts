@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Cookie {
   readonly name: string;
   readonly path: string;
+  /** `Lax`: it also comes with a navigation that another site begins. Default: `Strict`. */
+  readonly sameSite?: 'Strict' | 'Lax';
 }
 
 /** Every value that came under a name: a page of a neighbouring domain may have planted one beside ours. */
@@ -16,11 +18,11 @@ export function readCookies(request: FastifyRequest, name: string): string[] {
 export function setCookie(
   request: FastifyRequest,
   reply: FastifyReply,
-  { name, path }: Cookie,
+  { name, path, sameSite = 'Strict' }: Cookie,
   value: string,
   maxAgeSeconds: number,
 ): void {
-  const attributes = [`Max-Age=${maxAgeSeconds}`, `Path=${path}`, 'HttpOnly', 'SameSite=Strict'];
+  const attributes = [`Max-Age=${maxAgeSeconds}`, `Path=${path}`, 'HttpOnly', `SameSite=${sameSite}`];
   if (isSecure(request)) attributes.push('Secure');
   reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '));
 }

@@ -2,12 +2,14 @@ import {
   type EntityMetadata,
   type EntityName,
   type EntityProperty,
+  JsonType,
   type MikroORM,
   ReferenceKind,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '@viewset/core';
 
-type Properties = Readonly<Record<string, EntityProperty | undefined>>;
+/** The properties of an entity by name, of which any may be missing. */
+export type Properties = Readonly<Record<string, EntityProperty | undefined>>;
 
 /** What an entity that an option names has to have; every method throws ImproperlyConfigured that names option and property. */
 export class EntityContract<Entity extends object> {
@@ -51,6 +53,36 @@ export class EntityContract<Entity extends object> {
     }
   }
 
+  requireUniqueTogether(...names: readonly string[]): void {
+    const { uniques, className } = this.meta;
+    const isWanted = (properties: readonly string[]): boolean =>
+      properties.length === names.length && names.every((name) => properties.includes(name));
+    if (uniques.some(({ properties }) => isWanted([properties ?? []].flat()))) return;
+    throw this.wrong(`must have ${names.map((name) => `"${name}"`).join(' and ')} unique together (${className})`);
+  }
+
+  requireText(name: string): void {
+    if (this.#property(name).runtimeType !== 'string') throw this.wrong(`must have "${name}" as a text`);
+  }
+
+  requireJson(name: string): void {
+    if (!isJson(this.#property(name))) throw this.wrong(`must have "${name}" as a JSON column`);
+  }
+
+  requireNullable(...names: readonly string[]): void {
+    for (const name of names) {
+      if (this.#property(name).nullable !== true) throw this.wrong(`must have "${name}" nullable`);
+    }
+  }
+
+  /** For records that belong to an account, and are nothing without it. */
+  requireOwner(name: string, account: EntityMetadata): void {
+    if (this.requireReference(name, ['id']).root !== account.root) {
+      throw this.wrong(`must refer by "${name}" to ${account.className}`);
+    }
+    this.requireDeletionWith(name);
+  }
+
   /** The entity that a property refers to, which has the properties. */
   requireReference(name: string, properties: readonly string[]): EntityMetadata {
     const { kind, targetMeta } = this.#property(name);
@@ -82,6 +114,10 @@ export class EntityContract<Entity extends object> {
   #property(name: string): EntityProperty {
     return (this.meta.properties as Properties)[name]!;
   }
+}
+
+export function isJson({ customType }: EntityProperty): boolean {
+  return (customType as unknown) instanceof JsonType;
 }
 
 function lacking({ properties }: EntityMetadata, names: readonly string[]): string[] {

@@ -95,7 +95,7 @@ export function wrongCode(message: string, event: string): InvalidUsage {
 }
 
 /** Makes a reader that normalizes fields before it checks the body: their lengths are those of what is stored. */
-function bodyReader<Schema extends TSchema>(
+export function bodyReader<Schema extends TSchema>(
   schema: Schema,
   normal: Readonly<Record<string, Normalize>>,
 ): (body: unknown) => Static<Schema> {

@@ -2,7 +2,15 @@ import type { EntityManager } from '@mikro-orm/core';
 import { type Projection, QuerySet, type ReadShape, readShape, RecordFinder } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountModel } from './account-contract.ts';
-import { type AccountRow, type AccountUser, type ShownFields, userFields, userOf } from './accounts.ts';
+import {
+  type AccountRow,
+  type AccountUser,
+  furtherRoles,
+  type RoleRow,
+  type ShownFields,
+  userFields,
+  userOf,
+} from './accounts.ts';
 import type { UserSource } from './cached-users.ts';
 import type { SessionEntity, SessionFields, SessionModel } from './session-contract.ts';
 
@@ -11,8 +19,8 @@ export interface SessionRow extends AccountRow {
   readonly created_at: string;
   readonly last_used_at: string;
   readonly expires_at: string;
-  /** What the application shows of the account. */
-  readonly account?: object;
+  /** What the application shows of the account, and its further roles. */
+  readonly account?: { readonly further_roles?: readonly RoleRow[] };
 }
 
 /** A session as its account sees it. */
@@ -44,7 +52,10 @@ export class SessionRecords implements UserSource {
    */
   constructor(model: SessionModel, account: AccountModel, em: EntityManager, shown?: ShownFields) {
     this.#model = model;
-    const ofAccount = { ...userFields(account, 'account.'), ...(shown && { account: shown }) };
+    const further = furtherRoles(account);
+    const own = shown as ReadShape<object, object> | undefined;
+    const nested = own === undefined || further === undefined ? (own ?? further) : own.and(further);
+    const ofAccount = { ...userFields(account, 'account.'), ...(nested && { account: nested }) };
     const times = ['created_at', 'last_used_at', 'expires_at'] as const;
     const row = readShape(model.session, times, ofAccount as never) as ReadShape<SessionEntity, SessionRow>;
     const listed = readShape(model.session, ['id', 'created_at', 'last_used_at', 'ip', 'user_agent']);
@@ -58,7 +69,9 @@ export class SessionRecords implements UserSource {
   /** Finds the user of a live session in one query; null if the session has ended, or its account is disabled. */
   async user(request: FastifyRequest, id: unknown): Promise<AccountUser | null> {
     const row = await this.find(request, id);
-    return row === undefined ? null : userOf(row, row.account);
+    if (row === undefined) return null;
+    const { further_roles, ...shown } = row.account ?? {};
+    return userOf(further_roles === undefined ? row : { ...row, further_roles }, shown);
   }
 
   /** The session and its account; undefined if it has ended, or its account is disabled. */

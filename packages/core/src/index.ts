@@ -126,7 +126,12 @@ export { CountedPagination, LimitOffsetPagination, PageNumberPagination } from '
 export { CursorPagination, type CursorEnvelope } from './pagination/cursor-pagination.ts';
 export { PaginatedResult, type PageEnvelope, type PaginatedResultOptions } from './pagination/paginated-result.ts';
 
-export { Permission, type PermissionClass, type PermissionView } from './permissions/permission.ts';
+export {
+  Permission,
+  type PermissionClass,
+  type PermissionView,
+  type UserPermissionClass,
+} from './permissions/permission.ts';
 export { scoped } from './permissions/scoped.ts';
 export { AllowAny, IsAuthenticated, IsRoleAdminUser, IsSafeMethodOnly } from './permissions/built-in-permissions.ts';
 

@@ -15,12 +15,14 @@ export interface AuthRoute {
   readonly params?: TSchema;
   /** Undefined: the route takes none. */
   readonly body?: TSchema;
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 204 | 302;
   readonly answer: TSchema;
   /** The errors that the route answers, besides those that every route of its kind does. */
   readonly errors: readonly number[];
   /** Who may call it: whoever has a token, anybody, or anybody as long as `nonAuthEndpoints` lists it. */
   readonly access: 'token' | 'anybody' | 'listed';
+  /** True if an API key may call it too. Default: a key reaches no route that needs a token. */
+  readonly takesApiKeys?: true;
   readonly handler: RouteHandlerMethod;
 }
 

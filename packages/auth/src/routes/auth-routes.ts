@@ -1,18 +1,23 @@
-import { ERROR_SCHEMA, readJsonOnly } from '@viewset/core';
-import type { FastifyInstance } from 'fastify';
+import { ERROR_SCHEMA, Forbidden, readJsonOnly } from '@viewset/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type ApiKeys, ApiKeyUser } from '../api-keys.ts';
+import { type ApiKeyParts, apiKeyRoutes } from './api-keys.ts';
 import type { AuthRoute } from './auth-route.ts';
 import { type ChangeEmailParts, changeEmailRoute } from './change-email.ts';
 import { type ChangePasswordParts, changePasswordRoute } from './change-password.ts';
 import { type ConfirmEmailParts, confirmEmailRoute } from './confirm-email.ts';
 import { type ForgotPasswordParts, forgotPasswordRoute } from './forgot-password.ts';
-import { type LoginRouteParts, loginRoute } from './login.ts';
+import { loginAnswer, type LoginRouteParts, loginRoute } from './login.ts';
 import { logoutAllRoute, logoutRoute } from './logout.ts';
 import { type RefreshParts, refreshRoute } from './refresh.ts';
 import { type MeParts, meRoutes } from './me.ts';
+import { type OAuthParts, oauthRoutes } from './oauth.ts';
 import { type RegisterParts, registerRoute } from './register.ts';
 import type { AuthRouteName } from './route-names.ts';
 import { type ResetPasswordParts, resetPasswordRoute } from './reset-password.ts';
+import type { CompleteLogin } from './complete-login.ts';
 import { type SendParts, sendRoute } from './send-verification-email.ts';
+import { type TwoFactorParts, twoFactorRoutes } from './two-factor.ts';
 import { endSessionRoute, listSessionsRoute } from './sessions.ts';
 
 export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
@@ -22,7 +27,13 @@ export type AuthRouteParts = Omit<LoginRouteParts, 'sessions'> &
   ForgotPasswordParts &
   ResetPasswordParts &
   ChangeEmailParts &
-  ConfirmEmailParts & {
+  ConfirmEmailParts &
+  Pick<ApiKeyParts, 'permissions'> & {
+    readonly apiKeys: ApiKeys | undefined;
+    readonly twoFactor: TwoFactorParts | undefined;
+    readonly oauth: OAuthParts | undefined;
+    /** Ends a login without asking for a second factor. */
+    readonly finishLogin: CompleteLogin;
     /** Undefined: sessions are off. */
     readonly sessions: RefreshParts | undefined;
     /** Undefined: people have no routes of their own account. */
@@ -34,7 +45,7 @@ const BODY_LIMIT = 16_384;
 
 /** The table of routes. */
 function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
-  const { me, sessions } = parts;
+  const { me, sessions, apiKeys, twoFactor, oauth } = parts;
   return [
     loginRoute(parts),
     registerRoute(parts),
@@ -54,6 +65,9 @@ function routesOf(parts: AuthRouteParts): readonly AuthRoute[] {
           listSessionsRoute(sessions),
           endSessionRoute(sessions),
         ]),
+    ...(apiKeys === undefined ? [] : apiKeyRoutes({ ...parts, apiKeys })),
+    ...(twoFactor === undefined ? [] : twoFactorRoutes({ ...parts, ...twoFactor })),
+    ...(oauth === undefined ? [] : oauthRoutes({ ...parts, ...oauth }, loginAnswer(parts))),
   ];
 }
 
@@ -75,11 +89,18 @@ export function addAuthRoutes(
 }
 
 function mount(scope: FastifyInstance, urlPrefix: string, route: AuthRoute): void {
-  const { name: _name, method, path, status, answer, errors, access, handler, ...documented } = route;
+  const { name: _name, method, path, status, answer, errors, access, takesApiKeys, handler, ...documented } = route;
   const url = `${urlPrefix}/${path}`;
   scope.viewset.routeNames.add(`auth-${path.replaceAll(/[/:]+/g, '-')}`, scope.prefix + url);
   const refusals = Object.fromEntries(errors.map((error) => [error, ERROR_SCHEMA]));
   const schema = { tags: ['auth'], ...documented, response: { [status]: answer, ...refusals } };
   const config = access === 'anybody' ? { public: true } : {};
-  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, handler });
+  const onRequest = access === 'token' && takesApiKeys !== true ? [refuseApiKeys] : [];
+  scope.route({ method, url, schema, config, bodyLimit: BODY_LIMIT, onRequest, handler });
+}
+
+/** A key that leaked must not be able to make others, or to lock its owner out. */
+async function refuseApiKeys({ user }: FastifyRequest): Promise<void> {
+  if (!((user as unknown) instanceof ApiKeyUser)) return;
+  throw new Forbidden('An API key cannot do this: log in', { event: 'auth.api_key_refused' });
 }

@@ -17,6 +17,13 @@ export const LOGGED_IN = Type.Object({
   refresh_token: Type.Optional(Type.String()),
 });
 export type LoggedIn = Static<typeof LOGGED_IN>;
+/** What a login answers if the account has two factors: the token by which the second one is sent. */
+export const SECOND_FACTOR = Type.Object({ two_factor_token: Type.String() });
+
+/** The end of a login, or the demand for a second factor. */
+export type LoginAnswer =
+  | (LoggedIn & { readonly two_factor_token?: undefined })
+  | (Static<typeof SECOND_FACTOR> & { readonly access_token?: undefined });
 
 export interface CompleteLoginParts {
   readonly accounts: Accounts;
@@ -44,7 +51,7 @@ export type CompleteLogin = (
   reply: FastifyReply,
   account: AccountEntity,
   choices?: LoginChoices,
-) => Promise<LoggedIn>;
+) => Promise<LoginAnswer>;
 
 export function loginCompletion({ accounts, tokens, devices, sessions }: CompleteLoginParts): CompleteLogin {
   return async (request, reply, account, { refresh = 'cookie' } = {}) => {

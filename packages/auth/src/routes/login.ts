@@ -1,18 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
 import { LOGIN_BODY, readCredentials, readRefreshChoice, SESSION_LOGIN_BODY } from '../request-body.ts';
 import type { VerifyLogin } from '../verify-login.ts';
 import type { AuthRoute } from './auth-route.ts';
-import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoggedIn } from './complete-login.ts';
+import { ACCESS_TOKEN, type CompleteLogin, LOGGED_IN, type LoginAnswer, SECOND_FACTOR } from './complete-login.ts';
 import type { SessionParts } from './sessions.ts';
+import type { TwoFactorParts } from './two-factor.ts';
 
 export interface LoginRouteParts {
   readonly verifyLogin: VerifyLogin;
   readonly completeLogin: CompleteLogin;
   /** Undefined: sessions are off. */
   readonly sessions: SessionParts | undefined;
+  /** Undefined: two factors are off. */
+  readonly twoFactor: TwoFactorParts | undefined;
 }
 
-export function loginRoute({ verifyLogin, completeLogin, sessions }: LoginRouteParts): AuthRoute {
+/** The schema of what a login answers. */
+export function loginAnswer({ sessions, twoFactor }: Pick<LoginRouteParts, 'sessions' | 'twoFactor'>): TSchema {
+  const answer = sessions === undefined ? ACCESS_TOKEN : LOGGED_IN;
+  return twoFactor === undefined ? answer : Type.Union([answer, SECOND_FACTOR]);
+}
+
+export function loginRoute({ verifyLogin, completeLogin, sessions, twoFactor }: LoginRouteParts): AuthRoute {
   return {
     name: 'login',
     method: 'POST',
@@ -23,10 +33,10 @@ export function loginRoute({ verifyLogin, completeLogin, sessions }: LoginRouteP
       'Says one thing of every wrong credential. The token goes into the header `Authorization`, as a Bearer token.',
     body: sessions === undefined ? LOGIN_BODY : SESSION_LOGIN_BODY,
     status: 200,
-    answer: sessions === undefined ? ACCESS_TOKEN : LOGGED_IN,
+    answer: loginAnswer({ sessions, twoFactor }),
     errors: [401, 429],
     access: 'listed',
-    async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoggedIn> {
+    async handler(request: FastifyRequest, reply: FastifyReply): Promise<LoginAnswer> {
       const { email, password } = readCredentials(request.body);
       const choices = sessions === undefined ? {} : readRefreshChoice(request.body);
       const account = await verifyLogin(request, email ?? '', password ?? '');

@@ -41,6 +41,7 @@ export function meRoutes(parts: MeParts): readonly AuthRoute[] {
       status: 200,
       answer: read.schema,
       errors: [401],
+      takesApiKeys: true,
       handler: (request) => parts.accounts.shown(request),
     },
   ];

@@ -24,6 +24,34 @@ export const Account = defineEntity({
 });
 export type Account = InferEntity<typeof Account>;
 
+export const ApiKey = defineEntity({
+  name: 'ApiKey',
+  properties: {
+    id: p.string().length(16).primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    name: p.string().length(100),
+    hash: p.string().length(43),
+    scopes: p.json<string[]>().nullable(),
+    expires_at: p.datetime(3).nullable(),
+    last_used_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+  },
+});
+export type ApiKey = InferEntity<typeof ApiKey>;
+
+export const TwoFactor = defineEntity({
+  name: 'TwoFactor',
+  properties: {
+    id: p.integer().primary(),
+    account: () => p.oneToOne(Account).deleteRule('cascade'),
+    secret: p.string().length(100),
+    last_step: p.integer().nullable(),
+    recovery_codes: p.string().length(500),
+    confirmed_at: p.datetime(3).nullable(),
+  },
+});
+export type TwoFactor = InferEntity<typeof TwoFactor>;
+
 export const Session = defineEntity({
   name: 'Session',
   properties: {
@@ -38,3 +66,15 @@ export const Session = defineEntity({
   },
 });
 export type Session = InferEntity<typeof Session>;
+
+export const Identity = defineEntity({
+  name: 'Identity',
+  properties: {
+    id: p.integer().primary(),
+    account: () => p.manyToOne(Account).deleteRule('cascade'),
+    provider: p.string().length(50),
+    subject: p.string().length(255),
+  },
+  uniques: [{ properties: ['provider', 'subject'] }],
+});
+export type Identity = InferEntity<typeof Identity>;

@@ -43,8 +43,8 @@ export class IsSafeMethodOnly extends Permission {
 }
 
 /**
- * Lets in users whose role is the administrators'. The role has to be loaded with the user, as an entity, a loaded
- * reference or a plain object with a `name`.
+ * Lets in users whose role is the administrators', or one of whose `roles` is. The roles have to be loaded with the user, as
+ * entities, loaded references or plain objects with a `name`.
  *
  * @example
  * class ProductViewSet extends ModelViewSet(Product, {
@@ -70,7 +70,7 @@ export class IsRoleAdminUser extends Permission {
 
   override hasPermission(request: FastifyRequest): request is AuthenticatedRequest {
     const { role } = this.constructor as typeof IsRoleAdminUser;
-    return roleName(getCurrentUser(request)) === role;
+    return roleNames(getCurrentUser(request)).includes(role);
   }
 
   /** @internal */
@@ -79,8 +79,16 @@ export class IsRoleAdminUser extends Permission {
   }
 }
 
-function roleName(user: unknown): unknown {
-  const role = (user as { role?: object | null } | null)?.role;
-  if (role === null || role === undefined) return undefined;
+function roleNames(user: unknown): unknown[] {
+  const { role, roles } = (user ?? {}) as { role?: unknown; roles?: unknown };
+  const more: readonly unknown[] = Array.isArray(roles) ? roles : [];
+  return [role, ...more].filter(isObject).map(nameOf);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function nameOf(role: object): unknown {
   return (Reference.unwrapReference(role) as { name?: unknown }).name;
 }

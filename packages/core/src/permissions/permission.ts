@@ -30,7 +30,7 @@ export interface PermissionClass {
 }
 
 /** A class of permissions that grant nothing to whoever is not logged in. */
-interface UserPermissionClass extends PermissionClass {
+export interface UserPermissionClass extends PermissionClass {
   new (): UserPermission;
 }
 

@@ -39,6 +39,12 @@ export class ReadShape<Entity extends object, Output extends object> {
     this.fields = fields;
   }
 
+  /** The shape of the fields of two shapes, whose names differ. */
+  and<Other extends object>(other: ReadShape<Entity, Other>): ReadShape<Entity, Output & Other> {
+    const fields = [...this.fields, ...other.fields];
+    return new ReadShape(this.entity, objectOf(fields), fields);
+  }
+
   /**
    * Compiles how records are read. Made once for each view, when it is registered.
    *

@@ -1,0 +1,60 @@
+import {
+  getCurrentUser,
+  ImproperlyConfigured,
+  IsAuthenticated,
+  Permission,
+  type UserPermissionClass,
+} from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+
+/** The lists of the option `permissions` of the applications that are open. */
+const declaredLists = new Set<ReadonlySet<string>>();
+
+/**
+ * Declares the names that `HasPermission` may ask for, until the returned function is called. Views that are registered
+ * while any list is declared may only name permissions of such lists.
+ */
+export function declarePermissions(names: readonly string[]): () => void {
+  const list = new Set(names);
+  declaredLists.add(list);
+  return () => void declaredLists.delete(list);
+}
+
+/** Returns the declared names; undefined if no application declares any. */
+export function declaredPermissions(): readonly string[] | undefined {
+  return declaredLists.size === 0 ? undefined : [...new Set([...declaredLists].flatMap((list) => [...list]))];
+}
+
+/**
+ * Lets in users who have a permission: one of the names that the `permissions` of their roles list. Others get a 403, and a
+ * 401 if nobody is logged in. A request by an API key with scopes needs the scope of that name too.
+ *
+ * A view that names a permission outside the option `permissions` of `auth` fails at startup, if the option is set.
+ *
+ * @example
+ * class ProductViewSet extends ModelViewSet(Product, {
+ *   read,
+ *   permissionClasses: [IsSafeMethodOnly.or(HasPermission('products.write'))],
+ * }) {}
+ */
+export function HasPermission(name: string): UserPermissionClass {
+  if (typeof name !== 'string' || name === '') {
+    throw new ImproperlyConfigured(`HasPermission() must be given the name of a permission, but ${typeof name} came`);
+  }
+  class HasNamedPermission extends Permission {
+    constructor() {
+      super();
+      const known = declaredPermissions();
+      if (known === undefined || known.includes(name)) return;
+      const message = `HasPermission("${name}"): option "permissions" of auth has no such name, but ${known.join(', ')}`;
+      throw new ImproperlyConfigured(message);
+    }
+
+    override hasPermission(request: FastifyRequest): boolean {
+      const user: { readonly permissions?: unknown } | null = getCurrentUser(request);
+      return Array.isArray(user?.permissions) && user.permissions.includes(name);
+    }
+  }
+  Object.defineProperty(HasNamedPermission, 'name', { value: `HasPermission(${name})` });
+  return IsAuthenticated.and(HasNamedPermission);
+}

@@ -1,0 +1,178 @@
+import { InvalidUsage, securityEvent, Unauthorized } from '@viewset/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Accounts } from '../accounts.ts';
+import type { CheckPassword } from '../check-password.ts';
+import type { LoginAttempts } from '../login-attempts.ts';
+import { bodyReader } from '../request-body.ts';
+import { totpUri } from '../totp.ts';
+import type { TwoFactors } from '../two-factors.ts';
+import type { WrongPasswords } from '../wrong-passwords.ts';
+import { type AuthRoute, NOTHING } from './auth-route.ts';
+import { type CompleteLogin, LOGGED_IN } from './complete-login.ts';
+
+export interface TwoFactorParts {
+  readonly twoFactors: TwoFactors;
+  readonly attempts: LoginAttempts;
+  /** Holds accounts for which too many wrong codes came, whatever the attempt. */
+  readonly wrongCodes: WrongPasswords;
+  /** The name that authenticator apps show; undefined: the host. */
+  readonly issuer: string | undefined;
+}
+
+export interface TwoFactorRouteParts extends TwoFactorParts {
+  readonly accounts: Accounts;
+  readonly checkPassword: CheckPassword;
+  /** Ends a login without asking for a second factor. */
+  readonly finishLogin: CompleteLogin;
+}
+
+const Code = Type.String({ minLength: 1, maxLength: 100, description: 'Six digits, or a recovery code' });
+
+export const TWO_FACTOR_BODY = Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) });
+export const NO_TWO_FACTOR_BODY = Type.Object({ password: Type.String(), code: Code });
+export const SECOND_FACTOR_BODY = Type.Object({ two_factor_token: Type.String(), code: Code });
+export const TWO_FACTOR = Type.Object({ secret: Type.String(), uri: Type.String() });
+export const RECOVERY_CODES = Type.Object({ recovery_codes: Type.Array(Type.String()) });
+
+const readCode = bodyReader(TWO_FACTOR_BODY, {});
+const readRemoval = bodyReader(NO_TWO_FACTOR_BODY, {});
+const readSecondFactor = bodyReader(SECOND_FACTOR_BODY, {});
+
+export function twoFactorRoutes(parts: TwoFactorRouteParts): readonly AuthRoute[] {
+  const shared = { name: 'two-factor', errors: [401, 403, 429], access: 'token' } as const;
+  return [
+    {
+      ...shared,
+      method: 'POST',
+      path: 'two-factor',
+      operationId: 'beginTwoFactor',
+      summary: 'Get a secret for an authenticator app',
+      description: 'Two factors are on once a code is confirmed. Until then a new call replaces the secret.',
+      status: 200,
+      answer: TWO_FACTOR,
+      errors: [401, 403, 409],
+      handler: beginHandler(parts),
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: 'two-factor/confirm',
+      operationId: 'confirmTwoFactor',
+      summary: 'Switch two factors on by a code of the app',
+      description:
+        'Answers ten recovery codes, each of which replaces a code of the app once. They are not shown again.',
+      body: TWO_FACTOR_BODY,
+      status: 200,
+      answer: RECOVERY_CODES,
+      handler: confirmHandler(parts),
+    },
+    {
+      ...shared,
+      method: 'DELETE',
+      path: 'two-factor',
+      operationId: 'destroyTwoFactor',
+      summary: 'Switch two factors off',
+      description: 'Takes the password, and a code of the app or a recovery code.',
+      body: NO_TWO_FACTOR_BODY,
+      status: 204,
+      answer: NOTHING,
+      handler: removeHandler(parts),
+    },
+    {
+      ...shared,
+      method: 'POST',
+      path: 'login/two-factor',
+      operationId: 'loginTwoFactor',
+      summary: 'Complete a login by a second factor',
+      description: 'Takes the token that the login answered, and a code. The fifth wrong code ends the attempt.',
+      body: SECOND_FACTOR_BODY,
+      status: 200,
+      answer: LOGGED_IN,
+      errors: [401, 429],
+      access: 'anybody',
+      handler: loginHandler(parts),
+    },
+  ];
+}
+
+function beginHandler({ accounts, twoFactors, issuer }: TwoFactorRouteParts) {
+  return async (request: FastifyRequest): Promise<Static<typeof TWO_FACTOR>> => {
+    const { id, email } = await accounts.ofRequest(request);
+    const secret = await twoFactors.begin(request, id);
+    return { secret, uri: totpUri(secret, issuer ?? request.hostname, email) };
+  };
+}
+
+function confirmHandler({ accounts, twoFactors, wrongCodes }: TwoFactorRouteParts) {
+  return async (request: FastifyRequest): Promise<Static<typeof RECOVERY_CODES>> => {
+    const { code } = readCode(request.body);
+    const { id } = await accounts.ofRequest(request);
+    await wrongCodes.check(subjectOf(id));
+    const recovery_codes = await twoFactors.confirm(request.em, id, code);
+    if (recovery_codes === undefined) {
+      await wrongCodes.count(subjectOf(id));
+      throw wrongCode(request, id);
+    }
+    log(request, 'auth.two_factor_on', id, 'two factors were switched on');
+    return { recovery_codes: [...recovery_codes] };
+  };
+}
+
+function removeHandler({ accounts, checkPassword, twoFactors, wrongCodes }: TwoFactorRouteParts) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { password, code } = readRemoval(request.body);
+    const account = await accounts.ofRequest(request);
+    const { id } = account;
+    await checkPassword(request, account, password, 'password');
+    await wrongCodes.check(subjectOf(id));
+    if ((await twoFactors.use(request.em, id, code)) === undefined) {
+      await wrongCodes.count(subjectOf(id));
+      throw wrongCode(request, id);
+    }
+    await twoFactors.remove(request.em, id);
+    log(request, 'auth.two_factor_off', id, 'two factors were switched off');
+    return reply.code(204).send();
+  };
+}
+
+function loginHandler({ accounts, attempts, twoFactors, wrongCodes, finishLogin }: TwoFactorRouteParts) {
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const { two_factor_token, code } = readSecondFactor(request.body);
+    const attempt = attempts.read(two_factor_token);
+    if (attempt === undefined) throw isOver();
+    const { account: id, choices } = attempt;
+    await wrongCodes.check(subjectOf(id));
+    const used = await twoFactors.use(request.em, id, code);
+    if (used === undefined) {
+      await attempts.countWrong(attempt);
+      await wrongCodes.count(subjectOf(id));
+      log(request, 'auth.two_factor_failed', id, 'a second factor was wrong');
+      throw new Unauthorized('The code is not correct');
+    }
+    // The right code after the fifth wrong one is too late.
+    if (!(await attempts.finish(attempt))) throw isOver();
+    if (used === 'recovery_code') log(request, 'auth.recovery_code_used', id, 'a recovery code was used');
+    const account = await accounts.byId(request.em, id);
+    if (account === undefined) throw isOver();
+    return finishLogin(request, reply, account, choices);
+  };
+}
+
+function subjectOf(account: number): string {
+  return `two factors of ${account}`;
+}
+
+function isOver(): Unauthorized {
+  return new Unauthorized('The login is over: begin it again');
+}
+
+function wrongCode(request: FastifyRequest, account: number): InvalidUsage {
+  log(request, 'auth.two_factor_failed', account, 'a second factor was wrong');
+  const details = [{ in: 'body', path: '/code', message: 'is not correct' }] as const;
+  return new InvalidUsage('The code is not correct', { details });
+}
+
+function log(request: FastifyRequest, event: string, account: number, message: string): void {
+  request.log.info({ ...securityEvent(request, event), account }, message);
+}

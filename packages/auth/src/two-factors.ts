@@ -1,0 +1,121 @@
+import { type EntityManager, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { inTransaction, QuerySet, TargetObjectAlreadyExist } from '@viewset/core';
+import type { FastifyRequest } from 'fastify';
+import type { RecoveryCodes } from './recovery-codes.ts';
+import type { SecretBox } from './secret-box.ts';
+import { isTotpCode, makeTotpSecret, totpStepOf } from './totp.ts';
+import type { TwoFactorEntity, TwoFactorModel } from './two-factor-contract.ts';
+
+/** What proved the second factor. */
+export type UsedFactor = 'totp' | 'recovery_code';
+
+/** Every query about second factors. Codes are used up by conditional updates: of many requests with one code, one succeeds. */
+export class TwoFactors {
+  readonly #model: TwoFactorModel;
+  readonly #box: SecretBox;
+  readonly #recoveryCodes: RecoveryCodes;
+
+  constructor(model: TwoFactorModel, box: SecretBox, recoveryCodes: RecoveryCodes) {
+    this.#model = model;
+    this.#box = box;
+    this.#recoveryCodes = recoveryCodes;
+  }
+
+  async isOn(em: EntityManager, account: number): Promise<boolean> {
+    return (await this.#confirmed(em, account)) !== undefined;
+  }
+
+  /**
+   * Gives the account a new secret, which counts once it is confirmed. Throws TargetObjectAlreadyExist if two factors are on, or another
+   * request began at the same time.
+   */
+  async begin(request: FastifyRequest, account: number): Promise<string> {
+    const secret = makeTotpSecret();
+    const { entity } = this.#model;
+    try {
+      await inTransaction(request, async () => {
+        const { em } = request;
+        await em.nativeDelete(entity, { account: { id: account }, confirmed_at: null });
+        const fields = { account, secret: this.#box.seal(secret, subjectOf(account)), recovery_codes: '' };
+        await em.persist(em.create(entity, { ...fields, last_step: null, confirmed_at: null } as never)).flush();
+      });
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      throw new TargetObjectAlreadyExist('Two factors are on already', { cause: error });
+    }
+    return secret;
+  }
+
+  /** Switches two factors on, and returns the recovery codes. Undefined if the code is wrong, or nothing is to be confirmed. */
+  async confirm(em: EntityManager, account: number, code: string): Promise<readonly string[] | undefined> {
+    const pending = await this.#find(em, account);
+    if (pending === undefined || pending.confirmed_at) return undefined;
+    const step = this.#stepOf(pending, account, code);
+    if (step === undefined) return undefined;
+    const codes = this.#recoveryCodes.make();
+    const isConfirmed = await this.#update(
+      em,
+      account,
+      { confirmed_at: null, secret: pending.secret },
+      {
+        confirmed_at: new Date(),
+        last_step: step,
+        recovery_codes: this.#recoveryCodes.stored(account, codes),
+      },
+    );
+    return isConfirmed ? codes : undefined;
+  }
+
+  /** Uses up a code of the account. Undefined if it is wrong or used. */
+  async use(em: EntityManager, account: number, code: string): Promise<UsedFactor | undefined> {
+    const factor = await this.#confirmed(em, account);
+    if (factor === undefined) return undefined;
+    if (isTotpCode(code)) return (await this.#useTotp(em, factor, account, code)) ? 'totp' : undefined;
+    return (await this.#useRecoveryCode(em, factor, account, code)) ? 'recovery_code' : undefined;
+  }
+
+  async remove(em: EntityManager, account: number): Promise<void> {
+    await em.nativeDelete(this.#model.entity, { account: { id: account } });
+  }
+
+  async #useTotp(em: EntityManager, factor: TwoFactorEntity, account: number, code: string): Promise<boolean> {
+    const step = this.#stepOf(factor, account, code);
+    if (step === undefined) return false;
+    const isLater = { $or: [{ last_step: null }, { last_step: { $lt: step } }] };
+    return this.#update(em, account, { secret: factor.secret, ...isLater }, { last_step: step });
+  }
+
+  async #useRecoveryCode(em: EntityManager, factor: TwoFactorEntity, account: number, code: string): Promise<boolean> {
+    const { recovery_codes } = factor;
+    const left = this.#recoveryCodes.without(recovery_codes, account, code);
+    return left !== undefined && this.#update(em, account, { recovery_codes }, { recovery_codes: left });
+  }
+
+  #stepOf({ secret: sealed }: TwoFactorEntity, account: number, code: string): number | undefined {
+    const secret = this.#box.open(sealed, subjectOf(account));
+    return secret === undefined || !isTotpCode(code) ? undefined : totpStepOf(secret, code, Date.now());
+  }
+
+  async #confirmed(em: EntityManager, account: number): Promise<TwoFactorEntity | undefined> {
+    const factor = await this.#find(em, account);
+    return factor?.confirmed_at ? factor : undefined;
+  }
+
+  #find(em: EntityManager, account: number): Promise<TwoFactorEntity | undefined> {
+    return QuerySet.of(em.fork(), this.#model.entity).filter({ account__id: account }).entity();
+  }
+
+  async #update(
+    em: EntityManager,
+    account: number,
+    where: object,
+    changes: Partial<TwoFactorEntity>,
+  ): Promise<boolean> {
+    const condition = { account: { id: account }, ...where };
+    return (await em.nativeUpdate(this.#model.entity, condition, changes)) > 0;
+  }
+}
+
+function subjectOf(account: number): string {
+  return `account ${account}`;
+}

@@ -1,0 +1,14 @@
+import type { MikroORM } from '@mikro-orm/core';
+import type { Store } from '@viewset/core';
+import type { AccountModel } from './account-contract.ts';
+import type { Accounts } from './accounts.ts';
+import type { ResolvedAuthOptions } from './auth-options.ts';
+
+/** What the optional parts of the plugin are made of. */
+export interface Wiring {
+  readonly orm: MikroORM;
+  readonly model: AccountModel;
+  readonly accounts: Accounts;
+  readonly store: Store;
+  readonly options: ResolvedAuthOptions;
+}

@@ -1,0 +1,269 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { MemoryStore, serverOptions, viewset } from '@viewset/core';
+import fastify from 'fastify';
+import { hkdfSync } from 'node:crypto';
+import t from 'tap';
+import { forEachDatabase, openSqlite } from '../../../core/test/support/databases.ts';
+import { auth } from '../../src/index.ts';
+import { SecretBox } from '../../src/secret-box.ts';
+import { MailBox, SECRET, startApp } from '../support/app.ts';
+import { Account, Identity, Role, Session, TwoFactor } from '../support/entities.ts';
+import { CLIENT, Navigator, TestGithub, TestProvider } from '../support/openid.ts';
+
+const entities = [Account, Role, Identity, Session, TwoFactor];
+
+/** The body of an answer. */
+const bodyOf = async (answer: Response): Promise<Record<string, unknown>> =>
+  (await answer.json()) as Record<string, unknown>;
+
+forEachDatabase(t, { entities }, async (t, orm) => {
+  const provider = await new TestProvider().start(t);
+  const other = await new TestProvider().start(t);
+  const github = await new TestGithub().start(t);
+  const down = await new TestProvider().start(t);
+  down.stop();
+  const store = new MemoryStore();
+  t.teardown(() => store.close());
+  const providers = {
+    main: { issuer: provider.issuer, ...CLIENT },
+    other: { issuer: other.issuer, ...CLIENT },
+    github: { issuer: github.issuer, ...CLIENT, kind: 'github' as const },
+    down: { issuer: down.issuer, ...CLIENT },
+  };
+  const options = { oauth: { identity: Identity, providers }, sessions: Session, twoFactor: TwoFactor, store };
+  const app = await startApp(t, orm, options);
+  const root = app.app.listeningOrigin;
+  const { host } = new URL(root);
+  const pathOf = (name: string): string => `${root}/auth/oauth/${name}`;
+  provider.serve(`${pathOf('main')}/callback`);
+  other.serve(`${pathOf('other')}/callback`);
+
+  /** Goes to the service and back, up to the callback. */
+  const callbackOf = (browser: Navigator, name = 'main'): Promise<string> =>
+    browser.follow(pathOf(name), `${pathOf(name)}/callback`);
+  const login = async (name = 'main', browser = new Navigator()): Promise<Response> =>
+    browser.get(await callbackOf(browser, name));
+  const userOf = async (answer: Response): Promise<unknown> => {
+    const { access_token: token } = await bodyOf(answer);
+    return (await app.get('/me', String(token))).body['user'];
+  };
+  const refusal = async (answer: Response, status = 401): Promise<void> => {
+    t.equal(answer.status, status);
+    t.match(await bodyOf(answer), { code: status === 401 ? 'unauthorized' : /./ });
+  };
+
+  t.test('a verified address without an account gets one, and ends like a login', async (t) => {
+    provider.person = { sub: 'new', email: 'New@Example.com', email_verified: true, name: 'Nea' };
+    const browser = new Navigator();
+    const begun = await browser.get(pathOf('main'));
+    t.equal(begun.status, 302);
+    const cookie = begun.headers.getSetCookie().find((each) => each.startsWith('oauth_state=')) ?? '';
+    t.match(cookie, /; Path=\/auth\/oauth; HttpOnly; SameSite=Lax$/);
+    const address = new URL(begun.headers.get('location') ?? '');
+    t.equal(address.origin, provider.issuer);
+    t.match(Object.fromEntries(address.searchParams), {
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      code_challenge: /^[\w-]{43}$/,
+      state: /^[\w-]{43}$/,
+      nonce: /^[\w-]{43}$/,
+      redirect_uri: `${pathOf('main')}/callback`,
+    });
+    const done = await browser.get(await browser.follow(address.href, '/callback'));
+    t.equal(done.status, 200);
+    t.match(done.headers.get('cache-control'), 'no-store');
+    t.ok(browser.cookies(host).has('refresh_token'), 'sessions are on');
+    t.notOk(browser.cookies(host).has('oauth_state'));
+    t.match(await userOf(done), { email: 'new@example.com', name: 'Nea' });
+    const again = await login();
+    t.match(await userOf(again), { email: 'new@example.com' });
+    t.equal(await orm.em.fork().count(Identity, { subject: 'new' }), 1);
+  });
+
+  t.test('a known person is found by the service’s id, whatever the address is now', async (t) => {
+    provider.person = { sub: 'moves', email: 'before@example.com', email_verified: true };
+    const first = await userOf(await login());
+    provider.person = { sub: 'moves', email: 'new@example.com', email_verified: false };
+    t.match(await userOf(await login()), { id: (first as { id: number }).id, email: 'before@example.com' });
+    other.person = { sub: 'moves' };
+    await refusal(await login('other'));
+  });
+
+  t.test('an account is linked by a verified address alone', async (t) => {
+    const { id } = await app.addAccount('ann@example.com');
+    for (const email_verified of [false, undefined, 'true', 1]) {
+      provider.person = { sub: 'thief', email: 'ann@example.com', email_verified } as never;
+      await refusal(await login());
+    }
+    provider.person = { sub: 'thief', email: '', email_verified: true };
+    await refusal(await login());
+    t.equal(await orm.em.fork().count(Identity, { subject: 'thief' }), 0);
+    provider.person = { sub: 'ann', email: ' ANN@example.com', email_verified: true };
+    const done = await login();
+    t.match(await userOf(done), { id });
+  });
+
+  t.test('a disabled account does not come in', async () => {
+    await app.addAccount('off@example.com', { is_active: false });
+    provider.person = { sub: 'off', email: 'off@example.com', email_verified: true };
+    await refusal(await login());
+  });
+
+  t.test('an account with two factors is asked for the second one', async (t) => {
+    const { id } = await app.addAccount('two@example.com');
+    const em = orm.em.fork();
+    em.create(TwoFactor, { account: id as never, secret: 'x', recovery_codes: '', confirmed_at: new Date() });
+    await em.flush();
+    provider.person = { sub: 'two', email: 'two@example.com', email_verified: true };
+    const done = await login();
+    t.equal(done.status, 200);
+    t.strictSame(Object.keys(await bodyOf(done)), ['two_factor_token']);
+  });
+
+  t.test('a callback is good once, and only in the browser that began', async (t) => {
+    provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+    const browser = new Navigator();
+    const callback = await callbackOf(browser);
+    await refusal(await new Navigator().get(callback));
+    const victim = new Navigator();
+    await victim.get(pathOf('main'));
+    await refusal(await victim.get(callback));
+    const kept = new Map(browser.cookies(host));
+    t.equal((await browser.get(callback)).status, 200);
+    for (const [name, value] of kept) browser.cookies(host).set(name, value);
+    await refusal(await browser.get(callback));
+  });
+
+  t.test('a callback of another provider or state, and one that says no, is refused', async (t) => {
+    const browser = new Navigator();
+    other.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+    const callback = new URL(await callbackOf(browser, 'other'));
+    const mixed = `${pathOf('main')}/callback${callback.search}`;
+    await refusal(await browser.get(mixed));
+    for (const change of [
+      (url: URL) => url.searchParams.set('state', 'x'),
+      (url: URL) => url.searchParams.append('state', 'x'),
+      (url: URL) => url.searchParams.delete('state'),
+      (url: URL) => url.searchParams.set('iss', provider.issuer),
+      (url: URL) => url.searchParams.delete('code'),
+      (url: URL) => url.searchParams.set('code', 'x'),
+      (url: URL) =>
+        (url.search = new URLSearchParams({
+          state: url.searchParams.get('state') ?? '',
+          error: 'access_denied',
+          iss: other.issuer,
+        }).toString()),
+    ]) {
+      const another = new Navigator();
+      const url = new URL(await callbackOf(another, 'other'));
+      change(url);
+      await refusal(await another.get(url.href));
+    }
+    t.equal((await browser.get(callback.href)).status, 200, 'the mixed-up one has ended nothing');
+  });
+
+  t.test('a callback that comes late is refused', async () => {
+    const browser = new Navigator();
+    const callback = await callbackOf(browser);
+    const key = new Uint8Array(hkdfSync('sha256', SECRET, '', 'viewset oauth cookies', 32));
+    const box = new SecretBox(key);
+    const cookies = browser.cookies(host);
+    const flow = JSON.parse(box.open(cookies.get('oauth_state') ?? '', 'oauth flow') ?? '{}') as object;
+    cookies.set('oauth_state', box.seal(JSON.stringify({ ...flow, expiresAt: Date.now() - 1 }), 'oauth flow'));
+    await refusal(await browser.get(callback));
+    cookies.set('oauth_state', 'x');
+    await refusal(await browser.get(callback));
+  });
+
+  t.test('a code of another login of the same browser is refused', async () => {
+    const browser = new Navigator();
+    const first = new URL(await callbackOf(browser));
+    const second = new URL(await callbackOf(browser));
+    second.searchParams.set('code', first.searchParams.get('code') ?? '');
+    await refusal(await browser.get(second.href));
+  });
+
+  t.test('the service may change its keys at any moment', async (t) => {
+    provider.person = { sub: 'new', email: 'new@example.com', email_verified: true };
+    t.equal((await login()).status, 200);
+    provider.serve(`${pathOf('main')}/callback`);
+    t.equal((await login()).status, 200);
+    t.equal(provider.requests.filter((path) => path.startsWith('/.well-known')).length, 1, 'one discovery');
+  });
+
+  t.test('a service that is down is a 503, and one that is none a 404', async () => {
+    await refusal(await new Navigator().get(pathOf('down')), 503);
+    for (const name of ['nobody', '__proto__', 'constructor']) {
+      await refusal(await new Navigator().get(pathOf(name)), 404);
+    }
+    await refusal(await new Navigator().get(`${pathOf('nobody')}/callback`), 404);
+  });
+
+  t.test('GitHub, by its verified primary address', async (t) => {
+    github.user = { id: 77, login: 'octo', name: null };
+    github.emails = [
+      { email: 'else@example.com', primary: false, verified: true },
+      { email: 'octo@example.com', primary: true, verified: false },
+    ];
+    await refusal(await login('github'));
+    github.emails = [{ email: 'octo@example.com', primary: true, verified: true }];
+    t.match(await userOf(await login('github')), { email: 'octo@example.com', name: 'octo' });
+    github.emails = [];
+    t.match(await userOf(await login('github')), { email: 'octo@example.com' });
+    github.user = { message: 'no' };
+    await refusal(await login('github'));
+  });
+
+  t.test('two logins of a new person at once make one account', async (t) => {
+    provider.person = { sub: 'race', email: 'race@example.com', email_verified: true };
+    const browsers = [new Navigator(), new Navigator(), new Navigator()];
+    const callbacks = await Promise.all(browsers.map((browser) => callbackOf(browser)));
+    const answers = await Promise.all(browsers.map((browser, index) => browser.get(callbacks[index] ?? '')));
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    t.equal(await orm.em.fork().count(Identity, { subject: 'race' }), 1);
+    t.equal(await orm.em.fork().count(Account, { email: 'race@example.com' }), 1);
+  });
+
+  t.test('without registration, a new person stays out', async (t) => {
+    const oauth = { ...options.oauth, register: false, providers: { main: providers.main } };
+    const closed = await startApp(t, orm, { oauth, store });
+    const address = `${closed.app.listeningOrigin}/auth/oauth/main`;
+    provider.serve(`${address}/callback`);
+    provider.person = { sub: 'stranger', email: 'stranger@example.com', email_verified: true };
+    const browser = new Navigator();
+    await refusal(await browser.get(await browser.follow(address, `${address}/callback`)));
+    t.equal(await orm.em.fork().count(Account, { email: 'stranger@example.com' }), 0);
+  });
+});
+
+t.test('wrong options stop the start', async (t) => {
+  const main = { issuer: 'https://id.example.com', ...CLIENT };
+  const good = { identity: Identity, providers: { main } };
+  const fields = { id: p.integer().primary(), provider: p.string().length(50), subject: p.string().length(255) };
+  const Loose = defineEntity({
+    name: 'Loose',
+    properties: { ...fields, account: () => p.manyToOne(Account).deleteRule('cascade') },
+  });
+  const wrong: [object, RegExp][] = [
+    [{ oauth: { providers: { main } } }, /option "identity" must be the entity of identities/],
+    [{ oauth: { ...good, identity: Loose } }, /"provider" and "subject" unique together/],
+    [{ oauth: { ...good, providers: { 'a b': main } } }, /option "providers" must be names/],
+    [{ oauth: { ...good, providers: { main: { ...main, issuer: 'http://id.example.com' } } } }, /an https: URL/],
+    [{ oauth: { ...good, providers: { main: { ...main, clientSecret: '' } } } }, /"providers.main.clientSecret"/],
+    [{ oauth: { ...good, providers: { main: { ...main, kind: 'saml' } } } }, /"providers.main.kind"/],
+    [{ oauth: { ...good, origin: 'example.com' } }, /option "origin" must be an origin/],
+    [{ oauth: { ...good, regster: true } }, /unknown option "regster"/],
+    [{ routes: ['login', 'oauth'] }, /the route "oauth" needs the option "oauth"/],
+  ];
+  for (const [options, message] of wrong) {
+    const orm = await openSqlite(t, { entities: [...entities, Loose] });
+    const app = fastify(serverOptions());
+    await app.register(viewset, { orm });
+    const given = { account: Account, secret: SECRET, mailer: new MailBox(), ...options };
+    await t.rejects(async () => app.register(auth, given as never), { name: 'ImproperlyConfigured', message });
+    await app.close().catch(() => {});
+  }
+});
