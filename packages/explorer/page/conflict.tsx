@@ -110,7 +110,7 @@ export function FieldChoice({
 }): JSX.Element {
   const described = describe(api.document, schema, name);
   return (
-    <fieldset class="choice">
+    <fieldset class="both">
       <legend>{texts.changedByBoth(humanized(name))}</legend>
       {(['mine', 'theirs'] as const).map((each) => (
         <label key={each}>
