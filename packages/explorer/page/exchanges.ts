@@ -2,7 +2,7 @@ import type { Operation } from './api-model.ts';
 import { isExpiring, isRenewable, renew } from './renewal.ts';
 import { endLogin, forgetWithPerson, isOfSamePerson, rememberRefusal, renewToken, session } from './session.ts';
 import { notice } from './notice.tsx';
-import type { FormPart, SentRequest } from './curl.ts';
+import { coveredOnce, type FormPart, type SentRequest } from './curl.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
@@ -171,7 +171,8 @@ async function transmit<Body>(
     const found = response.ok ? await read(response) : undefined;
     const text = found?.shown ?? (await response.text());
     const { status, statusText } = response;
-    settle({ status, statusText, headers: [...response.headers], text });
+    const shown = operation.isOfAccounts === true ? coveredOnce(text) : text;
+    settle({ status, statusText, headers: [...response.headers], text: shown });
     return { response, found, text };
   } catch (error) {
     settle(undefined);

@@ -5,6 +5,7 @@ import { skipWithoutBrowser } from './support/browser.ts';
 import { look } from './support/look.ts';
 import { openMembers, openTab } from './support/members.ts';
 import { READER } from './support/shelves.ts';
+import { totpCode } from './support/totp.ts';
 
 t.setTimeout(110_000);
 
@@ -250,6 +251,75 @@ t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     t.equal((await page.context().cookies()).filter(({ name }) => name === 'refresh_token').length, 0);
   });
 
+  t.test('a login takes two steps if somebody wants it to, and one again', async (t) => {
+    const person = { email: 'tia@example.com', password: 'tia-password' };
+    await register(person);
+    const page = await visit('/api/books');
+    await logIn(page, person);
+    await goToAccount(page, 'Two-step login');
+    await page.getByRole('button', { name: 'Set up two-step login' }).click();
+    const secret = await page.locator('.secret pre').innerText();
+    t.match(await page.getByRole('link', { name: 'Open in an authenticator app' }).getAttribute('href'), /^otpauth:/);
+    await page.getByLabel('Code').fill('000000');
+    await page.getByRole('button', { name: 'Switch on' }).click();
+    await page.locator('#account-code-faults').waitFor();
+    await page.getByLabel('Code').fill(totpCode(secret));
+    await page.getByRole('button', { name: 'Switch on' }).click();
+    await page.getByText('Two-step login is on.').waitFor();
+    const codes = (await page.locator('.secret pre').innerText()).split('\n');
+    t.equal(codes.length, 10);
+    await page.getByRole('button', { name: 'Requests' }).click();
+    t.notMatch(await page.locator('.log').innerText(), new RegExp(`${secret}|${codes[0]}`), 'they are shown once');
+    await page.getByRole('button', { name: 'Requests' }).click();
+
+    const other = await visit('/api/books');
+    await other.getByRole('button', { name: 'Log in' }).first().click();
+    const dialog = other.getByRole('dialog');
+    await dialog.getByLabel('Email').fill(person.email);
+    await dialog.getByLabel('Password').fill(person.password);
+    await dialog.getByRole('button', { name: 'Log in' }).click();
+    await dialog.getByLabel('Code').fill('wrong');
+    await dialog.getByRole('button', { name: 'Log in' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Code').fill(codes[0]!);
+    await dialog.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('banner').getByText(person.email).waitFor();
+
+    await goToAccount(other, 'Two-step login');
+    await other.getByText('Switch two-step login off').first().click();
+    await other.getByLabel('Password').fill(person.password);
+    await other.getByLabel('Code').fill(codes[1]!);
+    await other.getByRole('button', { name: 'Switch two-step login off' }).click();
+    await other.getByText('Two-step login is off.').waitFor();
+  });
+
+  t.test('API keys are made, shown once, and revoked', async (t) => {
+    const page = await visit('/api/books', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await logIn(page);
+    await goToAccount(page, 'API keys');
+    await page.getByText('You have no API keys.').waitFor();
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await page.getByLabel('Name').fill('Nightly import');
+    await page.getByRole('button', { name: 'New API key' }).click();
+    await page.getByText('it is not shown again').waitFor();
+    const key = await page.locator('.secret pre').innerText();
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    t.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+    const headers = { authorization: `Bearer ${key}` };
+    t.equal((await app.inject({ url: '/api/books/7', headers })).statusCode, 200);
+    await page.getByRole('button', { name: 'Requests' }).click();
+    t.notMatch(await page.locator('.log').innerText(), new RegExp(key));
+    await page.getByRole('button', { name: 'Requests' }).click();
+    await page.reload();
+    await page.getByText('Nightly import').waitFor();
+    t.equal(await page.locator('.secret').count(), 0);
+    await page.getByRole('button', { name: 'Revoke Nightly import' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('“Nightly import” is revoked.').waitFor();
+    await page.getByText('You have no API keys.').waitFor();
+    t.equal((await app.inject({ url: '/api/auth/me', headers })).statusCode, 401);
+  });
+
   t.test('a logout ends the session, in every tab', async (t) => {
     const page = await visit('/api/books/6');
     await logIn(page);
@@ -294,7 +364,7 @@ t.test('accounts in a browser', { skip: skipWithoutBrowser() }, async (t) => {
       await look(t, page, 'forgotten password');
       await page.keyboard.press('Escape');
       await logIn(page);
-      for (const place of ['Profile', 'Password', 'E-mail address', 'Devices']) {
+      for (const place of ['Profile', 'Password', 'E-mail address', 'Two-step login', 'API keys', 'Devices']) {
         await goToAccount(page, place);
         await page.locator('.waiting.on').waitFor({ state: 'detached' });
         await look(t, page, place);

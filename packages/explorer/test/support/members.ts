@@ -2,7 +2,7 @@ import type { EmailSender } from '@viewset/auth';
 import { writeShape } from '@viewset/core';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { Account, Session } from '../../../auth/test/support/entities.ts';
+import { Account, ApiKey, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
 import { openSqlite } from '../../../core/test/support/databases.ts';
 import { openBrowser, openPage } from './browser.ts';
 import { ENTITIES, startLibrary } from './library.ts';
@@ -25,6 +25,8 @@ export async function openMembers(t: Test, { tokenSeconds = 900 } = {}) {
   const app = await startLibrary(t, orm, {
     accounts: {
       sessions: Session,
+      twoFactor: TwoFactor,
+      apiKeys: ApiKey,
       passwords: {},
       me: { write: writeShape(Account, ['name']) },
       mailer,
