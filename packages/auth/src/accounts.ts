@@ -223,9 +223,9 @@ export class Accounts {
     if (await this.#all(em).filter(this.#named({ email })).exists()) throw taken('email');
   }
 
-  /** Sets `last_login` and nothing else. False if the account is gone or disabled by now. */
-  recordLogin(em: EntityManager, id: number): Promise<boolean> {
-    return this.#update(em, { id, is_active: true }, { last_login: new Date() });
+  /** Sets `last_login` and nothing else. False if the account is gone or disabled, or has another password by now. */
+  recordLogin(em: EntityManager, { id, password }: AccountEntity): Promise<boolean> {
+    return this.#update(em, { id, password, is_active: true }, { last_login: new Date() });
   }
 
   /** Stores another hash of the same password, unless the password has been changed meanwhile. */

@@ -2,9 +2,15 @@ import { securityEvent, Unauthorized } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from './account-contract.ts';
 
-export function logFailure(request: FastifyRequest, account: AccountEntity | undefined, reason: string): void {
+function logFailure(request: FastifyRequest, account: AccountEntity | undefined, reason: string): void {
   const event = { ...securityEvent(request, 'auth.login_failed'), account: account?.id ?? null, reason };
   request.log.info(event, 'a login failed');
+}
+
+/** Logs the login with a wrong password, or to no account, and returns its 401. */
+export function refuseWrong(request: FastifyRequest, account: AccountEntity | undefined): Unauthorized {
+  logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');
+  return new Unauthorized('The e-mail address or the password is not correct');
 }
 
 /** Logs the login of a disabled account and returns its 401. */

@@ -1,10 +1,10 @@
-import { StoreUnavailable, Unauthorized } from '@viewset/core';
+import { StoreUnavailable } from '@viewset/core';
 import type { FastifyRequest } from 'fastify';
 import type { AccountEntity } from './account-contract.ts';
 import type { Accounts } from './accounts.ts';
 import type { DeviceCookies } from './device-cookies.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from './email-address.ts';
-import { logFailure, refuseDisabled } from './login-failures.ts';
+import { refuseDisabled, refuseWrong } from './login-failures.ts';
 import { isPasswordHash, type PasswordHasher } from './password-hasher.ts';
 import type { WrongPasswords } from './wrong-passwords.ts';
 
@@ -26,8 +26,10 @@ export function loginVerification(parts: VerifyLoginParts): VerifyLogin {
   return async (request, email, password) => {
     const { account, isOutdated } = await findAccount(parts, request, normalizeEmail(email), password);
     if (!account.is_active) throw refuseDisabled(request, account);
-    if (isOutdated) await renewHash(parts, request, account, password);
-    return account;
+    if (!isOutdated) return account;
+    await renewHash(parts, request, account, password);
+    // Another login may have renewed it first, or somebody changed the password.
+    return (await findAccount(parts, request, account.email, password)).account;
   };
 }
 
@@ -56,8 +58,7 @@ async function findAccount(
     );
   }
   if (isAskable) await limited(request, () => wrongPasswords.count(email, device));
-  logFailure(request, account, account === undefined ? 'no_account' : 'wrong_password');
-  throw new Unauthorized('The e-mail address or the password is not correct');
+  throw refuseWrong(request, account);
 }
 
 /** Runs a step of the limit of wrong passwords. If the store is down, logins pass uncounted, as requests pass throttles. */

@@ -6,7 +6,7 @@ import { type AccessTokens, claimsOf } from '../access-tokens.ts';
 import type { AccountEntity } from '../account-contract.ts';
 import type { Accounts } from '../accounts.ts';
 import type { DeviceCookies } from '../device-cookies.ts';
-import { refuseDisabled } from '../login-failures.ts';
+import { refuseDisabled, refuseWrong } from '../login-failures.ts';
 import type { SessionParts } from './sessions.ts';
 
 /** What a login answers without sessions. */
@@ -44,7 +44,8 @@ export interface LoginChoices {
 
 /**
  * Ends every login, however the account proved who it is: records it, starts a session, sets the cookies, writes the audit line and returns
- * the tokens. Throws Unauthorized if the account is gone or disabled by now.
+ * the tokens. Throws Unauthorized if the account is gone or disabled, or has another
+ * password by now.
  */
 export type CompleteLogin = (
   request: FastifyRequest,
@@ -55,11 +56,16 @@ export type CompleteLogin = (
 
 export function loginCompletion({ accounts, tokens, devices, sessions }: CompleteLoginParts): CompleteLogin {
   return async (request, reply, account, { refresh = 'cookie' } = {}) => {
-    if (!(await accounts.recordLogin(request.em, account.id))) throw refuseDisabled(request, account);
     const session = await sessions?.sessions.start(request, account).catch((error: unknown) => {
       // The account was deleted in this moment.
       throw error instanceof ForeignKeyConstraintViolationException ? refuseDisabled(request, account) : error;
     });
+    // In this order: whoever changes the password meanwhile ends the session, or has the login refused.
+    if (!(await accounts.recordLogin(request.em, account))) {
+      if (session !== undefined) await sessions!.sessions.end(request.em, account.id, session.id);
+      const isActive = (await accounts.activeId(request.em, account.email)) === account.id;
+      throw isActive ? refuseWrong(request, account) : refuseDisabled(request, account);
+    }
     request.log.info({ ...securityEvent(request, 'auth.login'), account: account.id }, 'somebody logged in');
     const access_token = tokens.issue(claimsOf(account), session?.id);
     if (refresh === 'body') return { access_token, ...(session && { refresh_token: session.refreshToken }) };

@@ -1,6 +1,7 @@
 /** Passwords and sessions together: which sessions a change ends, and what users of a session show. */
 import { defineEntity, p } from '@mikro-orm/core';
 import { readShape } from '@viewset/core';
+import bcrypt from 'bcrypt';
 import t from 'tap';
 import { forEachDatabase } from '../../../core/test/support/databases.ts';
 import type { AuthOptions } from '../../src/index.ts';
@@ -53,6 +54,14 @@ const NEW = 'battery staple';
 
 forEachDatabase(t, { entities: [Account, Role, Branch, Session], orm: logged }, async (t, orm) => {
   const app = await startApp(t, orm, options);
+  const pausing = await startApp(t, orm, options, (server) => {
+    server.post<{ Body: { email: string } }>('/slow-login', { config: { public: true } }, async (request, reply) => {
+      const account = await server.auth.verifyLogin(request, request.body.email, PASSWORD);
+      await meanwhile();
+      return server.auth.completeLogin(request, reply, account);
+    });
+  });
+  let meanwhile = async (): Promise<unknown> => undefined;
   const browsersOf = async (email: string, number: number): Promise<Browser[]> => {
     const browsers = Array.from({ length: number }, () => new Browser(app));
     for (const browser of browsers) await browser.login(email);
@@ -83,6 +92,30 @@ forEachDatabase(t, { entities: [Account, Role, Branch, Session], orm: logged }, 
     t.equal((await app.post('/auth/reset-password', body)).status, 204);
     t.strictSame(await statuses(browsers), [401, 401]);
     t.equal((await browsers[0]!.send('POST', '/auth/refresh')).status, 401);
+  });
+
+  t.test('a login with the old password that is under way begins no session', async (t) => {
+    const { id } = await app.addAccount('late@example.com');
+    const [mine] = await browsersOf('late@example.com', 1);
+    const change = { current_password: PASSWORD, new_password: NEW };
+    meanwhile = () => mine!.send('POST', '/auth/change-password', change);
+    const answer = await pausing.post('/slow-login', { email: 'late@example.com' });
+    t.match(answer, { status: 401, body: { error: 'The e-mail address or the password is not correct' } });
+    t.equal(await orm.em.fork().count(Session, { account: id }), 1, 'that of the change');
+  });
+
+  t.test('logins at once that renew one hash all succeed', async (t) => {
+    await app.addAccount('old@example.com');
+    await orm.em
+      .fork()
+      .nativeUpdate(
+        Account,
+        { email: 'old@example.com' },
+        { password: await bcrypt.hash('æøå æøå'.normalize('NFD'), 4) },
+      );
+    const login = { email: 'old@example.com', password: 'æøå æøå'.normalize('NFD') };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => app.post('/auth/login', login)));
+    t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]));
   });
 
   t.test('a deleted account has no session, and the cookie is taken back', async (t) => {

@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/core';
-import { serverOptions, viewset } from '@viewset/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serverOptions, viewset, writeShape } from '@viewset/core';
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
 import { openSqlite } from '../../../core/test/support/databases.ts';
@@ -129,6 +130,62 @@ t.test('each event of a session is one line with the account, and nothing that i
   const all = JSON.stringify(lines);
   t.ok(secrets.length > 8);
   for (const secret of [...secrets, PASSWORD, 'ann@']) t.notOk(all.includes(secret), secret.slice(0, 20));
+});
+
+t.test('each event of an account is one line with the account, and nothing that is secret', async (t) => {
+  const orm = await openSqlite(t, { entities: [Account, Role] });
+  const { app, lines } = await loggingApp(t, orm);
+  const mailer = new MailBox();
+  const me = { write: writeShape(Account, ['name']) };
+  await app.register(auth, { account: Account, secret: SECRET, bcryptRounds: 4, mailer, passwords: {}, me });
+  const em = orm.em.fork();
+  const email = 'ann@example.com';
+  await em.persist(em.create(Account, { email, password: PASSWORD, name: 'Ann' } as never)).flush();
+  const { id } = await em.findOneOrFail(Account, { email });
+  const login = await app.inject({ method: 'POST', url: '/auth/login', payload: { email, password: PASSWORD } });
+  const { access_token: token } = login.json<{ access_token: string }>();
+  const NEW = 'battery staple';
+  let from = 0;
+  const send = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload: object) => {
+    from = lines.length;
+    const headers = { authorization: `Bearer ${token}` };
+    await app.inject({ method, url: `/auth/${url}`, remoteAddress: ADDRESS, headers, payload });
+    return lines.slice(from).filter(({ event }) => event !== undefined);
+  };
+  const line = (event: string, account: number | null = id) => [{ event, account, level: 30, address: ADDRESS }];
+  const sentCode = async (place: number): Promise<string> => {
+    while (mailer.mails.length <= place) await sleep(10);
+    return /\d{6}/.exec(mailer.mails[place]!.content)![0];
+  };
+
+  t.match(await send('PATCH', 'me', { name: 'Anna' }), line('auth.account_changed'));
+  const change = { current_password: PASSWORD, new_password: NEW };
+  t.match(
+    await send('POST', 'change-password', { ...change, current_password: 'wrong' }),
+    line('auth.password_refused'),
+  );
+  t.match(await send('POST', 'change-password', change), line('auth.password_changed'));
+  await send('POST', 'forgot-password', { email });
+  const code = await sentCode(0);
+  await sleep(10);
+  t.match(
+    lines.slice(from).filter(({ event }) => event !== undefined),
+    line('auth.reset_code_sent'),
+  );
+  t.match(
+    await send('POST', 'reset-password', { email, code: 'x', new_password: NEW }),
+    line('auth.reset_failed', null),
+  );
+  t.match(await send('POST', 'reset-password', { email, code, new_password: NEW }), line('auth.password_reset'));
+  const asked = await send('POST', 'change-email', { new_email: 'anna@example.com', password: NEW });
+  t.match(asked, line('auth.email_change_asked'));
+  t.match(await send('POST', 'confirm-email', { code: 'x' }), line('auth.email_change_failed'));
+  const second = await sentCode(1);
+  t.match(await send('POST', 'confirm-email', { code: second }), line('auth.email_changed'));
+  t.match(await send('DELETE', 'me', { password: NEW }), line('auth.account_deleted'));
+  const all = JSON.stringify(lines);
+  for (const secret of [PASSWORD, NEW, code, second, token, 'ann@', 'anna@', '$2b$'])
+    t.notOk(all.includes(secret), secret);
 });
 
 t.test('a password that was stored as it is lets nobody in, and the log says so', async (t) => {
