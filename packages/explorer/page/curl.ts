@@ -55,8 +55,7 @@ const SHOWN_ONCE = /^(?:key|uri|recovery_codes)$/;
 /** Covers in the answer of an operation of accounts what is shown once. */
 export function coveredOnce(text: string): string {
   try {
-    const cover = (name: string, value: unknown): unknown => (SHOWN_ONCE.test(name) ? '…' : value);
-    return JSON.stringify(JSON.parse(text, cover));
+    return JSON.stringify(JSON.parse(text, (name, value: unknown) => (SHOWN_ONCE.test(name) ? '…' : value)));
   } catch {
     return text;
   }

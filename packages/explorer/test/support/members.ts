@@ -1,6 +1,6 @@
 import type { EmailSender } from '@viewset/auth';
 import { writeShape } from '@viewset/core';
-import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import type { Test } from 'tap';
 import { Account, ApiKey, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
 import { openSqlite } from '../../../core/test/support/databases.ts';
@@ -80,4 +80,20 @@ async function logIn(page: Page, { email, password } = READER): Promise<void> {
   await dialog.getByLabel('Password').fill(password);
   await dialog.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('banner').getByText(email).waitFor();
+}
+
+/** Notes the requests of a browser for new tokens. */
+export function refreshesOf(context: BrowserContext): Request[] {
+  const asked: Request[] = [];
+  context.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/api/auth/refresh') asked.push(request);
+  });
+  return asked;
+}
+
+/** Goes to a page of one's own account. */
+export async function goToAccount(page: Page, name: string): Promise<void> {
+  await page.getByRole('banner').getByTitle('Your account').click();
+  await page.getByRole('navigation', { name: 'Your account' }).getByRole('link', { name }).click();
+  await page.getByRole('heading', { name, exact: true }).waitFor();
 }
