@@ -55,6 +55,7 @@ export function ActionPanel({
         draft={draft}
         initial={sent}
         submitLabel={texts.run}
+        onSend={() => setAnswer(undefined)}
         onSubmit={async (values) => {
           const { query, body } = split(action, values);
           const url = hrefOf(fillPath(action.path, path), query, new URLSearchParams());

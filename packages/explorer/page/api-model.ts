@@ -1,3 +1,4 @@
+import { type AccountOperations, type AccountPageName, accountOperations, accountPages } from './account-operations.ts';
 import { type ApiDocument, type DocumentOperation, follow, type Parameter, type Schema } from './openapi.ts';
 import { templatePattern } from './path-template.ts';
 import { textOf } from './records.ts';
@@ -16,6 +17,8 @@ export interface Operation {
   readonly description: string | undefined;
   readonly deprecated: boolean;
   readonly needsToken: boolean;
+  /** True of the operations of logins and of one's own account, which are sent with the cookies of the server. */
+  readonly isOfAccounts: boolean;
   /** The names of the permission classes, all of which must hold. */
   readonly permissions: readonly string[];
   readonly query: readonly Parameter[];
@@ -63,6 +66,7 @@ export interface Api {
   readonly roots: readonly string[];
   readonly resources: readonly Resource[];
   readonly login: Operation | undefined;
+  readonly account: AccountOperations;
 }
 
 interface PlannedOperation extends Operation {
@@ -86,6 +90,7 @@ export function readApi(document: ApiDocument): Api {
       .filter(([first]) => !isRoot(first!))
       .map((operations) => readResource(document, operations)),
     login: all.find(({ id, method, body }) => id === 'login' && method === 'POST' && body !== undefined),
+    account: accountOperations(all),
   };
 }
 
@@ -115,6 +120,7 @@ function readOperation(
     description: given.description === `${given.summary}. ${tokenWords(given)}` ? undefined : given.description,
     deprecated: given.deprecated === true,
     needsToken: (given.security ?? []).length > 0,
+    isOfAccounts: given.tags?.includes('auth') === true,
     permissions: facts?.permissions ?? [],
     query: parameters.filter((parameter) => parameter.in === 'query'),
     body:
@@ -203,7 +209,19 @@ export type Place =
   | { readonly kind: 'root'; readonly path: string }
   | { readonly kind: 'collection'; readonly path: string; readonly resource: Resource }
   | { readonly kind: 'record'; readonly path: string; readonly resource: Resource }
+  | { readonly kind: 'account'; readonly path: string; readonly page: AccountPageName }
   | { readonly kind: 'unknown'; readonly path: string };
+
+/** Finds the page of one's own account that the fragment of a URL names; undefined if it names none. */
+export function accountPlaceOf({ account }: Api, fragment: URLSearchParams): Place | undefined {
+  const page = accountPages(account).find((each) => each === fragment.get('account'));
+  return page && { kind: 'account', path: '', page };
+}
+
+/** The address of a page of one's own account: that of the first router's root, where the server has a page for everybody. */
+export function accountHref({ roots }: Api, page: AccountPageName): string {
+  return `${roots[0] ?? ''}#account=${page}`;
+}
 
 /** Finds the place that a URL's path names; a collection before a record, as the server does. */
 export function placeOf(api: Api, pathname: string): Place {

@@ -1,10 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { AccountMenu } from './account-menu.tsx';
-import { type Api, type Place, placeOf, readApi } from './api-model.ts';
+import { AccountPage } from './account-page.tsx';
+import { accountPlaceOf, type Api, type Place, placeOf, readApi } from './api-model.ts';
 import { CollectionPage } from './collection-page.tsx';
 import { here, navigate } from './location.ts';
 import { LoginDialog } from './login-dialog.tsx';
+import { takeUpLogin } from './logins.ts';
 import { NoticeLine } from './notice.tsx';
 import type { ApiDocument } from './openapi.ts';
 import { isRow } from './records.ts';
@@ -22,7 +24,11 @@ export function App({ documentUrl }: { readonly documentUrl: string }): JSX.Elem
   const load = (): void => {
     setApi('waiting');
     readDocument(documentUrl)
-      .then((document) => setApi(readApi(document)))
+      .then(async (document) => {
+        const read = readApi(document);
+        await takeUpLogin(read);
+        setApi(read);
+      })
       // Neither can what is no such document be read.
       .catch(() => setApi('failed'));
   };
@@ -63,9 +69,9 @@ async function readDocument(url: string): Promise<ApiDocument> {
 }
 
 function Frame({ api }: { readonly api: Api }): JSX.Element {
-  const { pathname } = useStore(here);
-  const place = placeOf(api, pathname);
-  usePermitted(place.kind === 'unknown' ? undefined : place.path);
+  const { pathname, fragment } = useStore(here);
+  const place = accountPlaceOf(api, fragment) ?? placeOf(api, pathname);
+  usePermitted(place.kind === 'unknown' || place.kind === 'account' ? undefined : place.path);
   return (
     <div class="frame" onClick={(event) => followLink(api, event)}>
       <button
@@ -80,7 +86,7 @@ function Frame({ api }: { readonly api: Api }): JSX.Element {
           <bdi>{api.title}</bdi>
         </a>
         {api.version !== undefined && <span class="version">{api.version}</span>}
-        <AccountMenu />
+        <AccountMenu api={api} />
       </header>
       <Sidebar api={api} place={place} />
       <main tabIndex={-1}>
@@ -94,7 +100,7 @@ function Frame({ api }: { readonly api: Api }): JSX.Element {
 }
 
 function PlacePage({ api, place }: { readonly api: Api; readonly place: Place }): JSX.Element {
-  const title = place.kind === 'collection' || place.kind === 'record' ? place.resource.name : texts.rootTitle;
+  const title = titleOfPlace(place);
   useEffect(() => {
     document.title = `${title} · ${api.title}`;
   }, [title, api]);
@@ -105,9 +111,16 @@ function PlacePage({ api, place }: { readonly api: Api; readonly place: Place })
       return <CollectionPage api={api} resource={place.resource} path={place.path} />;
     case 'record':
       return <RecordPage api={api} resource={place.resource} path={place.path} />;
+    case 'account':
+      return <AccountPage api={api} page={place.page} />;
     case 'unknown':
       return <p>{texts.unknownPlace}</p>;
   }
+}
+
+function titleOfPlace(place: Place): string {
+  if (place.kind === 'account') return texts.account;
+  return place.kind === 'collection' || place.kind === 'record' ? place.resource.name : texts.rootTitle;
 }
 
 /** Follows a link to a place of the API within the page; all others, and those that open a new tab, are the browser's. */

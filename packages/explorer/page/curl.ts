@@ -49,6 +49,18 @@ function cover(name: string, value: unknown): unknown {
   return typeof value === 'string' && SECRET.test(name) ? '…' : value;
 }
 
+/** What the answers about accounts have under these names is shown once, where it is to be copied. */
+const SHOWN_ONCE = /^(?:key|uri|recovery_codes)$/;
+
+/** Covers in the answer of an operation of accounts what is shown once. */
+export function coveredOnce(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text, (name, value: unknown) => (SHOWN_ONCE.test(name) ? '…' : value)));
+  } catch {
+    return text;
+  }
+}
+
 /** Covers the passwords and tokens in a JSON text. Any other text stays as it is. */
 export function covered(text: string): string {
   try {

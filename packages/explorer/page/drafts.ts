@@ -27,6 +27,8 @@ export interface Draft<Base = unknown> extends Entered {
   readonly enter: (change: (before: Entered) => Entered) => void;
   /** Forgets all of it. */
   readonly forget: () => void;
+  /** Puts a form over another base, with values that were entered; those that were entered since stay too. */
+  readonly rebase: (edits: Values, base: Base) => void;
   /** Forgets what was sent. What was entered since stands over a base of its own from then on. */
   readonly settle: (sent: Entered, base: Base) => void;
 }
@@ -74,6 +76,10 @@ export function useDraft<Base>(key: string | undefined, base: Base): Draft<Base>
     isRestored,
     enter: (change) => put(store, name, { ...current(), ...change(current()) }),
     forget: () => put(store, name, { ...NOTHING, base }),
+    rebase: (edits, next) => {
+      const { edits: since, json } = current();
+      put(store, name, { edits: json === undefined ? { ...edits, ...since } : edits, json: undefined, base: next });
+    },
     settle: (sent, next) => {
       const { edits, json } = current();
       const left = Object.entries(edits).filter(([field, value]) => sent.edits[field] !== value);

@@ -1,13 +1,16 @@
 import type { Operation } from './api-model.ts';
-import { endLogin, forgetWithPerson, rememberRefusal, session } from './session.ts';
+import { isExpiring, isRenewable, renew } from './renewal.ts';
+import { endLogin, forgetWithPerson, isOfSamePerson, rememberRefusal, renewToken, session } from './session.ts';
 import { notice } from './notice.tsx';
-import type { FormPart, SentRequest } from './curl.ts';
+import { coveredOnce, type FormPart, type SentRequest } from './curl.ts';
 import { createStore } from './store.ts';
 import { texts } from '../src/texts.ts';
 
 /** A request, its answer, and the time that they took. */
 export interface Exchange extends SentRequest {
   readonly number: number;
+  /** True if the page asks for something that nobody has asked it for. */
+  readonly isOfPage: boolean;
   /** Undefined until the server has answered. */
   readonly answer: RawAnswer | undefined;
   /** True if no answer came. */
@@ -60,7 +63,11 @@ export interface Answer<Body = unknown> {
 }
 
 export interface Sending {
-  readonly operation: { readonly id: string; readonly method: Operation['method'] | 'OPTIONS' };
+  readonly operation: {
+    readonly id: string;
+    readonly method: Operation['method'] | 'OPTIONS';
+    readonly isOfAccounts?: boolean;
+  };
   readonly url: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -86,10 +93,12 @@ let count = 0;
  * @throws Refusal for any answer but success
  */
 export function send(sending: Sending): Promise<Answer> {
-  return exchange(sending, async (response) => {
-    const text = await response.text();
-    return { body: parsed(text), shown: text };
-  });
+  return exchange(sending, readJson);
+}
+
+async function readJson(response: Response): Promise<{ readonly body: unknown; readonly shown: string }> {
+  const text = await response.text();
+  return { body: parsed(text), shown: text };
 }
 
 /**
@@ -108,13 +117,48 @@ export function sendForFile(url: string, signal?: AbortSignal): Promise<Answer<B
 type Read<Body> = (response: Response) => Promise<{ readonly body: Body; readonly shown: string }>;
 
 async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answer<Body>> {
-  const { operation, url, signal } = sending;
-  const { token, turn } = session.get();
+  const { operation } = sending;
+  const { token, turn, claims } = session.get();
   // What was done before is no news any more.
   if (!isSafe(operation.method)) notice.set('');
-  const headers = headersOf(sending, token);
+  const renewed = (stale: string): Promise<string | undefined> => renewedToken(stale, turn);
+  const isEnding = token !== undefined && isExpiring(claims);
+  const good = isEnding ? ((await renewed(token)) ?? token) : token;
+  let answered = await transmit(sending, good, read);
+  if (good !== undefined && isBadToken(answered.response)) {
+    const fresh = await renewed(good);
+    // What has been done is not done again.
+    const isDone = answered.response.ok && !isSafe(operation.method);
+    if (fresh !== undefined && !isDone) answered = await transmit(sending, fresh, read);
+    if (fresh === undefined || (!isDone && isBadToken(answered.response))) forgetToken(fresh ?? good, operation.method);
+  }
+  const { response, found, text } = answered;
+  if (found !== undefined) {
+    if (!isSafe(operation.method)) writes.set(writes.get() + 1);
+    return { body: found.body, headers: response.headers, status: `${response.status} ${response.statusText}`.trim() };
+  }
+  const isSamePerson = session.get().turn === turn;
+  if (response.status === 403 && isSamePerson) rememberRefusal(operation.id, new URL(response.url).pathname);
+  throw refusalOf(response, text);
+}
+
+/** An answer that was read; undefined is what was found if the request was refused. */
+interface Answered<Body> {
+  readonly response: Response;
+  readonly found: { readonly body: Body } | undefined;
+  readonly text: string;
+}
+
+/** Sends a request once, with a token. Throws Refusal if no answer comes. */
+async function transmit<Body>(
+  { operation, url, signal, ...sending }: Sending,
+  token: string | undefined,
+  read: Read<Body>,
+): Promise<Answered<Body>> {
+  const headers = headersOf({ operation, url, ...sending }, token);
   const payload = payloadOf(sending.body);
-  const settle = keep({ method: operation.method, url, headers, ...sentBody(payload) });
+  const isOfPage = operation.method === 'OPTIONS' || operation.id === 'refresh';
+  const settle = keep({ method: operation.method, url, headers, ...sentBody(payload) }, isOfPage);
   try {
     const response = await fetch(url, {
       method: operation.method,
@@ -122,28 +166,49 @@ async function exchange<Body>(sending: Sending, read: Read<Body>): Promise<Answe
       ...(payload === undefined ? {} : { body: payload }),
       ...(signal === undefined ? {} : { signal }),
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: operation.isOfAccounts === true ? 'same-origin' : 'omit',
     });
+    const found = response.ok ? await read(response) : undefined;
+    const text = found?.shown ?? (await response.text());
     const { status, statusText } = response;
-    forgetBadToken(response, operation.method, token);
-    const answer = { status, statusText, headers: [...response.headers] };
-    if (response.ok) {
-      const { body, shown } = await read(response);
-      settle({ ...answer, text: shown });
-      if (!isSafe(operation.method)) writes.set(writes.get() + 1);
-      return { body, headers: response.headers, status: `${status} ${statusText}`.trim() };
-    }
-    const text = await response.text();
-    settle({ ...answer, text });
-    const isSamePerson = session.get().turn === turn;
-    if (status === 403 && isSamePerson) rememberRefusal(operation.id, new URL(response.url).pathname);
-    throw refusalOf(response, text);
+    const shown = operation.isOfAccounts === true ? coveredOnce(text) : text;
+    settle({ status, statusText, headers: [...response.headers], text: shown });
+    return { response, found, text };
   } catch (error) {
-    if (error instanceof Refusal) throw error;
     settle(undefined);
     if (signal?.aborted === true) throw error;
     throw new Refusal(0, 'no_answer', '');
   }
+}
+
+let refreshing: Operation | undefined;
+
+/** Tells by which operation the API renews tokens, by a cookie that no script sees. */
+export function refreshBy(operation: Operation): void {
+  refreshing = operation;
+}
+
+/** Gets a token by the cookie of the browser; undefined if there is no login. */
+export function refresh(): Promise<string | undefined> {
+  return renew(async () => {
+    const { id, method, path, isOfAccounts } = refreshing!;
+    const sending = { operation: { id, method, isOfAccounts }, url: path, body: {} };
+    const { found, text, response } = await transmit(sending, undefined, readJson);
+    if (found !== undefined) return (found.body as { access_token?: string } | undefined)?.access_token;
+    if (response.status === 401 || response.status === 403) return undefined;
+    throw refusalOf(response, text);
+  });
+}
+
+/** Returns the token in the place of one that has ended; undefined if its person has no login any more. */
+async function renewedToken(stale: string, turn: number): Promise<string | undefined> {
+  if (!isRenewable()) return undefined;
+  const { token } = session.get();
+  const isNew = token !== undefined && token !== stale && isOfSamePerson(token, stale);
+  const fresh = isNew ? token : await refresh();
+  if (fresh === undefined || !isOfSamePerson(fresh, stale)) return undefined;
+  renewToken(fresh, turn);
+  return fresh;
 }
 
 function headersOf({ body, headers = {} }: Sending, token: string | undefined): Record<string, string> {
@@ -160,10 +225,10 @@ function payloadOf(body: unknown): string | FormData | undefined {
 }
 
 /** Keeps a request that is on its way. The function that comes back keeps its answer, or that none came, unless it was forgotten meanwhile. */
-function keep(request: SentRequest): (answer?: RawAnswer) => void {
+function keep(request: SentRequest, isOfPage: boolean): (answer?: RawAnswer) => void {
   const number = ++count;
   const startedAt = performance.now();
-  const begun = { number, ...request, answer: undefined, failed: false, durationMs: undefined };
+  const begun = { number, isOfPage, ...request, answer: undefined, failed: false, durationMs: undefined };
   exchanges.set([begun, ...exchanges.get()].slice(0, MAX_KEPT));
   return (answer) => {
     const ended = { answer, failed: answer === undefined, durationMs: performance.now() - startedAt };
@@ -171,10 +236,13 @@ function keep(request: SentRequest): (answer?: RawAnswer) => void {
   };
 }
 
-/** Forgets a token that is none any more, which the API says with a 401, or beside what anybody may see. */
-function forgetBadToken({ headers }: Response, method: string, token: string | undefined): void {
-  const isBad = headers.get('www-authenticate')?.includes('invalid_token') === true;
-  if (!isBad || token === undefined || session.get().token !== token) return;
+/** Tells if the API says that a token is none any more, with a 401 or beside what anybody may see. */
+function isBadToken({ headers }: Response): boolean {
+  return headers.get('www-authenticate')?.includes('invalid_token') === true;
+}
+
+function forgetToken(token: string, method: string): void {
+  if (session.get().token !== token) return;
   endLogin();
   // A form says it itself.
   if (isSafe(method)) notice.set(texts.loginEnded);

@@ -54,6 +54,7 @@ export function Faults({
 
 function summaryOf({ status, details, message }: Refusal, beside: number): string {
   if (status === 0) return `${texts.offline}. ${texts.offlineHint}`;
+  if (status === 412) return `${texts.problemOf(status)}.`;
   // Of a wrong body the server's own sentence lists the same.
   return beside > 0 || (status === 400 && details.length > 0) ? texts.faults(details.length) : message;
 }

@@ -1,6 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { ChildrenTable, fitsTable } from './children-table.tsx';
-import { ariaOf, type FieldProps, type FormFacts, faultsAt, inputId, pointerTo } from './form-facts.ts';
+import {
+  ACCOUNT_PURPOSES,
+  ariaOf,
+  type FieldProps,
+  type FormFacts,
+  faultsAt,
+  inputId,
+  pointerTo,
+} from './form-facts.ts';
 import { Input } from './input.tsx';
 import type { Schema } from './openapi.ts';
 import { useReferenceTarget } from './reference-input.tsx';
@@ -32,7 +40,7 @@ function FieldInput({ label, ...props }: PartProps & { readonly label?: string }
   const { facts, pointer, described, required } = props;
   const id = inputId(facts, pointer);
   const faults = faultsAt(facts, pointer, described.kind === 'json' || described.kind === 'file');
-  const { description } = described.schema;
+  const description = hintOf(props);
   return (
     <div class="input">
       <Input
@@ -57,11 +65,18 @@ function FieldInput({ label, ...props }: PartProps & { readonly label?: string }
   );
 }
 
-function Name({ name, required }: Pick<FieldProps, 'name' | 'required'>): JSX.Element {
+/** The words below a field. Of a new password people need to know how long it is to be. */
+function hintOf({ facts, described }: PartProps): string | undefined {
+  const { description, minLength, maxLength } = described.schema;
+  const isNewPassword = described.kind === 'password' && ACCOUNT_PURPOSES.has(facts.purpose) && minLength !== undefined;
+  return isNewPassword ? texts.passwordLength(minLength, maxLength) : description;
+}
+
+function Name({ facts, name, required }: Pick<FieldProps, 'facts' | 'name' | 'required'>): JSX.Element {
   return (
     <>
       <bdi>{humanized(name)}</bdi>
-      {required && <span class="required"> {texts.required}</span>}
+      {required && facts.isAllRequired !== true && <span class="required"> {texts.required}</span>}
     </>
   );
 }

@@ -3,11 +3,16 @@ import type { Detail } from './exchanges.ts';
 import type { Schema } from './openapi.ts';
 import type { Described } from './schema.ts';
 
+/** The purposes of forms of logins and of accounts, which nobody needs to write as JSON. */
+export const ACCOUNT_PURPOSES: ReadonlySet<string> = new Set(['login', 'register', 'account']);
+
 /** The facts that the fields of one form have in common. */
 export interface FormFacts {
   readonly api: Api;
   readonly purpose: string;
   readonly isUpdate: boolean;
+  /** True if there is no field that may be left empty: none is said to be required then. */
+  readonly isAllRequired?: boolean;
   /** The faults that the server has found. */
   readonly details: readonly Detail[];
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { InputProps } from './form-facts.ts';
+import { ACCOUNT_PURPOSES, type InputProps } from './form-facts.ts';
 import { textOf } from './records.ts';
+import { isOfDigits } from './schema.ts';
 import { StoredFile, storedFileOf, type StoredFileValue } from './stored-file.tsx';
 import { texts } from '../src/texts.ts';
 import { humanized } from './words.ts';
@@ -38,6 +39,7 @@ export function TextInput(props: InputProps): JSX.Element {
       value={text}
       dir="auto"
       autocomplete={autocompleteOf(props)}
+      inputMode={isOfDigits(described.schema) ? 'numeric' : undefined}
       placeholder={value === null ? texts.noValue : undefined}
       onInput={({ currentTarget }) => set(currentTarget.value)}
       {...aria}
@@ -50,9 +52,12 @@ function inputType({ described, name }: InputProps): 'text' | 'email' | 'passwor
   return described.schema.format === 'email' || name === 'email' ? 'email' : 'text';
 }
 
-function autocompleteOf({ facts, name, described }: InputProps): string {
-  if (facts.purpose !== 'login') return described.kind === 'password' ? 'new-password' : 'off';
-  return described.kind === 'password' ? 'current-password' : name === 'email' ? 'username' : 'off';
+/** Tells browsers and password managers what a field is for; only the forms of accounts are about the person themselves. */
+function autocompleteOf({ facts: { purpose }, name, described: { kind } }: InputProps): string {
+  if (!ACCOUNT_PURPOSES.has(purpose)) return kind === 'password' ? 'new-password' : 'off';
+  const isNew = purpose === 'register' || name === 'new_password';
+  if (kind === 'password') return isNew ? 'new-password' : 'current-password';
+  return { email: 'username', new_email: 'email', code: 'one-time-code', name: 'name' }[name] ?? 'off';
 }
 
 /** A number is typed as text: what is none goes to the server as it is, which says what it wants there. */

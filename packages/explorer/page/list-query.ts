@@ -103,8 +103,10 @@ export function withFields(
 
 /** A page of a list, as far as the answer tells. */
 export interface PageFacts {
-  readonly first: number;
-  readonly last: number;
+  /** The number of records on the page. */
+  readonly rows: number;
+  /** The place of the first one in the whole list, from 1; undefined if nobody can tell, as behind a cursor. */
+  readonly first: number | undefined;
   readonly count: number | undefined;
   readonly previous: URLSearchParams | undefined;
   readonly next: URLSearchParams | undefined;
@@ -120,8 +122,8 @@ export function pageFacts(list: Operation, query: URLSearchParams, body: unknown
     const page = Number(query.get('page') ?? 1);
     const size = Number(query.get('page_size') ?? defaultOf(list, 'page_size') ?? rows);
     return {
-      first: rows === 0 ? 0 : (page - 1) * size + 1,
-      last: rows === 0 ? 0 : (page - 1) * size + rows,
+      rows,
+      first: (page - 1) * size + 1,
       count,
       previous: hasPrevious ? beside('page', page === 2 ? '' : String(page - 1)) : undefined,
       next: hasNext ? beside('page', String(page + 1)) : undefined,
@@ -131,8 +133,8 @@ export function pageFacts(list: Operation, query: URLSearchParams, body: unknown
     const offset = Number(query.get('offset') ?? 0);
     const size = Number(query.get('limit') ?? defaultOf(list, 'limit') ?? rows);
     return {
-      first: rows === 0 ? 0 : offset + 1,
-      last: offset + rows,
+      rows,
+      first: offset + 1,
       count,
       previous: hasPrevious ? beside('offset', offset > size ? String(offset - size) : '') : undefined,
       next: hasNext ? beside('offset', String(offset + size)) : undefined,
@@ -140,8 +142,8 @@ export function pageFacts(list: Operation, query: URLSearchParams, body: unknown
   }
   const [before, after] = [envelope['previous_cursor'], envelope['next_cursor']];
   return {
-    first: rows === 0 ? 0 : 1,
-    last: rows,
+    rows,
+    first: hasPrevious ? undefined : 1,
     count,
     previous: hasPrevious && typeof before === 'string' ? beside('cursor', before) : undefined,
     next: hasNext && typeof after === 'string' ? beside('cursor', after) : undefined,

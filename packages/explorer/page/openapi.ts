@@ -12,7 +12,9 @@ export interface Schema {
   readonly const?: unknown;
   readonly format?: string;
   readonly contentMediaType?: string;
+  readonly minLength?: number;
   readonly maxLength?: number;
+  readonly pattern?: string;
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
@@ -42,6 +44,7 @@ export interface DocumentOperation {
   readonly summary?: string;
   readonly description?: string;
   readonly deprecated?: boolean;
+  readonly tags?: readonly string[];
   readonly security?: readonly object[];
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly required?: boolean; readonly content?: Readonly<Record<string, Media>> };

@@ -17,14 +17,14 @@ export function Pager({
   readonly query: URLSearchParams;
   readonly onQuery: (query: URLSearchParams) => void;
 }): JSX.Element {
-  const { first, last, count, previous, next } = facts;
+  const { previous, next } = facts;
   const size = pageSizeOf(list);
   const most = size?.schema?.maximum ?? Infinity;
   const current = Number(query.get(size?.name ?? '') ?? size?.schema?.default ?? 0);
   const sizes = [...new Set([...SIZES.filter((each) => each <= most), current])].filter((each) => each > 0);
   return (
     <nav class="pager" aria-label={texts.pages}>
-      <span role="status">{last > 0 ? texts.range(first, last, count) : texts.countOf(count)}</span>
+      <span role="status">{placeText(facts)}</span>
       {size !== undefined && (
         <label>
           {texts.pageSize}{' '}
@@ -52,4 +52,9 @@ export function Pager({
       </span>
     </nav>
   );
+}
+
+function placeText({ rows, first, count }: PageFacts): string {
+  if (rows === 0) return texts.countOf(count);
+  return first === undefined ? texts.onThisPage(rows, count) : texts.range(first, first + rows - 1, count);
 }

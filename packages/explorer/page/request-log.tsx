@@ -16,7 +16,7 @@ export function RequestLog(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState<number>();
   // What the page asks for itself does not push away what somebody has asked for.
-  const last = all.find(({ method }) => method !== 'OPTIONS') ?? all[0];
+  const last = all.find(({ isOfPage }) => !isOfPage) ?? all[0];
   const shown = all.find(({ number }) => number === chosen) ?? last;
   return (
     <footer class={`log${isOpen ? ' open' : ''}`}>

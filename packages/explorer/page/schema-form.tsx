@@ -1,10 +1,10 @@
-import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { type ComponentChildren, Fragment, type JSX, type RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api } from './api-model.ts';
 import type { Draft, Entered, Values } from './drafts.ts';
 import { Refusal, sentenceOf } from './exchanges.ts';
 import { Field } from './field.tsx';
-import { type FormFacts, pointerTo } from './form-facts.ts';
+import { ACCOUNT_PURPOSES, type FormFacts, pointerTo } from './form-facts.ts';
 import { Faults } from './faults.tsx';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
@@ -25,13 +25,18 @@ interface SchemaFormProps {
   /** True if a field that is emptied has to be told to the server. */
   readonly isUpdate?: boolean;
   readonly submitLabel: string;
+  readonly isDangerous?: boolean;
+  /** Is called when somebody sends the form, whatever becomes of it. */
+  readonly onSend?: () => void;
   /** Throws a Refusal, whose details are shown beside their fields. */
   readonly onSubmit: (values: Values) => Promise<void>;
   /** Is called when somebody reads the record anew, which forgets what was entered; undefined if there is none to read. */
   readonly onReload?: () => void;
+  /** Gives up what the form is for; undefined if there is no way to. */
+  readonly onCancel?: (() => void) | undefined;
   readonly children?: ComponentChildren;
-  /** Makes further buttons, after that which submits. They may send something else in the same way. */
-  readonly buttons?: (submit: (send: () => Promise<void>) => void) => ComponentChildren;
+  /** What stands below a field, by its name. */
+  readonly below?: (name: string) => ComponentChildren;
 }
 
 /** A form made of a schema, with the server's messages beside their fields; also as JSON, for whatever no field can say. */
@@ -40,18 +45,24 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
   const { json } = draft;
   const { values, change, read, toggleJson } = useEntered(props);
   const form = useRef<HTMLFormElement>(null);
-  const { refusal, setRefusal, isSending, submit } = useSubmit(form);
+  const { refusal: refused, setRefusal, isSending, submit } = useSubmit(form, values);
   useLayoutEffect(() => {
     const isAlone = purpose === 'new' || purpose === 'action';
     if (isAlone) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
   }, []);
+  const refusal = useMemo(() => refused && outstanding(refused.refusal, refused.values, values), [refused, values]);
   const details = refusal?.details;
-  const facts = useMemo<FormFacts>(() => ({ api, purpose, isUpdate, details: details ?? [] }), [api, details]);
+  const names = propertiesOf(api.document, schema).map(([name]) => name);
+  const required = new Set(describe(api.document, schema).schema.required ?? []);
+  const isAllRequired = ACCOUNT_PURPOSES.has(purpose) && names.every((name) => required.has(name));
+  const facts = useMemo<FormFacts>(
+    () => ({ api, purpose, isUpdate, isAllRequired, details: details ?? [] }),
+    [api, details, isAllRequired],
+  );
   const forget = (): void => {
     setRefusal(undefined);
     draft.forget();
   };
-  const names = propertiesOf(api.document, schema).map(([name]) => name);
   return (
     <form
       ref={form}
@@ -60,6 +71,7 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
       aria-busy={isSending}
       onSubmit={(event) => {
         event.preventDefault();
+        props.onSend?.();
         const found = read();
         if (found instanceof Refusal) setRefusal(found);
         else void submit(() => props.onSubmit(found));
@@ -72,7 +84,7 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
         <Restored onForget={props.onReload === undefined ? forget : undefined} />
       )}
       {json === undefined ? (
-        <Fields facts={facts} schema={schema} values={values} onChange={change} />
+        <Fields facts={facts} schema={schema} values={values} onChange={change} below={props.below} />
       ) : (
         <JsonField
           id={`${purpose}-json`}
@@ -81,13 +93,7 @@ export function SchemaForm(props: SchemaFormProps): JSX.Element {
         />
       )}
       {children}
-      <FormButtons
-        {...props}
-        isSending={isSending}
-        submit={(send) => void submit(send)}
-        onForget={forget}
-        onToggleJson={() => setRefusal(toggleJson())}
-      />
+      <FormButtons {...props} isSending={isSending} onForget={forget} onToggleJson={() => setRefusal(toggleJson())} />
     </form>
   );
 }
@@ -108,21 +114,19 @@ function Restored({ onForget }: { readonly onForget: (() => void) | undefined })
 
 interface FormButtonsProps extends SchemaFormProps {
   readonly isSending: boolean;
-  readonly submit: (send: () => Promise<void>) => void;
   readonly onForget: () => void;
   readonly onToggleJson: () => void;
 }
 
 function FormButtons(props: FormButtonsProps): JSX.Element {
-  const { purpose, draft, submitLabel, isSending, submit, onReload, onForget, onToggleJson, buttons } = props;
+  const { purpose, draft, submitLabel, isSending, onReload, onForget, onToggleJson } = props;
   const isSlow = useSlow(isSending);
   return (
     <>
       <div class="buttons">
-        <button class="primary" aria-disabled={isSending}>
+        <button class={props.isDangerous === true ? 'danger' : 'primary'} aria-disabled={isSending}>
           {isSending ? texts.saving : submitLabel}
         </button>
-        {buttons?.(submit)}
         {onReload !== undefined && (
           <button
             type="button"
@@ -134,7 +138,12 @@ function FormButtons(props: FormButtonsProps): JSX.Element {
             {isEntered(draft) ? texts.discard : texts.reload}
           </button>
         )}
-        {purpose !== 'login' && (
+        {props.onCancel !== undefined && (
+          <button type="button" onClick={props.onCancel}>
+            {texts.cancel}
+          </button>
+        )}
+        {!ACCOUNT_PURPOSES.has(purpose) && (
           <button type="button" class="plain as-json" onClick={onToggleJson}>
             {draft.json === undefined ? texts.asJson : texts.asForm}
           </button>
@@ -172,9 +181,36 @@ function useEntered({ api, schema, draft, initial: given }: SchemaFormProps) {
   return { values, change, read, toggleJson };
 }
 
+/** A refusal, and the values that stood in the form when it came. */
+interface Refused {
+  readonly refusal: Refusal;
+  readonly values: Values;
+}
+
+/** Leaves out of a refusal the faults of places that have another value by now; undefined if nothing is left of it. */
+function outstanding(refusal: Refusal, refused: Values, values: Values): Refusal | undefined {
+  const { status, code, message, details, retrySeconds } = refusal;
+  const left = details.filter(({ path }) => isSame(valueAt(refused, path), valueAt(values, path)));
+  if (left.length === details.length) return refusal;
+  return left.length === 0 ? undefined : new Refusal(status, code, message, left, retrySeconds);
+}
+
+/** The value at a place, as RFC 6901 names it. */
+function valueAt(values: Values, pointer: string): unknown {
+  const steps = pointer.split('/').slice(1);
+  return steps.reduce<unknown>(
+    (value, step) => (value as Values | undefined | null)?.[step.replaceAll('~1', '/').replaceAll('~0', '~')],
+    values,
+  );
+}
+
 /** Sends what a form holds, once at a time, and keeps the refusal; whoever is at the keyboard is then led to the first fault. */
-function useSubmit(form: RefObject<HTMLFormElement | null>) {
-  const [refusal, setRefusal] = useState<Refusal>();
+function useSubmit(form: RefObject<HTMLFormElement | null>, values: Values) {
+  const [refusal, setRefused] = useState<Refused>();
+  const latest = useRef(values);
+  latest.current = values;
+  const setRefusal = (found: Refusal | undefined): void =>
+    setRefused(found && { refusal: found, values: latest.current });
   const [isSending, setSending] = useState(false);
   const submit = async (send: () => Promise<void>): Promise<void> => {
     if (isSending) return;
@@ -218,27 +254,31 @@ function Fields({
   schema,
   values,
   onChange,
+  below,
 }: {
   readonly facts: FormFacts;
   readonly schema: Schema;
   readonly values: Values;
   readonly onChange: (change: (before: Values) => Values) => void;
+  readonly below: SchemaFormProps['below'];
 }): JSX.Element {
   const { document } = facts.api;
   const required = new Set(describe(document, schema).schema.required ?? []);
   return (
     <>
       {propertiesOf(document, schema).map(([name, property]) => (
-        <Field
-          key={name}
-          facts={facts}
-          name={name}
-          pointer={pointerTo('', name)}
-          schema={property}
-          required={required.has(name)}
-          value={values[name]}
-          onChange={(value) => onChange((before) => ({ ...before, [name]: value }))}
-        />
+        <Fragment key={name}>
+          <Field
+            facts={facts}
+            name={name}
+            pointer={pointerTo('', name)}
+            schema={property}
+            required={required.has(name)}
+            value={values[name]}
+            onChange={(value) => onChange((before) => ({ ...before, [name]: value }))}
+          />
+          {below?.(name)}
+        </Fragment>
       ))}
     </>
   );

@@ -105,10 +105,16 @@ function isStoredFile({ title, properties = {} }: Schema): boolean {
   return title === 'File' && isLink && ['name', 'size', 'type'].every((name) => Object.hasOwn(properties, name));
 }
 
-function textKind({ format, maxLength = Infinity }: Schema, name: string): Kind {
+/** Tells if a text is of digits alone, such as a code that is sent by mail. */
+export function isOfDigits({ pattern = '' }: Schema): boolean {
+  return /^\^(?:\[0-9\]|\\d)/.test(pattern);
+}
+
+function textKind(schema: Schema, name: string): Kind {
+  const { format, maxLength = Infinity } = schema;
   if (format === 'password' || /password/i.test(name)) return 'password';
   if (format === 'date' || format === 'date-time') return format;
-  return format === undefined && maxLength > LONG_TEXT ? 'long text' : 'text';
+  return format === undefined && maxLength > LONG_TEXT && !isOfDigits(schema) ? 'long text' : 'text';
 }
 
 /** The properties of an object's schema, in their order. */

@@ -48,6 +48,14 @@ export function logIn(token: string): void {
   session.set(next);
 }
 
+/** Puts a token in the place of an older one of the same person, unless somebody has logged in or out since that turn. */
+export function renewToken(token: string, turn: number): void {
+  const current = session.get();
+  if (current.turn !== turn) return;
+  sessionStorage.setItem(KEY, token);
+  session.set({ ...current, token, claims: claimsOf(token), hasEnded: false });
+}
+
 /** Ends the session, and forgets what was entered and asked in it. */
 export function logOut(): void {
   sessionStorage.removeItem(KEY);
@@ -66,13 +74,18 @@ export function endLogin(): void {
 }
 
 /** Tells if two tokens say that they are of one person. Two that do not say it are of two persons. */
-function isSamePerson(one: Session, other: Session): boolean {
+function isSamePerson(one: Pick<Session, 'claims'>, other: Pick<Session, 'claims'>): boolean {
   const identity = identityOf(one);
   return identity !== undefined && identity === identityOf(other);
 }
 
+/** Tells if two tokens are of one person, as far as they say. */
+export function isOfSamePerson(token: string, other: string): boolean {
+  return isSamePerson({ claims: claimsOf(token) }, { claims: claimsOf(other) });
+}
+
 /** Names a person as the claims that tell people apart do; undefined if there are none. */
-function identityOf({ claims }: Session): string | undefined {
+function identityOf({ claims }: Pick<Session, 'claims'>): string | undefined {
   const claim = ['user_id', 'sub', 'email', 'username'].find((name) => claims[name] !== undefined);
   return claim === undefined ? undefined : JSON.stringify([claims['iss'], claim, claims[claim]]);
 }

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api, Operation, Resource } from './api-model.ts';
-import { useDraft, type Values } from './drafts.ts';
+import { ChangedFields, type Choice, type Conflict, conflictOf, FieldChoice, isUndecided } from './conflict.tsx';
+import { type Draft, useDraft, type Values } from './drafts.ts';
 import { Refusal, send } from './exchanges.ts';
 import { notice } from './notice.tsx';
 import type { Schema } from './openapi.ts';
@@ -10,7 +11,6 @@ import { bodyOf } from './request-body.ts';
 import { propertiesOf, writable } from './schema.ts';
 import { SchemaForm } from './schema-form.tsx';
 import { texts } from '../src/texts.ts';
-import { humanized } from './words.ts';
 
 interface UpdateProps {
   readonly api: Api;
@@ -28,29 +28,21 @@ interface Reading {
   readonly row: Row;
   /** Undefined if it has no entity tag. */
   readonly tag: string | undefined;
-}
-
-/** The conflict of changes with what somebody else has written since the record was read. */
-interface Conflict {
-  /** The names of the fields that are others now. */
-  readonly names: readonly string[];
-  /** The entity tag of the record as it is now. */
-  readonly tag: string | undefined;
-  /** The changes that were to be saved. */
-  readonly changes: Values;
+  /** Undefined unless somebody else has written the record since an earlier reading. */
+  readonly conflict?: Conflict | undefined;
 }
 
 /** The form of what may be changed in a record. Only what was changed is sent, and only if nobody else was faster. */
 export function UpdateForm(props: UpdateProps): JSX.Element {
   const { api, resource, path, row, tag, update, reload, restart } = props;
-  const [conflict, setConflict] = useState<Conflict>();
   const [written, setWritten] = useState<{ readonly over: Row; readonly reading: Reading }>();
   // What was entered stays over the record as it was read then; what was written is there before it is read again.
   const draft = useDraft<Reading>(updateDraft(path), written?.over === row ? written.reading : { row, tag });
   const { base } = draft;
   const before = valuesOf(api, update, base.row);
-  const save = async (changes: Values, known: string | undefined): Promise<void> => {
-    setConflict(undefined);
+  const { conflict } = base;
+  const save = async (changes: Values): Promise<void> => {
+    const known = base.tag;
     try {
       const answer = await send({
         operation: update,
@@ -65,7 +57,9 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
       setWritten({ over: row, reading });
       draft.settle(draft, reading);
     } catch (error) {
-      if (error instanceof Refusal && error.status === 412) setConflict(await conflictOf(props, base.row, changes));
+      if (error instanceof Refusal && error.status === 412) {
+        draft.rebase(changes, await rereadOver(props, base.row, changes));
+      }
       throw error;
     }
     notice.set(texts.saved);
@@ -81,24 +75,60 @@ export function UpdateForm(props: UpdateProps): JSX.Element {
       isUpdate
       submitLabel={texts.save}
       onSubmit={(values) => {
+        if (isUndecided(conflict)) return Promise.reject(new Refusal(409, 'undecided', texts.undecided));
         const changes = changesOf(before, values);
-        if (Object.keys(changes).length > 0) return save(changes, base.tag);
+        if (Object.keys(changes).length > 0) return save(changes);
         notice.set(texts.unchanged);
         return Promise.resolve();
       }}
       onReload={restart}
-      buttons={(submit) =>
-        conflict !== undefined && (
-          <button type="button" class="danger" onClick={() => submit(() => save(conflict.changes, conflict.tag))}>
-            {texts.overwrite}
-          </button>
-        )
-      }
+      below={(name) => <ConflictField {...props} draft={draft} name={name} onChoice={setWritten} />}
     >
-      {conflict !== undefined && conflict.names.length > 0 && (
-        <p class="conflict">{texts.changedMeanwhile(conflict.names.map(humanized))}</p>
+      {conflict !== undefined && (
+        <ChangedFields api={api} schema={resource.retrieve?.answer ?? {}} before={conflict.before} now={base.row} />
       )}
     </SchemaForm>
+  );
+}
+
+/** The choice between one's own value of a field and that of somebody else, if both have changed it. */
+function ConflictField({
+  api,
+  row,
+  update,
+  draft,
+  name,
+  onChoice,
+}: UpdateProps & {
+  readonly draft: Draft<Reading>;
+  readonly name: string;
+  readonly onChoice: (written: { readonly over: Row; readonly reading: Reading }) => void;
+}): JSX.Element | null {
+  const { base, edits } = draft;
+  const { conflict } = base;
+  const field = conflict?.fields[name];
+  if (conflict === undefined || field === undefined) return null;
+  const isEntered = Object.hasOwn(edits, name);
+  const mine = isEntered ? edits[name] : field.mine;
+  const choose = (choice: Choice): void => {
+    const { [name]: _left, ...others } = edits;
+    const fields = { ...conflict.fields, [name]: { mine, choice } };
+    const reading = { ...base, conflict: { ...conflict, fields } };
+    // A form in which nothing is left that was entered begins with this reading too.
+    onChoice({ over: row, reading });
+    draft.enter(() => ({ edits: choice === 'mine' ? { ...others, [name]: mine } : others, json: undefined }));
+    draft.rebase({}, reading);
+  };
+  return (
+    <FieldChoice
+      api={api}
+      name={name}
+      schema={new Map(propertiesOf(api.document, update.body!.schema)).get(name) ?? {}}
+      values={{ mine, theirs: base.row[name] }}
+      // Whoever goes on typing after that wants what is typed.
+      choice={isEntered && field.choice === 'theirs' ? 'mine' : field.choice}
+      onChoose={choose}
+    />
   );
 }
 
@@ -112,11 +142,13 @@ export function ifMatch(tag: string | undefined): Readonly<Record<string, string
   return tag === undefined || tag.startsWith('W/') ? {} : { 'if-match': tag };
 }
 
-async function conflictOf({ resource, path }: UpdateProps, row: Row, changes: Values): Promise<Conflict> {
+/** Reads a record that somebody else has written since, and finds what both have changed. */
+async function rereadOver(props: UpdateProps, before: Row, changes: Values): Promise<Reading> {
+  const { api, resource, path, update } = props;
   const { body, headers } = await send({ operation: resource.retrieve!, url: path });
-  const now = isRow(body) ? body : {};
-  const names = Object.keys(row).filter((name) => JSON.stringify(row[name]) !== JSON.stringify(now[name]));
-  return { names, tag: headers.get('etag') ?? undefined, changes };
+  const row = isRow(body) ? body : {};
+  const conflict = conflictOf(before, changes, valuesOf(api, update, before), valuesOf(api, update, row));
+  return { row, tag: headers.get('etag') ?? undefined, conflict };
 }
 
 /** The schema of changes. That of creating says which fields are never empty. */
@@ -126,14 +158,14 @@ function requiredAlso({ create }: Resource, { body }: Operation): Schema {
 }
 
 /** Returns the values that the form begins with: the fields that may be written, as the record has them. */
-function valuesOf(api: Api, { body }: Operation, row: Row): Values {
+export function valuesOf(api: Api, { body }: Operation, row: Row): Values {
   const entries = propertiesOf(api.document, body!.schema)
     .filter(([name]) => row[name] !== undefined)
     .map(([name, schema]) => [name, writable(api.document, schema, row[name])] as const);
   return Object.fromEntries(entries);
 }
 
-function changesOf(before: Values, after: Values): Values {
+export function changesOf(before: Values, after: Values): Values {
   const entries = Object.entries(after).filter(
     ([name, value]) => value instanceof File || JSON.stringify(value) !== JSON.stringify(before[name]),
   );

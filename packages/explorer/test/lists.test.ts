@@ -69,8 +69,15 @@ t.test('collections in a browser', { skip: skipWithoutBrowser() }, async (t) => 
     await page.getByRole('button', { name: 'Next' }).click();
     await page.getByRole('link', { name: 'Author 00011' }).waitFor();
     t.match(page.url(), /cursor=/);
+    await page.getByText('10 records on this page').waitFor();
+    t.notMatch(
+      await page.getByRole('navigation', { name: 'Pages' }).innerText(),
+      /1–10/,
+      'nobody knows which they are',
+    );
     await page.getByRole('button', { name: 'Previous' }).click();
     await page.getByRole('link', { name: 'Author 00001' }).waitFor();
+    await page.getByText('1–10').waitFor();
   });
 
   t.test('columns are chosen, and the URL keeps them', async (t) => {

@@ -24,6 +24,10 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     );
     t.match(await page.locator('#record-price-faults').innerText(), /must be/);
     await title.fill('The fourth book');
+    await page.getByText('One thing needs another value').waitFor();
+    t.equal(await title.getAttribute('aria-invalid'), null, 'a field with another value is no longer said to be wrong');
+    t.equal(await page.locator('#record-title-faults').count(), 0);
+    t.equal(await page.locator('#record-price-faults').count(), 1, 'the others are');
     await page.getByLabel('Price').fill('4.25');
     await page.getByLabel('Pages').fill('');
     await page.getByLabel('Is lent').check();
@@ -124,6 +128,18 @@ t.test('records in a browser', { skip: skipWithoutBrowser() }, async (t) => {
     await page.getByLabel('Days').fill('9');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('"lent_for": 9').waitFor();
+    await page.getByLabel('Days').fill('99');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.locator('#action-days-faults').waitFor();
+    t.equal(await page.getByText('Done: 200').count(), 0, 'an answer goes with the next request');
+    await page.getByLabel('Days').fill('9');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('"lent_for": 9').waitFor();
+    await page.getByRole('button', { name: 'Edit as JSON' }).click();
+    await page.getByLabel('JSON').fill('{');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('This is no JSON').waitFor();
+    t.equal(await page.getByText('Done: 200').count(), 0);
     await page.getByRole('link', { name: 'Back' }).click();
 
     await page.getByRole('button', { name: 'Delete' }).click();

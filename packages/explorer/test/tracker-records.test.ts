@@ -116,7 +116,8 @@ t.test('records of the tracker in a browser', { skip: skipWithoutBrowser() }, as
     await page.getByText('Changed in the meantime: Priority, Version.').waitFor();
     t.match(await read('ada', `${TICKETS}/2`), { priority: 5 });
     t.equal(await page.getByLabel('Title').inputValue(), 'Mine', 'what was entered is there');
-    await save(page, 'Overwrite');
+    await page.getByRole('row', { name: 'Priority 3 5' }).waitFor();
+    await save(page, 'Save');
     t.match(await read('ada', `${TICKETS}/2`), { title: 'Mine', priority: 5 });
     t.equal(await send('ben', 'PATCH', `${TICKETS}/2`, { priority: 1 }), 200);
     await page.getByRole('button', { name: 'Delete' }).click();

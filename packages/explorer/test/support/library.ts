@@ -1,5 +1,5 @@
 import { defineEntity, type MikroORM, p } from '@mikro-orm/core';
-import { auth, LogEmailSender } from '@viewset/auth';
+import { auth, type AuthOptions, LogEmailSender } from '@viewset/auth';
 import {
   action,
   CursorPagination,
@@ -18,7 +18,7 @@ import { openapi } from '@viewset/openapi';
 import { fastify, type FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
 import { Type } from 'typebox';
-import { Account, Role } from '../../../auth/test/support/entities.ts';
+import { Account, ApiKey, Role, Session, TwoFactor } from '../../../auth/test/support/entities.ts';
 import { explorer, type ExplorerOptions } from '../../src/index.ts';
 
 export const Author = defineEntity({
@@ -46,7 +46,7 @@ export const Book = defineEntity({
 
 const SECRET = 'a secret of at least thirty-two bytes';
 
-export const ENTITIES = [Role, Account, Author, Book];
+export const ENTITIES = [Role, Account, Session, TwoFactor, ApiKey, Author, Book];
 
 const MayWrite = IsSafeMethodOnly.or(IsAuthenticated);
 const author = readShape(Author, ['id', 'name']);
@@ -127,6 +127,8 @@ class AccountViewSet extends ModelViewSet(Account, {
 export interface LibraryOptions {
   readonly options?: ExplorerOptions;
   readonly throttle?: IPRateLimit;
+  /** Options of `auth` beside those that a library always has. */
+  readonly accounts?: Partial<AuthOptions>;
   /** Registered between the explorer and the routers. */
   readonly within?: (app: FastifyInstance) => unknown;
 }
@@ -148,7 +150,8 @@ export async function startLibrary(t: Test, orm: MikroORM, given: LibraryOptions
     bcryptRounds: 4,
     nonAuthEndpoints: ['/api/auth/login', 'GET /api/books*', 'GET /api/authors*'],
     mailer: new LogEmailSender(app.log),
-  });
+    ...given.accounts,
+  } as AuthOptions);
   const router = new Router({ prefix: 'api' })
     .register('books', BookViewSet)
     .register('authors', AuthorViewSet)
