@@ -15,8 +15,16 @@ const Author = defineEntity({
       .integer()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    exact: p
+      .decimal()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
     label: p
       .string()
+      .persist(false)
+      .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    float: p
+      .float()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
     average: p
@@ -79,5 +87,35 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
       (await app.inject('/plain?sort=books')).json().results.map(({ id }: { id: number }) => id),
       [2, 1],
     );
+  });
+
+  t.test('a filter value may have a fraction, whatever type the formula has', async (t) => {
+    const filterFields = {
+      exact: 'exact',
+      more: 'exact__gt',
+      in: 'exact__in',
+      average: 'average',
+      above: 'float__gt',
+    } as const;
+    class FilteredViewSet extends ModelViewSet(Author, { read: readShape(Author, ['id', 'exact']), filterFields }) {}
+    const filtered = await testApp(t, orm, [new Router().register('filtered', FilteredViewSet)]);
+    for (const [query, ids] of [
+      ['exact=2.00', [1]],
+      ['exact=2', [1]],
+      ['more=1.5', [1]],
+      ['more=2.5', []],
+      ['in=0.0,2.0', [1, 2]],
+      ['average=150.5', [1]],
+      ['above=0.5', [1]],
+    ] as const) {
+      const { statusCode, body } = await filtered.inject(`/filtered?${query}`);
+      t.equal(statusCode, 200, body);
+      const found = JSON.parse(body) as { results: { id: number }[] };
+      t.same(
+        found.results.map(({ id }) => id),
+        ids,
+        query,
+      );
+    }
   });
 });

@@ -6,6 +6,7 @@ import {
   type FormulaTable,
 } from '@mikro-orm/core';
 import { ImproperlyConfigured } from '../../errors.ts';
+import { fieldType } from '../../fields/field-type.ts';
 import type { Condition } from '../../language/condition.ts';
 import type { RelatedFilters } from '../entity-filters.ts';
 import { Scope } from '../scope.ts';
@@ -146,5 +147,6 @@ function formulaSql(
   };
   const formula = property.formula as (columns: unknown, table: FormulaTable) => unknown;
   const sql = formula(columns, table);
-  return `(${isRaw(sql) ? em.getPlatform().formatQuery(sql.sql, sql.params) : String(sql)})`;
+  const text = `(${isRaw(sql) ? em.getPlatform().formatQuery(sql.sql, sql.params) : String(sql)})`;
+  return plan.dialect.formula(fieldType(property).kind, text);
 }
