@@ -4,7 +4,7 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { EVERYTHING } from './comparison.ts';
 import { all, compileContext, conditionFilter, discriminatorFilter } from './condition.ts';
 import { columnOf } from './column.ts';
-import type { KeyedQuestion, Ranking } from './related-keys.ts';
+import type { KeyedQuestion, Ranking } from './keyed-question.ts';
 import { MongoScope } from './scope.ts';
 
 /** Makes a scope of the whole collection of a question. */

@@ -1,4 +1,3 @@
-import type { EntityMetadata } from '@mikro-orm/core';
 import {
   isSettled,
   NO_COLUMNS,
@@ -11,8 +10,9 @@ import {
 } from '@viewset/core/backend';
 import { collectionName, collectionOf, commandOptions } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
-import { runCommand } from './command.ts';
-import { type KeyedQuestion, withRelatedKeys } from './related-keys.ts';
+import { runCommand, runPipeline } from './command.ts';
+import type { KeyedQuestion } from './keyed-question.ts';
+import { withRelatedKeys } from './related-keys.ts';
 import { all, filterOf } from './condition.ts';
 import { matchOf, rootScope, saysNothing, sortingOf } from './match.ts';
 import { rowFields, type RowFields } from './rows.ts';
@@ -102,19 +102,6 @@ function stagesOf({ before, sort, after, fields }: ReadPlan, filter: Document, s
   if (slice !== undefined) stages.push({ $limit: slice.limit });
   stages.push(...after, { $project: fields.projection });
   return stages;
-}
-
-/** Runs stages on the collection of an entity. */
-export function runPipeline(
-  { em, purpose }: Pick<Question, 'em' | 'purpose'>,
-  meta: EntityMetadata,
-  pipeline: readonly Document[],
-  options: Document,
-): Promise<Document[]> {
-  const collection = collectionOf(em, meta, purpose);
-  return runCommand(em, meta, 'aggregate', [pipeline], () =>
-    collection.aggregate(pipeline, { ...commandOptions(em), ...options }).toArray(),
-  );
 }
 
 /** The questions that a page is made of, as commands. */

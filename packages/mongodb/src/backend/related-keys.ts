@@ -14,7 +14,8 @@ import type { Document } from '../mikro/mongo-driver.ts';
 import { collectionSize } from './collection-size.ts';
 import { all, conditionFilter, discriminatorFilter, filterThrough } from './condition.ts';
 import { rootScope } from './match.ts';
-import { runPipeline } from './read-command.ts';
+import { runPipeline } from './command.ts';
+import type { KeyedQuestion, Ranking, RelatedKeys } from './keyed-question.ts';
 import { MongoScope } from './scope.ts';
 import { type ManyTie, manyTie } from './tie.ts';
 
@@ -25,27 +26,6 @@ export const MIN_DOCUMENTS = 1000;
  * document looks its related record up.
  */
 const MAX_KEYS = 50_000;
-
-/** The places that an order gives to related records. */
-export interface Ranking {
-  /** The field that refers to them. */
-  readonly field: string;
-  readonly keys: readonly unknown[];
-  /** The place of each key: one for all that are equal in the order. */
-  readonly ranks: readonly number[];
-}
-
-/** The keys of related records, by what asks for them. */
-export interface RelatedKeys {
-  /** Filters of own fields, in the place of conditions that ask for other records. */
-  readonly filters: ReadonlyMap<Condition, Document>;
-  readonly rankings: ReadonlyMap<FieldPath, Ranking>;
-}
-
-/** A question whose related records may have been found already. */
-export interface KeyedQuestion extends Question {
-  readonly keys?: RelatedKeys;
-}
 
 /** The keys that were found, and their places in an order. */
 interface Found {

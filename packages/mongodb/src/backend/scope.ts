@@ -4,7 +4,7 @@ import { type RelatedFilters, Scope } from '@viewset/core/backend';
 import { collectionName } from '../mikro/collection.ts';
 import type { Document } from '../mikro/mongo-driver.ts';
 import { columnOf } from './column.ts';
-import type { RelatedKeys } from './related-keys.ts';
+import type { RelatedKeys } from './keyed-question.ts';
 import { fieldTie } from './tie.ts';
 
 /** The state that the scopes of one command share. */
