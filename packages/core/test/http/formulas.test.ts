@@ -19,6 +19,10 @@ const Author = defineEntity({
       .decimal()
       .persist(false)
       .formula((columns) => `(select count(*) from book b where b.author_id = ${columns.id})`),
+    all: p
+      .integer()
+      .persist(false)
+      .formula(() => '(select count(*) from author)'),
     label: p
       .string()
       .persist(false)
@@ -40,7 +44,12 @@ const Author = defineEntity({
 });
 const Book = defineEntity({
   name: 'Book',
-  properties: { id: p.integer().primary(), pages: p.integer(), author: () => p.manyToOne(Author) },
+  properties: {
+    id: p.integer().primary(),
+    pages: p.integer(),
+    author: () => p.manyToOne(Author),
+    second: () => p.manyToOne(Author).nullable(),
+  },
 });
 
 const read = readShape(Author, ['id', 'name', 'books', 'label', 'average', 'is_read']);
@@ -117,5 +126,24 @@ forEachDatabase(t, { entities: [Author, Book], only: SQL_DATABASES }, async (t, 
         query,
       );
     }
+  });
+
+  t.test('of a related record that is not there, a formula is NULL, whatever it reads', async (t) => {
+    class SecondViewSet extends ModelViewSet(Book, {
+      read: readShape(Book, ['id'], { all: 'second.all' }),
+      filterFields: { all: 'second__all', none: 'second__all__isnull' },
+    }) {}
+    const seconds = await testApp(t, orm, [new Router().register('seconds', SecondViewSet)]);
+    const list = async (query: string): Promise<unknown> => (await seconds.inject(`/seconds?${query}`)).json().results;
+    const unseen = [
+      { id: 1, all: null },
+      { id: 2, all: null },
+    ];
+    t.strictSame(await list(''), unseen);
+    t.strictSame(await list('all=2'), []);
+    t.strictSame(await list('none=true'), unseen);
+    await orm.em.fork().nativeUpdate(Book, { id: 1 }, { second: 2 });
+    t.strictSame(await list('all=2'), [{ id: 1, all: 2 }]);
+    t.strictSame(await list('none=true'), [{ id: 2, all: null }]);
   });
 });

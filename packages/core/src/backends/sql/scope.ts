@@ -69,8 +69,13 @@ export class SqlScope extends Scope<SqlScope, Joined> {
     return new SqlScope(this.context, this.meta, this.alias, prefix, this);
   }
 
-  protected columnIn({ alias, meta }: Joined, property: EntityProperty): string {
-    if (property.formula !== undefined) return formulaSql(this.context, meta, alias, property);
+  protected columnIn({ alias, meta, always }: Joined, property: EntityProperty): string {
+    if (property.formula !== undefined) {
+      const sql = formulaSql(this.context, meta, alias, property);
+      // It may read no column of the record, and have a value though there is none.
+      const [key] = meta.getPrimaryProp().fieldNames as [string];
+      return always ? sql : `(case when ${alias}.${quoted(key)} is not null then ${sql} end)`;
+    }
     const [name, ...others] = property.fieldNames;
     if (name !== undefined && others.length === 0) return `${alias}.${quoted(name)}`;
     throw new ImproperlyConfigured(`${meta.className}: "${property.name}" is not kept in one column`);
