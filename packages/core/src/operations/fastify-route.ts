@@ -23,9 +23,6 @@ import { documentedResponses, serializedResponses } from './operation-responses.
 import { placedInBody, queryStringCheck } from './query-body.ts';
 import { compileQueryCheck } from './query-check.ts';
 
-/** Sees an answer as it is sent. */
-type SendHook = onSendHookHandler<unknown>;
-
 type OwnHooks = { [Name in keyof ActionHooks]: ActionHooks[Name] | undefined };
 
 /** The scope that the routes of a router stand in. */
@@ -224,7 +221,7 @@ function mediaTypeCheck({ body }: OperationPlan): NonNullable<RouteOptions['preP
 }
 
 /** Sends nothing under a 2xx status that none of the answers declared by status speaks of, and no body under one that is declared to have none. */
-function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): SendHook | undefined {
+function answerCheck({ plan: { operationId }, answers, namesSuccesses }: PlannedRoute): onSendHookHandler | undefined {
   const declared = new Map(answers.map(([status, schema]) => [Number(status), schema] as const).filter(isSuccess));
   if (declared.size < (namesSuccesses ? 1 : 2)) return undefined;
   const known = [...declared.keys()].join(', ');

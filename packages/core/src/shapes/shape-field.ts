@@ -33,8 +33,7 @@ export function shapeField(meta: EntityMetadata, path: string): ShapeField {
   const { key, steps, property, type, nullable, toMany } = resolved;
   if (toMany) {
     throw new ImproperlyConfigured(
-      `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ` +
-        manyBehind(steps),
+      `${meta.className}.${path} leads to many records, which a field cannot hold; readShape() shows them by many() in its third argument: ${manyBehind(steps)}`,
     );
   }
   // The other side of a one to one has no column here: the path stands for the key at the end of it.

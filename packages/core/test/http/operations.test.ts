@@ -148,9 +148,9 @@ forEachDatabase(t, { entities: [...LIBRARY, Place] }, async (t, orm) => {
           bytes: Buffer.from('Ash'),
           stream: Readable.from(['Ash']),
         };
-        return reply.code(status).send(bodies[as] as never);
+        return reply.code(status).send(bodies[as]);
       });
-      text = action({ responses: { 202: title } }, (_request, reply) => reply.code(200).send('Ash' as never));
+      text = action({ responses: { 202: title } }, (_request, reply) => reply.code(200).send('Ash'));
       refuse = action({ response: title }, async (_request, reply) => reply.code(418).send({ ...answer, more: [1] }));
     }
     // A view of its own before it: a route of the application's first view is compiled by Fastify itself.
